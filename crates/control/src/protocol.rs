@@ -23,7 +23,7 @@ use super::inspect::{Called, FormulaView, GrantView, Graph};
 use super::narrow::Narrowable;
 use super::secret::{SecretAct, VaultView};
 use super::sessions::{SessionAct, SessionRow};
-use super::threads::ThreadPage;
+use super::threads::{Standing, ThreadPage};
 use super::tools::ToolTable;
 use super::undone::{Diff, Part, Undone};
 use super::view::{CodePage, GrantRow, LetterView, NameRow, PickRow, PromiseState, Proposed, Thing};
@@ -127,6 +127,9 @@ pub enum Request {
         before: Option<u64>,
         /// What the log had come to at some time, to be found in it.
         contains: Option<Anchor>,
+        /// Only tell of the last events, and verify nothing: that takes the longer, the longer the log is.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unverified: bool,
     },
     /// Say something to a run that talks.
     Say {
@@ -250,6 +253,9 @@ pub enum Request {
         /// Only what has a message of this kind.
         #[serde(default)]
         kind: Option<String>,
+        /// Only what has a message that stands so; what needs an answer is told of in any case.
+        #[serde(default)]
+        standing: Option<Standing>,
         /// Only threads whose newest message is older than this one.
         #[serde(default)]
         below: Option<MessageNumber>,

@@ -147,6 +147,7 @@
     history.replaceState(null, '', location.pathname + location.search);
   }
   sessionStorage.removeItem(SENT);
+  for (const one of $$('[data-taken]')) sessionStorage.removeItem('draft ' + one.dataset.taken);
 
   let asking = false, again = false, over = false;
   const refresh = async () => {

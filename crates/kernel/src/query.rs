@@ -204,7 +204,7 @@ pub fn words(formula: &Formula) -> String {
         }
         Formula::Eval { .. } => "code".to_owned(),
         Formula::Export { .. } => "an object that code has made".to_owned(),
-        other => format!("a {}", other.kind()),
+        other => passable::with_article(other.kind()),
     }
 }
 

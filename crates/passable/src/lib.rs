@@ -118,4 +118,4 @@ pub use text::{Text, TextBuilder};
 pub use value::{
     Array, ErrorData, MAX_DEPTH, NoRef, Record, Reference, Remote, Symbol, Tagged, Value, ValueError,
 };
-pub use visible::{Untrusted, visible, visible_line};
+pub use visible::{Untrusted, visible, visible_line, with_article};

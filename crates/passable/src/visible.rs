@@ -22,6 +22,18 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
     escape(text, false)
 }
 
+/// A noun of ours with its article: `an export`, `a value`.
+///
+/// ```
+/// assert_eq!(passable::with_article("approval"), "an approval");
+/// assert_eq!(passable::with_article("export"), "an export");
+/// assert_eq!(passable::with_article("value"), "a value");
+/// ```
+pub fn with_article(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {noun}")
+}
+
 fn escape(text: &str, lines: bool) -> Cow<'_, str> {
     // Printable ASCII is by far the most frequent text.
     if text.bytes().all(|byte| (0x20..0x7F).contains(&byte) || (lines && matches!(byte, b'\n' | b'\t'))) {

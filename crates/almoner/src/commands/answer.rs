@@ -6,7 +6,7 @@ use kernel::MessageNumber;
 use kernel::command::{MailAct, Reply};
 use kernel::message::Body;
 use kernel::run::ResultGoesTo;
-use passable::Untrusted;
+use passable::{Untrusted, with_article};
 
 use super::acting::{self, Acting};
 use super::{inbox, output};
@@ -113,8 +113,10 @@ fn read(path: &Path) -> Result<String, Failure> {
 /// The failure of an answer to what asks for nothing, or for more than a yes.
 fn not_an_approval(view: &LetterView, acting: &Acting<'_>) -> Failure {
     let (number, kind) = (view.letter.number, &view.letter.mail.envelope.kind);
-    let failure =
-        Failure::new(Exit::NotFound, format!("message {number} is not an approval: it is a {kind}"));
+    let failure = Failure::new(
+        Exit::NotFound,
+        format!("message {number} is not an approval: it is {}", with_article(kind)),
+    );
     failure.help(letter::next(view, acting.agent).unwrap_or_else(|| "see `almoner inbox`".to_owned()))
 }
 

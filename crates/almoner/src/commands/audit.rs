@@ -20,9 +20,9 @@ use control::show::event;
 pub fn audit(acting: &Acting<'_>, args: &AuditArgs) -> Ended {
     let request = match &args.verb {
         Some(AuditVerb::Verify { contains, .. }) => {
-            Request::Audit { last: None, before: None, contains: *contains }
+            Request::Audit { last: None, before: None, contains: *contains, unverified: false }
         }
-        None => Request::Audit { last: Some(args.n), before: None, contains: None },
+        None => Request::Audit { last: Some(args.n), before: None, contains: None, unverified: false },
     };
     let found = match acting.connect()?.ask(request)? {
         Response::Audited(found) => *found,

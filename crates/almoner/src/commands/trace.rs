@@ -6,6 +6,7 @@ use super::acting::Acting;
 use super::{look, output};
 use crate::cli::TraceArgs;
 use crate::client::unexpected;
+use crate::clock;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Look, Response};
 use control::show::{code, journal, timeline};
@@ -50,7 +51,7 @@ fn family(acting: &Acting<'_>, run: RunNumber, args: &TraceArgs) -> Ended {
             }
         }
     } else if args.timeline {
-        output::listing(&timeline::render(&family))?;
+        output::listing(&timeline::render(&family, clock::now_ms()))?;
     } else {
         output::listing(&journal::tree(&family))?;
     }

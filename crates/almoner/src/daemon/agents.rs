@@ -11,7 +11,7 @@ use kernel::modules::{Modules, Packed};
 use kernel::slot::{Slot, Want};
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, MessageNumber, NamePath, Number, Pattern, Value, query, table};
-use passable::{Untrusted, from_base64, visible_line};
+use passable::{Untrusted, from_base64, visible_line, with_article};
 use worker::definition::Bundle;
 
 use super::desk::Desk;
@@ -346,8 +346,11 @@ pub fn proposed(
     let letter = letter(desk, agent, number)?;
     let Some(Body::Definition { definition, .. }) = letter.body() else {
         let kind = &letter.mail.envelope.kind;
-        return Err(Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not a definition"))
-            .help(format!("`almoner inbox {number}` shows it")));
+        return Err(Failure::new(
+            Exit::Conflict,
+            format!("message {number} is {}, not a definition", with_article(kind)),
+        )
+        .help(format!("`almoner inbox {number}` shows it")));
     };
     let row = desk.daemon.read(|txn| table::formula(txn, definition))?;
     let Some(Formula::Definition { source, worker, slots, .. }) = row.map(|row| row.formula) else {
@@ -386,8 +389,11 @@ fn filled(
     let letter = letter(desk, agent, number)?;
     let Some(Body::Form { fields, .. }) = letter.body() else {
         let kind = &letter.mail.envelope.kind;
-        return Err(Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not a form"))
-            .help(format!("`almoner inbox {number}` shows it")));
+        return Err(Failure::new(
+            Exit::Conflict,
+            format!("message {number} is {}, not a form", with_article(kind)),
+        )
+        .help(format!("`almoner inbox {number}` shows it")));
     };
     values
         .into_iter()

@@ -1,6 +1,7 @@
 //! The audit: whether the log of events is whole, and whether what it tells of is as it was recorded.
 
 use kernel::audit::{Kept, kept};
+use kernel::event::Event;
 use kernel::{BlobHash, table};
 
 use super::world::Daemon;
@@ -55,13 +56,27 @@ pub fn verify(
     if contains.is_some() && found.contains.is_none() {
         found.contains = Some(false);
     }
-    if let Some((count, before)) = events {
-        let end = before.map_or(found.events, |before| before.saturating_sub(1).min(found.events));
-        let from = end.saturating_sub(count as u64);
-        let count = usize::try_from(end - from).unwrap_or(count);
-        found.last = daemon.events(from, count.min(PAGE))?;
+    if let Some(events) = events {
+        found.last = told(daemon, events, found.events)?;
     }
     Ok(found)
+}
+
+/// The last events, so many and before which; nothing of them is verified, and nothing else is said.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn last(daemon: &Daemon, events: (usize, Option<u64>)) -> Result<Audited, Failure> {
+    let last = told(daemon, events, daemon.last_event()?)?;
+    Ok(Audited { last, ..Audited::default() })
+}
+
+/// Events of a log of so many.
+fn told(daemon: &Daemon, (count, before): (usize, Option<u64>), all: u64) -> Result<Vec<Event>, Failure> {
+    let end = before.map_or(all, |before| before.saturating_sub(1).min(all));
+    let from = end.saturating_sub(count as u64);
+    let count = usize::try_from(end - from).unwrap_or(count);
+    daemon.events(from, count.min(PAGE))
 }
 
 /// The same for all hosts of the store, as one line for `doctor`.

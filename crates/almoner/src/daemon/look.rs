@@ -12,7 +12,7 @@ use kernel::slot::{Slot, Want};
 use kernel::table::PromiseRow;
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, NamePath, Pattern, query, table};
-use passable::{Untrusted, visible_line};
+use passable::{Untrusted, visible_line, with_article};
 use worker::World as _;
 
 use super::agents;
@@ -81,7 +81,7 @@ fn names(txn: &mut dyn ReadTxn, view: &View, path: Option<&NamePath>) -> Result<
             Some(Found::Data(value)) => NameRow {
                 name,
                 kind: "data".to_owned(),
-                words: Untrusted::new(format!("a {}", value.kind())),
+                words: Untrusted::new(with_article(value.kind())),
                 id: None,
             },
             None => continue,
@@ -97,7 +97,7 @@ pub(super) fn describe(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(String,
     let mut words = query::words(&reached.formula);
     if let Formula::Promise { .. } = reached.formula {
         words = match table::promise(txn, &reached.id)? {
-            Some(PromiseRow::Fulfilled { value }) => format!("kept: a {}", value.kind()),
+            Some(PromiseRow::Fulfilled { value }) => format!("kept: {}", with_article(value.kind())),
             Some(PromiseRow::Rejected { .. }) => "broken".to_owned(),
             _ => "pending".to_owned(),
         };
@@ -118,7 +118,7 @@ pub(super) fn thing(desk: &Desk, view: &View, found: Found) -> Result<Thing, Fai
             return Ok(Thing {
                 id: None,
                 kind: "data".to_owned(),
-                words: Untrusted::new(format!("a {}", value.kind())),
+                words: Untrusted::new(with_article(value.kind())),
                 value: Some(value),
                 text: None,
                 promise: None,

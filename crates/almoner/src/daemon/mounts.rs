@@ -10,7 +10,7 @@ use kernel::facet::{FileOp, Ground, Part, ReadAs};
 use kernel::formula::{Formula, Tree};
 use kernel::proposal::Finding;
 use kernel::{BlobHash, FormulaId, Value};
-use passable::visible_line;
+use passable::{visible_line, with_article};
 use store::Blobs;
 
 use super::handed::{Gates, Own as OwnHand};
@@ -119,7 +119,9 @@ pub fn path_of(state: &Path, id: &FormulaId, formula: &Formula) -> Result<(Strin
             let path = path.map_err(|_| Failure::new(Exit::Failure, "the state folder has an odd name"))?;
             (path, *read_only)
         }
-        other => return Err(Failure::new(Exit::Failure, format!("a {} has no files", other.kind()))),
+        other => {
+            return Err(Failure::new(Exit::Failure, format!("{} has no files", with_article(other.kind()))));
+        }
     })
 }
 

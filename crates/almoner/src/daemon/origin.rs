@@ -10,7 +10,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::Run;
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, GrantNumber, MessageNumber, NamePath, query, table};
-use passable::{Untrusted, visible_line};
+use passable::{Untrusted, visible_line, with_article};
 
 use super::desk::Desk;
 use super::look::{called, describe, holder, name_of_target, own_directory};
@@ -313,7 +313,7 @@ fn told(body: &Body, who: &str, id: FormulaId) -> String {
         Body::Form { promise, .. } if *promise == id => format!("{who} asked for it with a form"),
         Body::Request { promise, .. } if *promise == id => format!("{who} asked for it"),
         Body::EvalRequest { promise, .. } if *promise == id => format!("{who} asked for it with code"),
-        other => format!("{who} sent it in a {}", other.kind()),
+        other => format!("{who} sent it in {}", with_article(other.kind())),
     }
 }
 

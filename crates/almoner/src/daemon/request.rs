@@ -14,7 +14,7 @@ use super::additions;
 use super::desk::Desk;
 use super::{
     agents, audit, card, endow_mcp, export, forget, listing, look, passes, said, stage, start_run, stats,
-    undo, vault, why, world,
+    threads, undo, vault, why, world,
 };
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
@@ -109,8 +109,9 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Inbox { open, below, limit } => {
             Response::Letters(listing::letters(daemon, open, below, limit)?)
         }
-        Request::Threads { kind, below, limit } => {
-            Response::Threads(Box::new(desk.threads.page(daemon, kind.as_deref(), below, limit)?))
+        Request::Threads { kind, standing, below, limit } => {
+            let only = threads::Only { kind: kind.as_deref(), standing };
+            Response::Threads(Box::new(desk.threads.page(daemon, only, below, limit)?))
         }
         Request::Card { message } => Response::Card(Box::new(card::card(desk, message)?)),
         Request::Why { thing } => Response::Why(why::why(desk, &thing)?),
@@ -121,9 +122,14 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         }
         Request::Stats { since_ms } => Response::Stats(Box::new(stats::stats(daemon, since_ms)?)),
         Request::LastEvent => Response::LastEvent(daemon.last_event()?),
-        Request::Audit { last, before, contains } => {
+        Request::Audit { last, before, contains, unverified } => {
             let last = last.map(|count| (count, before));
-            Response::Audited(Box::new(audit::verify(daemon, last, contains)?))
+            let found = if unverified {
+                audit::last(daemon, last.unwrap_or_default())?
+            } else {
+                audit::verify(daemon, last, contains)?
+            };
+            Response::Audited(Box::new(found))
         }
         Request::Secret { act } => vault::answer(desk, act)?,
         Request::Check => Response::Checked(check(desk)?),

@@ -9,7 +9,7 @@ use kernel::hub::Found;
 use kernel::message::{Body, Wish};
 use kernel::slot::Want;
 use kernel::{FormulaId, MessageNumber, NamePath, Pattern, Value, query, table};
-use passable::visible_line;
+use passable::{visible_line, with_article};
 use worker::definition::{Bundle, Definition, SlotKind};
 
 use super::desk::Desk;
@@ -33,8 +33,11 @@ pub fn answer(
     let letter = agents::letter(desk, agent, number)?;
     let Some(Body::Request { by, .. }) = letter.body() else {
         let kind = &letter.mail.envelope.kind;
-        return Err(Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not a request"))
-            .help(format!("`almoner inbox {number}` shows it")));
+        return Err(Failure::new(
+            Exit::Conflict,
+            format!("message {number} is {}, not a request", with_article(kind)),
+        )
+        .help(format!("`almoner inbox {number}` shows it")));
     };
     let seen = match &answered {
         Answered::Name { path, seen: Some(id), .. } => vec![(path.clone(), *id)],

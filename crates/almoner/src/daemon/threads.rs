@@ -3,7 +3,7 @@
 //! Which message answers which never changes, so it is looked up once and kept in memory, for each host; after a start it is
 //! read from the envelopes again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kernel::message::Mail;
@@ -14,7 +14,7 @@ use kernel::{FormulaId, MessageNumber, Number, table};
 use super::listing;
 use super::world::Daemon;
 use control::exit::Failure;
-use control::threads::{Thread, ThreadPage};
+use control::threads::{Standing, Thread, ThreadPage};
 
 /// How many envelopes are read at a time.
 const STRIDE: usize = 1000;
@@ -24,6 +24,26 @@ const FOLDED: usize = 8;
 
 /// How many messages that need an answer are told of.
 const OPEN: usize = 100;
+
+/// The kinds of messages that tell, and are never answered.
+const TELLS: &[&str] = &["package", "value", "command"];
+
+/// What is asked for.
+#[derive(Clone, Copy, Default)]
+pub struct Only<'a> {
+    /// Only messages of this kind.
+    pub kind: Option<&'a str>,
+    /// Only messages that stand so.
+    pub standing: Option<Standing>,
+}
+
+impl Only<'_> {
+    fn fits(self, letter: &Letter) -> bool {
+        let mail = &letter.mail;
+        self.kind.is_none_or(|kind| mail.envelope.kind == kind)
+            && (self.standing != Some(Standing::Answered) || (!mail.needs_you && !mail.answers.is_empty()))
+    }
+}
 
 /// The threads of all hosts.
 #[derive(Default)]
@@ -85,13 +105,26 @@ impl Index {
         kind.is_none_or(|kind| self.kinds.get(&number).is_some_and(|own| own == kind))
     }
 
-    /// The newest thread below a number with a message of this kind: its newest message, and all of it.
-    fn below(&self, below: Option<MessageNumber>, kind: Option<&str>) -> Option<(MessageNumber, Found)> {
+    /// Whether a message may be one of those that are asked for, as far as that can be told without reading it.
+    fn may_fit(&self, number: MessageNumber, only: Only<'_>, awaiting: &BTreeSet<MessageNumber>) -> bool {
+        let tells = |kind: &String| TELLS.contains(&kind.as_str());
+        self.is_of(number, only.kind)
+            && (only.standing != Some(Standing::Answered)
+                || (!awaiting.contains(&number) && self.kinds.get(&number).is_some_and(|own| !tells(own))))
+    }
+
+    /// The newest thread below a number with a message that may be asked for: its newest message, and all of it.
+    fn below(
+        &self,
+        below: Option<MessageNumber>,
+        only: Only<'_>,
+        awaiting: &BTreeSet<MessageNumber>,
+    ) -> Option<(MessageNumber, Found)> {
         let end = below.unwrap_or(MessageNumber(u64::MAX));
         self.by_newest.range(..end).rev().find_map(|(newest, first)| {
             let all = self.threads.get(first)?;
             all.iter()
-                .any(|one| self.is_of(*one, kind))
+                .any(|one| self.may_fit(*one, only, awaiting))
                 .then(|| (*newest, Found { first: *first, all: all.clone() }))
         })
     }
@@ -108,7 +141,7 @@ impl Threads {
         let index = all.entry(daemon.host).or_default();
         loop {
             let from = index.next;
-            let page = daemon.read(|txn| envelopes(txn, &daemon.host, from))?;
+            let page = daemon.read(|txn| envelopes(txn, &daemon.host, from..u64::MAX, false))?;
             page.iter().for_each(|(number, mail)| index.add(*number, mail));
             if page.len() < STRIDE {
                 return Ok(ask(index));
@@ -117,21 +150,31 @@ impl Threads {
     }
 
     /// A page: what needs an answer, and the threads whose newest message is older than `below`, newest first, with
-    /// about as many messages as `limit` says; of a kind, if one is said.
+    /// about as many messages as `limit` says; of a kind and of a standing, if they are said.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn page(
         &self,
         daemon: &Daemon,
-        kind: Option<&str>,
+        only: Only<'_>,
         below: Option<MessageNumber>,
         limit: usize,
     ) -> Result<ThreadPage, Failure> {
-        let mut page = self.open(daemon, kind)?;
+        let limit = limit.min(listing::PAGE);
+        let awaiting = awaiting(daemon)?;
+        let mut page = self.open(daemon, only.kind, &awaiting)?;
+        match only.standing {
+            Some(Standing::Open) => return Ok(page),
+            Some(Standing::Dismissed) => {
+                (page.threads, page.next) = dismissed(daemon, only.kind, below, limit)?;
+                return Ok(page);
+            }
+            Some(Standing::Answered) | None => {}
+        }
         let (mut at, mut count) = (below, 0);
-        while count < limit.min(listing::PAGE) {
-            let Some((newest, found)) = self.ask(daemon, |index| index.below(at, kind))? else {
+        while count < limit {
+            let Some((newest, found)) = self.ask(daemon, |index| index.below(at, only, &awaiting))? else {
                 return Ok(page);
             };
             at = Some(newest);
@@ -139,30 +182,71 @@ impl Threads {
             if !gone.is_empty() {
                 self.ask(daemon, |index| index.forget(found.first, &gone))?;
             }
-            let fits = |letter: &Letter| kind.is_none_or(|kind| letter.mail.envelope.kind == kind);
-            if thread.letters.iter().any(fits) {
+            if thread.letters.iter().any(|letter| only.fits(letter)) {
                 count += thread.letters.len();
                 page.threads.push(thread);
             }
         }
-        page.next = self.ask(daemon, |index| index.below(at, kind))?.and(at);
+        page.next = self.ask(daemon, |index| index.below(at, only, &awaiting))?.and(at);
         Ok(page)
     }
 
-    fn open(&self, daemon: &Daemon, kind: Option<&str>) -> Result<ThreadPage, Failure> {
-        let mut numbers = Vec::new();
-        listing::for_each_awaiting(daemon, |number| {
-            numbers.push(number);
-            Ok(())
-        })?;
+    fn open(
+        &self,
+        daemon: &Daemon,
+        kind: Option<&str>,
+        awaiting: &BTreeSet<MessageNumber>,
+    ) -> Result<ThreadPage, Failure> {
         let numbers: Vec<MessageNumber> = self.ask(daemon, |index| {
-            numbers.into_iter().rev().filter(|number| index.is_of(*number, kind)).collect()
+            awaiting.iter().rev().copied().filter(|number| index.is_of(*number, kind)).collect()
         })?;
         let mut open = Vec::new();
         for number in numbers.iter().take(OPEN) {
             open.extend(daemon.read(|txn| query::message(txn, &daemon.host, *number))?);
         }
-        Ok(ThreadPage { open, open_count: numbers.len(), ..ThreadPage::default() })
+        let (open_count, all_open_count) = (numbers.len(), awaiting.len());
+        Ok(ThreadPage { open, open_count, all_open_count, ..ThreadPage::default() })
+    }
+}
+
+/// What needs an answer.
+fn awaiting(daemon: &Daemon) -> Result<BTreeSet<MessageNumber>, Failure> {
+    let mut numbers = BTreeSet::new();
+    listing::for_each_awaiting(daemon, |number| {
+        numbers.insert(number);
+        Ok(())
+    })?;
+    Ok(numbers)
+}
+
+/// Messages below a number that were dismissed, newest first, each by itself; and below which the next page begins. Who
+/// wants to see these is rare, so they are looked for among all envelopes.
+fn dismissed(
+    daemon: &Daemon,
+    kind: Option<&str>,
+    below: Option<MessageNumber>,
+    limit: usize,
+) -> Result<(Vec<Thread>, Option<MessageNumber>), Failure> {
+    let mut end = below.unwrap_or(MessageNumber(u64::MAX));
+    let mut found: Vec<Thread> = Vec::new();
+    loop {
+        let page = daemon.read(|txn| envelopes(txn, &daemon.host, 0..end.0, true))?;
+        let is_last = page.len() < STRIDE;
+        for (number, mail) in page {
+            if mail.dismissed_ms.is_none() || kind.is_some_and(|kind| mail.envelope.kind != kind) {
+                end = number;
+                continue;
+            }
+            // One more than has room says that there is another page.
+            if found.len() >= limit {
+                return Ok((found, Some(end)));
+            }
+            end = number;
+            found.push(Thread { letters: vec![Letter { number, message: None, mail }], left_out: 0 });
+        }
+        if is_last {
+            return Ok((found, None));
+        }
     }
 }
 
@@ -186,20 +270,20 @@ fn told(daemon: &Daemon, all: &[MessageNumber]) -> Result<(Thread, Vec<MessageNu
     Ok((thread, gone))
 }
 
-/// Envelopes from a number on, oldest first.
+/// Envelopes of these numbers, oldest first or the newest first, a stride of them.
 fn envelopes(
     txn: &mut dyn ReadTxn,
     host: &FormulaId,
-    from: u64,
+    of: std::ops::Range<u64>,
+    newest_first: bool,
 ) -> Result<Vec<(MessageNumber, Mail)>, StoreFault> {
     let agent = kernel::head::head(txn, host)?.and_then(|head| head.agent());
     let mailbox =
         agent.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox;
-    let start = table::inner_key(&mailbox, &table::number_key(from));
+    let key = |number| table::inner_key(&mailbox, &table::number_key(number));
     let prefix = mailbox.number.len();
-    let end = table::behind(&mailbox.number);
     let rows: Vec<(Vec<u8>, Mail)> =
-        table::scan(txn, Table::Message, &host.number, &start, &end, STRIDE, false)?;
+        table::scan(txn, Table::Message, &host.number, &key(of.start), &key(of.end), STRIDE, newest_first)?;
     let number = |key: &[u8]| {
         let bytes = key.get(prefix..).and_then(|number| number.try_into().ok());
         bytes
@@ -245,7 +329,8 @@ mod tests {
         }
         let walk = |index: &Index, kind: Option<&str>| {
             let (mut at, mut found) = (None, Vec::new());
-            while let Some((newest, one)) = index.below(at, kind) {
+            let only = Only { kind, standing: None };
+            while let Some((newest, one)) = index.below(at, only, &BTreeSet::new()) {
                 found.push(one.all.iter().map(|one| one.0).collect::<Vec<_>>());
                 at = Some(newest);
             }

@@ -8,7 +8,7 @@ use kernel::message::{Answer, Body};
 use kernel::proposal::{Caller, Decision, Proposal, Verdict};
 use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
 use kernel::{FormulaId, MessageNumber, RunNumber, StepRef, query, standing, table};
-use passable::visible_line;
+use passable::{visible_line, with_article};
 use worker::World as _;
 
 use super::desk::Desk;
@@ -174,7 +174,7 @@ fn of_message(desk: &Desk, number: MessageNumber) -> Result<Vec<Reason>, Failure
         }
         other => {
             let kind = other.map_or_else(|| letter.mail.envelope.kind.clone(), |body| body.kind().to_owned());
-            reasons.push(Reason::new(format!("message {number}"), format!("is a {kind}")));
+            reasons.push(Reason::new(format!("message {number}"), format!("is {}", with_article(&kind))));
         }
     }
     Ok(reasons)

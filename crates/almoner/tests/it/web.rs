@@ -2,6 +2,7 @@
 
 mod addresses;
 mod attacks;
+mod audit;
 mod browser;
 mod calling;
 mod controls;
@@ -26,6 +27,7 @@ mod staged;
 mod story;
 mod stream;
 mod talking;
+mod timeline;
 mod visitor;
 
 use crate::home::Home;

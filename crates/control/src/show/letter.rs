@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use kernel::RunNumber;
 use kernel::message::{Answer, Body};
-use passable::{Untrusted, visible_line};
+use passable::{Untrusted, visible_line, with_article};
 
 use super::lines::{self, Marks, ON};
 use crate::exit::{Exit, Failure};
@@ -91,7 +91,8 @@ pub fn render(view: &LetterView, columns: usize) -> String {
             lines::write(&mut out, Marks { first: "    ", next: "    ", on: ON }, &text, columns);
         }
         Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. } | Body::Command { .. } => {
-            words(&mut out, "says", &summary(body), columns);
+            let Summary { ours, theirs, .. } = Summary::of(body, usize::MAX);
+            words(&mut out, "says", &format!("{ours}{theirs}"), columns);
         }
         Body::Release { gives, .. } => {
             out.push_str("    a result is withheld: it would give away\n");
@@ -234,7 +235,7 @@ pub fn next(view: &LetterView, agent: Option<&str>) -> Option<String> {
 pub fn is_not(view: &LetterView, wanted: &str, agent: Option<&str>) -> Failure {
     let number = view.letter.number;
     let kind = view.letter.mail.envelope.kind.clone();
-    Failure::new(Exit::Conflict, format!("message {number} is a {kind}, not {wanted}"))
+    Failure::new(Exit::Conflict, format!("message {number} is {}, not {wanted}", with_article(&kind)))
         .help(next(view, agent).unwrap_or_else(|| format!("`almoner inbox {number}` shows it")))
 }
 
@@ -255,39 +256,92 @@ pub fn one_line(text: &Untrusted) -> String {
     visible_line(&text.raw().lines().collect::<Vec<_>>().join(" ⏎ ")).into_owned()
 }
 
+/// How many characters of somebody's words stand in a line about a message.
+const SHORT: usize = 200;
+
+/// The beginning of a text, in a line that is safe to show, and how many bytes of it do not stand there.
+pub fn short(text: &Untrusted) -> (String, usize) {
+    beginning(text, SHORT)
+}
+
+fn beginning(text: &Untrusted, most: usize) -> (String, usize) {
+    let raw = text.raw();
+    let end = raw.char_indices().nth(most).map_or(raw.len(), |(at, _)| at);
+    let more = raw.len() - end;
+    match raw.get(..end) {
+        Some(head) if more > 0 => (one_line(&Untrusted::new(head)), more),
+        _ => (one_line(text), 0),
+    }
+}
+
+/// What stands behind words of which so many bytes were left out.
+pub fn more_bytes(more: usize) -> String {
+    match more {
+        0 => String::new(),
+        1 => " … + 1 more byte".to_owned(),
+        _ => format!(" … + {more} more bytes"),
+    }
+}
+
+/// A message in one line: words of ours, and behind them words of whoever sent it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Words of ours.
+    pub ours: String,
+    /// Somebody else's words or names, safe to show; not all of them if they are many.
+    pub theirs: String,
+    /// How many bytes of them were left out.
+    pub more: usize,
+}
+
+impl Summary {
+    /// What a message says, with so many characters of somebody else's words at most.
+    fn of(body: &Body, most: usize) -> Summary {
+        let of = |ours: String, text: &Untrusted| {
+            let (theirs, more) = beginning(text, most);
+            Summary { ours, theirs, more }
+        };
+        let own = |ours: String| Summary { ours, ..Summary::default() };
+        match body {
+            Body::Request { description, by: Some(wish), .. } => {
+                of(format!("{} asks for: ", wish.run), description)
+            }
+            Body::Request { description, .. } => of("asks: ".to_owned(), description),
+            Body::Package { run: Some(run), .. } => of(format!("{run} says: "), &package(body).into()),
+            Body::Package { .. } => of(String::new(), &package(body).into()),
+            Body::Definition { by: Some(draft), .. } => {
+                of(format!("{} proposes code: ", draft.run), &draft.description)
+            }
+            Body::Definition { .. } => {
+                own("proposes a program: see what it needs, then endow or reject it".to_owned())
+            }
+            Body::EvalRequest { names, .. } => of("asks to run code over ".to_owned(), &listed(names).into()),
+            Body::Form { description, run: Some(run), .. } => of(format!("{run} asks: "), description),
+            Body::Form { description, fields, .. } => {
+                let unit = if fields.len() == 1 { "field" } else { "fields" };
+                of(format!("form with {} {unit}: ", fields.len()), description)
+            }
+            Body::Value { .. } => own("a value".to_owned()),
+            Body::Approval { run, entries } => own(format!("{run} asks about {}", entries.len())),
+            Body::Doubt { run, entry } => own(format!("{run} asks whether {} happened", entry.proposal)),
+            Body::Budget { run, trouble, .. } => of(format!("{run} asks for more: "), &trouble.message),
+            Body::Release { gives, .. } => {
+                of("a result is withheld: it would give away ".to_owned(), &listed(gives).into())
+            }
+            Body::Command { text, .. } => of(String::new(), text),
+        }
+    }
+}
+
+/// A message in one line, apart: what is ours, and the beginning of what is not.
+pub fn apart(body: &Body) -> Summary {
+    Summary::of(body, SHORT)
+}
+
 /// A message in one line.
 pub fn summary(body: &Body) -> String {
-    match body {
-        Body::Request { description, by: Some(wish), .. } => {
-            format!("{} asks for: {}", wish.run, one_line(description))
-        }
-        Body::Request { description, .. } => format!("asks: {}", one_line(description)),
-        Body::Package { run: Some(run), .. } => {
-            format!("{run} says: {}", one_line(&Untrusted::new(package(body))))
-        }
-        Body::Package { .. } => one_line(&Untrusted::new(package(body))),
-        Body::Definition { by: Some(draft), .. } => {
-            format!("{} proposes code: {}", draft.run, one_line(&draft.description))
-        }
-        Body::Definition { .. } => {
-            "proposes a program: see what it needs, then endow or reject it".to_owned()
-        }
-        Body::EvalRequest { names, .. } => format!("asks to run code over {}", listed(names)),
-        Body::Form { description, run: Some(run), .. } => {
-            format!("{run} asks: {}", one_line(description))
-        }
-        Body::Form { description, fields, .. } => {
-            format!("form with {} fields: {}", fields.len(), one_line(description))
-        }
-        Body::Value { .. } => "a value".to_owned(),
-        Body::Approval { run, entries } => format!("{run} asks about {}", entries.len()),
-        Body::Doubt { run, entry } => format!("{run} asks whether {} happened", entry.proposal),
-        Body::Budget { run, trouble, .. } => {
-            format!("{run} asks for more: {}", one_line(&trouble.message))
-        }
-        Body::Release { gives, .. } => format!("a result is withheld: it would give away {}", listed(gives)),
-        Body::Command { text, .. } => one_line(text),
-    }
+    let Summary { ours, theirs, more } = apart(body);
+    format!("{ours}{theirs}{}", more_bytes(more))
 }
 
 fn listed(names: &[String]) -> String {
@@ -301,7 +355,7 @@ fn listed(names: &[String]) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use kernel::message::{Draft, Envelope, Mail, Message, Wish};
+    use kernel::message::{Draft, Envelope, Field, Mail, Message, Wish};
     use kernel::query::Letter;
     use kernel::{FormulaId, MessageNumber, Number};
 
@@ -342,6 +396,49 @@ mod tests {
             uses: vec![("a\nb".to_owned(), "c\nd".to_owned())],
             is_worker: false,
         }
+    }
+
+    #[test]
+    fn a_line_about_a_message_holds_the_beginning_of_its_words() {
+        let long = "é".repeat(90_000);
+        let body =
+            Body::Package { strings: vec![long.clone().into()], names: vec![], ids: vec![], run: None };
+        let shown = summary(&body);
+        assert_eq!(shown, format!("{} … + {} more bytes", "é".repeat(SHORT), (90_000 - SHORT) * 2));
+        let whole = |body| render(&view(body), 80).chars().filter(|c| *c == 'é').count();
+        assert_eq!(whole(body), 90_000);
+        // What a person did is told of in full where there is room.
+        let body =
+            Body::Command { verb: "send".to_owned(), text: long.clone().into(), run: None, made: None };
+        assert_eq!(summary(&body).chars().filter(|c| *c == 'é').count(), SHORT);
+        assert_eq!(whole(body), 90_000);
+        let id = FormulaId { number: [1; 32], node: [2; 32] };
+        let field = Field {
+            name: "x".to_owned(),
+            label: "x".into(),
+            pattern: kernel::Value::Null,
+            default: None,
+            example: None,
+            secret: false,
+        };
+        let form = |count: usize| Body::Form {
+            description: "which?".into(),
+            fields: vec![field.clone(); count],
+            promise: id,
+            resolver: id,
+            repeatable: false,
+            run: None,
+        };
+        assert_eq!(summary(&form(1)), "form with 1 field: which?");
+        assert_eq!(summary(&form(2)), "form with 2 fields: which?");
+        assert_eq!(apart(&form(1)).ours, "form with 1 field: ");
+        let said = |body| is_not(&view(body), "a form", None).message;
+        let approval = Body::Approval { run: RunNumber(1), entries: vec![] };
+        assert_eq!(said(approval).raw(), "message 3 is an approval, not a form");
+        assert_eq!(said(Body::Value { value: id }).raw(), "message 3 is a value, not a form");
+        let (head, more) = short(&Untrusted::new("ab\ncd"));
+        assert_eq!((head.as_str(), more), ("ab ⏎ cd", 0));
+        assert_eq!(more_bytes(1), " … + 1 more byte");
     }
 
     #[test]

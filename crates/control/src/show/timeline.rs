@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use kernel::RunNumber;
-use kernel::run::{Entry, Run, Step};
+use kernel::run::{Entry, Run, State, Step};
+use kernel::{MessageNumber, RunNumber};
 use passable::visible_line;
 
 /// How many columns the bars have.
@@ -49,20 +49,18 @@ impl Kind {
 }
 
 /// A family of runs as bars over time. Waiting for a person is drawn short, whatever it took.
-pub fn render(family: &[(Run, Vec<Step>)]) -> String {
+pub fn render(family: &[(Run, Vec<Step>)], now_ms: i64) -> String {
     let Some((root, _)) = family.first() else { return String::new() };
-    let spans = of_family(family);
+    let spans = of_family(family, now_ms);
     let scale = Scale::of(&spans);
     let seconds = |ms: i64| ms as f64 / 1000.0;
     let mut out = format!("{} `{}`\n", root.number, visible_line(&root.name));
-    let mut totals = BTreeMap::new();
     for span in &spans {
         let (from, to) = (scale.column(span.from), scale.column(span.to).max(scale.column(span.from) + 1));
         let mut bar: String = " ".repeat(from);
         bar.extend(std::iter::repeat_n(span.kind.mark(), to - from));
         bar.extend(std::iter::repeat_n(' ', COLUMNS.saturating_sub(to)));
         let took = span.to - span.from;
-        *totals.entry(span.kind.mark()).or_insert(0_i64) += took;
         let _ = writeln!(
             out,
             "{:>8.2} s │{bar}│ {:<5} {} {:.2} s",
@@ -72,7 +70,7 @@ pub fn render(family: &[(Run, Vec<Step>)]) -> String {
             seconds(took)
         );
     }
-    let of = |kind: Kind| seconds(totals.get(&kind.mark()).copied().unwrap_or(0));
+    let of = |kind: Kind| seconds(total(&spans, kind));
     let _ = writeln!(
         out,
         "█ models {:.2} s   ▒ tools {:.2} s   · waiting for you {:.2} s (drawn short)",
@@ -83,55 +81,108 @@ pub fn render(family: &[(Run, Vec<Step>)]) -> String {
     out
 }
 
-/// What of a family of runs took time, in the order in which it began.
-pub fn of_family(family: &[(Run, Vec<Step>)]) -> Vec<Span> {
-    let mut spans: Vec<Span> = family.iter().flat_map(|(run, steps)| spans(run, steps)).collect();
+/// What of a family of runs took time up to now, in the order in which it began.
+pub fn of_family(family: &[(Run, Vec<Step>)], now_ms: i64) -> Vec<Span> {
+    let mut spans: Vec<Span> =
+        family.iter().flat_map(|(run, steps)| self::spans(run, steps, now_ms)).collect();
     spans.sort_by_key(|span| (span.from, span.run, span.to));
     spans
 }
 
-/// What of a journal took time. What has not ended has a span to the last step.
-fn spans(run: &Run, steps: &[Step]) -> Vec<Span> {
-    let Some(last) = steps.last().map(|step| step.at_ms) else { return vec![] };
-    let mut calls: BTreeMap<u64, String> = BTreeMap::new();
-    let mut open: Vec<(u64, Kind, String, i64)> = Vec::new();
-    let mut done = Vec::new();
-    let mut close = |open: &mut Vec<(u64, Kind, String, i64)>, step: u64, kind: Kind, at: i64| {
-        while let Some(i) = open.iter().position(|(of, one, ..)| (*of, *one) == (step, kind)) {
-            let (_, kind, what, from) = open.remove(i);
-            done.push(Span { run: run.number, step, kind, what, from, to: at });
+/// How long anybody of a kind took, in milliseconds. Time in which several did counts once.
+pub fn total(spans: &[Span], kind: Kind) -> i64 {
+    let mut times: Vec<(i64, i64)> =
+        spans.iter().filter(|span| span.kind == kind).map(|span| (span.from, span.to)).collect();
+    times.sort_unstable();
+    let (mut sum, mut until) = (0, i64::MIN);
+    for (from, to) in times {
+        sum += to.saturating_sub(from.max(until)).max(0);
+        until = until.max(to);
+    }
+    sum
+}
+
+/// What has begun and was not seen to end.
+struct Open {
+    step: u64,
+    kind: Kind,
+    what: String,
+    from: i64,
+}
+
+/// The spans of one run.
+struct Spans {
+    run: RunNumber,
+    open: Vec<Open>,
+    done: Vec<Span>,
+}
+
+impl Spans {
+    fn open(&mut self, step: u64, kind: Kind, what: String, from: i64) {
+        self.open.push(Open { step, kind, what, from });
+    }
+
+    /// Ends at this time what is meant.
+    fn close(&mut self, at: i64, is_meant: impl Fn(&Open) -> bool) {
+        for one in self.open.extract_if(.., |one| is_meant(one)) {
+            let Open { step, kind, what, from } = one;
+            self.done.push(Span { run: self.run, step, kind, what, from, to: at.max(from) });
         }
-    };
+    }
+}
+
+/// What of a journal took time. What has not ended goes on until now.
+fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
+    let Some(last) = steps.last() else { return vec![] };
+    let mut calls: BTreeMap<u64, String> = BTreeMap::new();
+    let mut spans = Spans { run: run.number, open: vec![], done: vec![] };
+    let mut before = last.at_ms;
     for step in steps {
         let at = step.at_ms;
+        let of = |proposal: u64, kind: Kind| move |one: &Open| (one.step, one.kind) == (proposal, kind);
+        let is_model = |one: &Open| one.kind == Kind::Model;
+        let words = |message: &MessageNumber| format!("message {message}");
         match &step.entry {
-            Entry::Prompted { model, .. } => open.push((step.number, Kind::Model, model.clone(), at)),
-            Entry::Replied { prompted, .. } => close(&mut open, *prompted, Kind::Model, at),
+            Entry::Prompted { model, .. } => {
+                // Whoever was asked before has never answered; it was given up at the step before this at the latest.
+                spans.close(before, is_model);
+                spans.open(step.number, Kind::Model, model.clone(), at);
+            }
+            Entry::Replied { prompted, .. } => spans.close(at, of(*prompted, Kind::Model)),
+            Entry::Stalled { .. } | Entry::Suspended { .. } => spans.close(at, is_model),
             Entry::Proposed { proposal, .. } => {
                 calls.insert(step.number, format!("{}.{}", proposal.slot, proposal.method));
             }
-            Entry::Judged { proposal, message: Some(message), .. } | Entry::Doubted { proposal, message } => {
-                open.push((*proposal, Kind::You, format!("message {message}"), at));
+            Entry::Judged { proposal, message: Some(message), .. }
+            | Entry::Doubted { proposal, message }
+            | Entry::Questioned { proposal, message } => {
+                spans.open(*proposal, Kind::You, words(message), at);
             }
             Entry::Answered { proposal, .. } | Entry::Vouched { proposal, .. } => {
-                close(&mut open, *proposal, Kind::You, at);
+                spans.close(at, of(*proposal, Kind::You));
+            }
+            Entry::Exhausted { message, .. } => spans.open(step.number, Kind::You, words(message), at),
+            Entry::Raised { message, .. } | Entry::Held { message, .. } => {
+                spans.close(at, |one| one.kind == Kind::You && one.what == words(message));
             }
             // A call of a worker is that worker's own spans.
             Entry::Begun { proposal, child: None } => {
                 let what = calls.get(proposal).cloned().unwrap_or_default();
-                open.push((*proposal, Kind::Tool, what, at));
+                spans.open(*proposal, Kind::Tool, what, at);
             }
-            Entry::Completed { proposal, .. } => {
-                close(&mut open, *proposal, Kind::You, at);
-                close(&mut open, *proposal, Kind::Tool, at);
-            }
+            Entry::Completed { proposal, .. } => spans.close(at, |one| one.step == *proposal),
+            Entry::Finished { .. } => spans.close(at, |_| true),
             _ => {}
         }
+        before = at;
     }
-    while let Some((step, kind, ..)) = open.first().cloned() {
-        close(&mut open, step, kind, last);
-    }
-    done
+    // Of a journal that was cut off nobody can say what has ended since.
+    let is_whole = last.number.saturating_add(1) >= run.next_step;
+    let goes_on = is_whole && !run.is_finished();
+    let is_stalled = matches!(run.state, State::Stalled { .. });
+    spans.close(now_ms.max(before), |one| goes_on && (one.kind == Kind::You || !is_stalled));
+    spans.close(before, |_| true);
+    spans.done
 }
 
 /// Time as columns: as long as anybody is at work it runs evenly, and hardly at all while nobody is.
@@ -193,8 +244,43 @@ mod tests {
 
     #[test]
     fn what_took_time_has_a_bar() {
-        insta::assert_snapshot!(render(&family()));
-        assert_eq!(render(&[]), "");
+        insta::assert_snapshot!(render(&family(), 0));
+        assert_eq!(render(&[], 0), "");
+    }
+
+    #[test]
+    fn what_has_not_ended_goes_on_until_now() {
+        let mut family = family();
+        let steps = &mut family[0].1;
+        let answered = steps.iter().position(|step| matches!(step.entry, Entry::Answered { .. })).unwrap();
+        steps.truncate(answered);
+        let asks = |step: &&Step| matches!(step.entry, Entry::Judged { message: Some(_), .. });
+        let (asked, last) = (steps.iter().find(asks).unwrap().at_ms, steps.last().unwrap().at_ms);
+        let total_at = |family: &[(Run, Vec<Step>)], now| total(&of_family(family, now), Kind::You);
+        // A journal that was cut off says nothing of now.
+        assert_eq!(total_at(&family[..1], asked + 30_000), last - asked);
+        family[0].0.next_step = family[0].1.last().unwrap().number + 1;
+        assert_eq!(total_at(&family[..1], asked + 30_000), last - asked, "it is over");
+        family[0].0.state = State::Waiting;
+        assert_eq!(total_at(&family[..1], asked + 30_000), 30_000);
+        assert!(render(&family[..1], asked + 30_000).contains("waiting for you 30.00 s"));
+        // A clock that was put back makes nothing negative.
+        assert_eq!(total_at(&family[..1], 0), last - asked);
+    }
+
+    #[test]
+    fn time_in_which_several_are_waited_for_counts_once() {
+        let span = |kind, from, to| Span { run: RunNumber(1), step: 1, kind, what: String::new(), from, to };
+        let spans = [
+            span(Kind::You, 10, 60),
+            span(Kind::You, 0, 20),
+            span(Kind::You, 30, 40),
+            span(Kind::You, 100, 110),
+            span(Kind::Tool, 0, 5),
+        ];
+        assert_eq!(total(&spans, Kind::You), 70);
+        assert_eq!(total(&spans, Kind::Tool), 5);
+        assert_eq!(total(&spans, Kind::Model), 0);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Small things that pages are made of. Foreign text comes into a page through [`line`] and [`block`] only.
 
 use control::exit::Failure;
-use control::show::journal;
+use control::show::{journal, letter};
 use kernel::RunNumber;
+use kernel::message::Body;
 use kernel::proposal::Finding;
 use kernel::run::{Run, RunOutcome, State};
 use maud::{Markup, html};
@@ -24,6 +25,32 @@ pub fn words(text: &Untrusted) -> Markup {
     html! { bdi.foreign.package dir="ltr" { (text.visible()) } }
 }
 
+/// The beginning of somebody else's words, in a line, and how much more there is: for what has a page of its own.
+pub fn short(text: &Untrusted) -> Markup {
+    let (head, more) = letter::short(text);
+    html! { (line(&Untrusted::new(head))) (letter::more_bytes(more)) }
+}
+
+/// A message in a line: words of ours plain, the beginning of its sender's words set apart.
+pub fn summary(body: &Body) -> Markup {
+    let letter::Summary { ours, theirs, more } = letter::apart(body);
+    html! {
+        (ours)
+        @if !theirs.is_empty() { (line(&Untrusted::new(theirs))) }
+        (letter::more_bytes(more))
+    }
+}
+
+/// Somebody's reason in a line of ours; of a long one the beginning.
+pub fn reason(text: &Untrusted) -> Markup {
+    if text.raw().len() > LONG { short(text) } else { words(text) }
+}
+
+/// All of a reason of which a line holds the beginning.
+pub fn rest_of_reason(text: &Untrusted) -> Markup {
+    html! { @if text.raw().len() > LONG { (block("The whole reason", text)) } }
+}
+
 /// Names and words that the person chose, or that were checked when they came to be; safe to show.
 pub fn word(text: &str) -> Markup {
     html! { bdi dir="ltr" { (visible_line(text)) } }
@@ -33,7 +60,11 @@ pub fn word(text: &str) -> Markup {
 pub fn block(label: &str, text: &Untrusted) -> Markup {
     let bytes = text.raw().len();
     let shown = text.visible();
-    let body = html! { pre.foreign tabindex="0" aria-label=(label) { (shown) } };
+    folded(label, bytes, &html! { pre.foreign tabindex="0" aria-label=(label) { (shown) } })
+}
+
+/// What shows so many bytes of somebody else's words, folded if they are many.
+pub fn folded(label: &str, bytes: usize, body: &Markup) -> Markup {
     html! {
         @if bytes > LONG {
             details.long data-must-open open {
@@ -65,9 +96,9 @@ pub fn when(ms: i64) -> Markup {
 /// How a run stands. Why it stands still is told in words that a model or a server may have chosen.
 pub fn state(run: &Run) -> Markup {
     match &run.state {
-        State::Stalled { trouble } => html! { "stalled: " (line(&trouble.message)) },
+        State::Stalled { trouble } => html! { "stalled: " (short(&trouble.message)) },
         State::Finished { outcome: RunOutcome::Failed(trouble) } => {
-            html! { (journal::ended(run)) ": " (line(&trouble.message)) }
+            html! { (journal::ended(run)) ": " (short(&trouble.message)) }
         }
         _ => word(&journal::state(run)),
     }

@@ -15,21 +15,29 @@ use crate::page::{link, parts};
 /// How many events a page shows.
 const PAGE: usize = 100;
 
-/// `GET /audit`, with `?before=` for older events, `?contains=` for a line that was kept elsewhere.
+/// Where the log is verified.
+const VERIFIED: &str = "/audit/verified";
+
+/// `GET /audit`, with `?before=` for older events, `?contains=` for a line that was kept elsewhere. To verify the log
+/// takes the longer, the longer it is; so the page comes without it, unless there is such a line to be found.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let wanted = asked.query("contains").map(str::trim).filter(|text| !text.is_empty());
     let anchor: Option<Result<Anchor, String>> = wanted.map(str::parse);
     let contains = anchor.clone().and_then(Result::ok);
     let before: Option<u64> = asked.query("before").and_then(|text| text.parse().ok());
-    let found = *take!(asked.ask(Request::Audit { last: Some(PAGE), contains, before })?, Audited);
+    let unverified = contains.is_none();
+    let found =
+        *take!(asked.ask(Request::Audit { last: Some(PAGE), contains, before, unverified })?, Audited);
     let shown: Vec<&Event> = found.last.iter().rev().collect();
     let older = shown.last().map(|event| event.seq).filter(|oldest| *oldest > 1);
     let main = html! {
         h1 { "Audit" }
-        section #verified aria-labelledby="verified-title" {
-            h2 #verified-title { "Whether the log is whole" }
-            (verified(&found))
-        }
+        @if unverified {
+            section #verified aria-labelledby="verified-title" data-load=(VERIFIED) {
+                h2 #verified-title { "Whether the log is whole" }
+                p { a href=(VERIFIED) { "Verify the log" } }
+            }
+        } @else { (section(&found)) }
         form.search method="get" action="/audit" role="search" {
             label for="contains" { "A line of the log that you kept elsewhere: NUMBER:HASH" }
             input #contains name="contains" value=(wanted.unwrap_or("")) autocomplete="off" spellcheck="false";
@@ -54,6 +62,27 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
         }
     };
     Ok(Page::new("/audit", "Audit", main).into())
+}
+
+/// `GET /audit/verified`: whether the log is whole.
+pub fn verify(asked: &Asked) -> Result<Answer, Failure> {
+    let whole = Request::Audit { last: None, contains: None, before: None, unverified: false };
+    let found = *take!(asked.ask(whole)?, Audited);
+    let main = html! {
+        h1 { "Audit" }
+        (section(&found))
+        p { a href="/audit" { "The events" } }
+    };
+    Ok(Page::new("/audit", "Audit: whether the log is whole", main).into())
+}
+
+fn section(found: &Audited) -> Markup {
+    html! {
+        section #verified aria-labelledby="verified-title" {
+            h2 #verified-title { "Whether the log is whole" }
+            (verified(found))
+        }
+    }
 }
 
 fn verified(found: &Audited) -> Markup {

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use control::exit::Failure;
 use control::protocol::{Look, Request};
 use control::show::letter;
-use control::threads::Thread;
+use control::threads::{Standing, Thread, ThreadPage};
 use kernel::message::{Answer as Said, Body};
 use kernel::query::Letter;
 use kernel::{FormulaId, MessageNumber};
 use maud::{Markup, html};
-use passable::Untrusted;
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
@@ -23,39 +22,118 @@ const PAGE: usize = 50;
 const KINDS: &[&str] =
     &["approval", "definition", "form", "request", "eval-request", "package", "value", "command"];
 
-/// `GET /`, with `?kind=` for messages of one kind, `?below=` for older ones.
+/// How messages can stand that are looked for, by their names in an address.
+const STANDINGS: &[(&str, Standing)] =
+    &[("open", Standing::Open), ("answered", Standing::Answered), ("dismissed", Standing::Dismissed)];
+
+/// What of the inbox is looked at.
+#[derive(Clone, Copy)]
+struct Filter<'a> {
+    kind: Option<&'a str>,
+    standing: Option<Standing>,
+}
+
+impl Filter<'_> {
+    /// The address of the inbox so filtered; from a message on down, if one is said.
+    fn address(self, below: Option<MessageNumber>) -> String {
+        let named = STANDINGS.iter().find(|(_, one)| Some(*one) == self.standing);
+        let parts = [
+            below.map(|number| format!("below={number}")),
+            self.kind.map(|kind| format!("kind={kind}")),
+            named.map(|(name, _)| format!("state={name}")),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { "/".to_owned() } else { format!("/?{}", parts.join("&")) }
+    }
+}
+
+/// `GET /`, with `?kind=` for messages of one kind, `?state=` for those that stand so, `?below=` for older ones.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let kind = asked.query("kind").filter(|kind| KINDS.contains(kind));
+    let standing = asked.query("state").and_then(|name| STANDINGS.iter().find(|(one, _)| *one == name));
+    let standing = standing.map(|(_, standing)| *standing);
     let below = asked.query("below").and_then(|text| text.parse::<MessageNumber>().ok());
-    let request = Request::Threads { kind: kind.map(str::to_owned), below, limit: PAGE };
+    let request = Request::Threads { kind: kind.map(str::to_owned), standing, below, limit: PAGE };
     let page = take!(asked.ask(request)?, Threads);
     let known = names(asked)?;
+    let filter = Filter { kind, standing };
+    let title = match standing {
+        Some(Standing::Answered) => "Answered",
+        Some(Standing::Dismissed) => "Dismissed",
+        _ => "For information",
+    };
     let main = html! {
         h1 { "Inbox" }
-        nav.filters aria-label="Kinds of messages" {
-            a href="/" aria-current=[kind.is_none().then_some("true")] { "all" }
-            @for one in KINDS {
-                a href={ "/?kind=" (one) } aria-current=[(kind == Some(one)).then_some("true")] { (one) }
-            }
-        }
+        (filters(filter, page.open_count))
         section #needs aria-labelledby="needs-title" data-live {
             h2 #needs-title { "Needs you " span.count { (page.open_count) } }
-            @if page.open.is_empty() { p.note { "Nothing waits for you." } }
-            @else { ol.rows { @for one in &page.open { li #{ "m-" (one.number) } { (row(asked, &known, one)) } } } }
-            @if page.open_count > page.open.len() {
-                p.note { "The newest " (page.open.len()) " are shown; the others come as these are answered." }
-            }
+            (needs(asked, &known, filter, &page))
         }
-        section #rest aria-labelledby="rest-title" data-live {
-            h2 #rest-title { "For information" }
-            @if page.threads.is_empty() { p.note { "Nothing here." } }
-            @else { ol.rows { @for one in &page.threads { (thread(asked, &known, one)) } } }
-            @if let Some(next) = page.next {
-                p { a href={ "/?below=" (next) @if let Some(kind) = kind { "&kind=" (kind) } } { "Older messages" } }
+        @if standing != Some(Standing::Open) {
+            section #rest aria-labelledby="rest-title" data-live {
+                h2 #rest-title { (title) }
+                @if page.threads.is_empty() { p.note { "Nothing here." } }
+                @else { ol.rows { @for one in &page.threads { (thread(asked, &known, one)) } } }
+                @if let Some(next) = page.next { p { a href=(filter.address(Some(next))) { "Older messages" } } }
             }
         }
     };
     Ok(Page::new("/", "Inbox", main).live("inbox runs").into())
+}
+
+/// Links to the inbox by kind and by how messages stand; each keeps what the other has chosen.
+fn filters(filter: Filter<'_>, open: usize) -> Markup {
+    let link = |words: &str, to: Filter<'_>, chosen: bool| {
+        html! { a href=(to.address(None)) aria-current=[chosen.then_some("true")] { (words) } }
+    };
+    html! {
+        nav.filters aria-label="Kinds of messages" {
+            (link("all", Filter { kind: None, ..filter }, filter.kind.is_none()))
+            @for one in KINDS { (link(one, Filter { kind: Some(one), ..filter }, filter.kind == Some(one))) }
+        }
+        nav.filters #states aria-label="How messages stand" data-live {
+            (link("any state", Filter { standing: None, ..filter }, filter.standing.is_none()))
+            @for (name, one) in STANDINGS {
+                @let words = if *one == Standing::Open { format!("{name} ({open})") } else { (*name).to_owned() };
+                (link(&words, Filter { standing: Some(*one), ..filter }, filter.standing == Some(*one)))
+            }
+        }
+    }
+}
+
+/// What needs an answer. Of what a filter hides, it is said that it is there.
+fn needs(
+    asked: &Asked,
+    known: &BTreeMap<FormulaId, String>,
+    filter: Filter<'_>,
+    page: &ThreadPage,
+) -> Markup {
+    let others = page.all_open_count.saturating_sub(page.open_count);
+    let open = |kind| Filter { kind, standing: Some(Standing::Open) }.address(None);
+    let lists = matches!(filter.standing, None | Some(Standing::Open));
+    html! {
+        @if page.all_open_count == 0 { p.note { "Nothing waits for you." } }
+        @else if !lists && page.open_count > 0 {
+            p.note { a href=(open(filter.kind)) { "Look at what needs you" } }
+        }
+        @else if page.open_count > 0 {
+            ol.rows { @for one in &page.open { li #{ "m-" (one.number) } { (row(asked, known, one)) } } }
+        }
+        @if page.open_count > page.open.len() && lists {
+            p.note { "The newest " (page.open.len()) " are shown; the others come as these are answered." }
+        }
+        @if others > 0 {
+            p.note {
+                @if page.open_count == 0 {
+                    "None of this kind needs you; "
+                    a href=(open(None)) { (others) @if others == 1 { " other does" } @else { " others do" } } "."
+                } @else {
+                    a href=(open(None)) { (others) " of other kinds" } @if others == 1 { " needs" } @else { " need" }
+                    " you too."
+                }
+            }
+        }
+    }
 }
 
 /// Messages that answer one another, folded under the first.
@@ -122,13 +200,17 @@ fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> S
 /// What it says, in a line. Who said it stands before.
 fn summary(one: &Letter) -> Markup {
     match one.body() {
-        None => html! { "dismissed" },
+        None => html! { "dismissed" @if let Some(ms) = one.mail.dismissed_ms { " " (parts::when(ms)) } },
         Some(Body::Approval { entries, .. }) => {
             let open = entries.len().saturating_sub(one.mail.answers.len());
-            html! { "asks about " (entries.len()) " calls, " (open) " open" }
+            let calls = if entries.len() == 1 { " call, " } else { " calls, " };
+            html! { "asks about " (entries.len()) (calls) (open) " open" }
         }
-        Some(Body::Command { text, .. }) => html! { code { (letter::one_line(text)) } },
-        Some(body) => parts::line(&Untrusted::new(letter::summary(body))),
+        Some(Body::Command { text, .. }) => {
+            let (head, more) = letter::short(text);
+            html! { code { (head) } (letter::more_bytes(more)) }
+        }
+        Some(body) => parts::summary(body),
     }
 }
 

@@ -7,8 +7,8 @@ use kernel::MessageNumber;
 use kernel::message::{Answer as Said, Body};
 use maud::{Markup, html};
 
-use super::approval;
 use super::asks::{definition, evaluation, form, narrow, release, said, wish, words};
+use super::{approval, package};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::field::pick::NARROW;
@@ -72,6 +72,9 @@ pub fn page(
         Some(Body::EvalRequest { .. }) => evaluation::card(asked, &view)?,
         Some(Body::Request { .. }) => wish::card(asked, &view)?,
         Some(Body::Release { .. }) => release::card(asked, &view)?,
+        Some(Body::Package { strings, names, run, .. }) => {
+            package::card(asked, number, strings, names, run.is_some())
+        }
         Some(body) => words::card(asked, &view, body)?,
         None => html! { p { "Dismissed: only its envelope is left." } },
     };
@@ -128,13 +131,16 @@ fn answers(view: &LetterView) -> Markup {
                             "✓ answered, " (parts::when(*at_ms))
                         }
                         Said::Denied { reason, at_ms } => {
-                            "✗ refused: " (parts::words(reason)) ", " (parts::when(*at_ms))
+                            "✗ refused: " (parts::reason(reason)) ", " (parts::when(*at_ms))
                         }
                         Said::Withdrawn { reason, at_ms } => {
-                            "✗ withdrawn by its sender" @if !reason.raw().is_empty() { ": " (parts::words(reason)) }
+                            "✗ withdrawn by its sender" @if !reason.raw().is_empty() { ": " (parts::reason(reason)) }
                             ", " (parts::when(*at_ms))
                         }
                     }
+                }
+                @if let Said::Denied { reason, .. } | Said::Withdrawn { reason, .. } = answer {
+                    (parts::rest_of_reason(reason))
                 }
             }
         }

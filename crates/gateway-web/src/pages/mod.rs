@@ -14,6 +14,7 @@ pub mod login;
 mod message;
 mod models;
 mod names;
+mod package;
 mod policy;
 mod runs;
 mod sessions;
@@ -56,6 +57,7 @@ pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/models", Some(models::show), Some(models::try_it)),
     ("/policy", Some(policy::show), None),
     ("/audit", Some(audit::show), None),
+    ("/audit/verified", Some(audit::verify), None),
     ("/doctor", Some(doctor::show), None),
     ("/doctor/{part}", Some(doctor::part), None),
     ("/thing", Some(names::by_id), None),

@@ -61,7 +61,7 @@ pub enum Fault {
     #[error("{0} is not a directory")]
     NotADirectory(String),
     /// A message is of a type for which the command makes no sense.
-    #[error("message {number} is a {kind}: {what}")]
+    #[error("message {number} is {}: {what}", passable::with_article(.kind))]
     WrongKind {
         /// The message.
         number: MessageNumber,

@@ -1,6 +1,6 @@
 //! Code: what endowed code sends and hears is recorded, and its commands are applied once.
 
-use passable::Untrusted;
+use passable::{Untrusted, with_article};
 
 use crate::code::{self, Entry, Mark, Of, Origin, Record, Reference};
 use crate::command::{Act, CodeAct, Exported, Fault, NameAct, Reply};
@@ -49,7 +49,7 @@ pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
 fn expect_code(state: &mut State<'_>, eval: &FormulaId) -> Result<(), Fault> {
     match state.formula(eval)? {
         Formula::Eval { .. } => Ok(()),
-        other => Err(Fault::NotAllowed(format!("a {} is no code", other.kind()))),
+        other => Err(Fault::NotAllowed(format!("{} is no code", with_article(other.kind())))),
     }
 }
 

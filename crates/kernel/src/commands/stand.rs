@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use passable::Untrusted;
+use passable::{Untrusted, with_article};
 
 use crate::command::{Fault, Judgement, Move, Reply};
 use crate::event::Change;
@@ -57,7 +57,12 @@ fn answers_for(state: &mut State<'_>, agent: FormulaId) -> Result<FormulaId, Fau
                 };
                 continue;
             }
-            other => return Err(Fault::NotAllowed(format!("a {} does nothing of its own", other.kind()))),
+            other => {
+                return Err(Fault::NotAllowed(format!(
+                    "{} does nothing of its own",
+                    with_article(other.kind())
+                )));
+            }
         };
         at = match state.formula(&above)? {
             Formula::Handle { agent } => agent,

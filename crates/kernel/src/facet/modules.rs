@@ -92,7 +92,10 @@ fn env(given: Option<&Value>) -> Result<BTreeMap<String, String>, Refusal> {
         let name = args::text(&Value::String(name.clone()))?;
         match value.as_str() {
             Some(text) => Ok((name, text.to_owned())),
-            None => Err(Refusal::Argument(format!("env: {name:?} must be text, and is a {}", value.kind()))),
+            None => Err(Refusal::Argument(format!(
+                "env: {name:?} must be text, and is {}",
+                passable::with_article(value.kind())
+            ))),
         }
     };
     args::record(given, "env")?.iter().map(variable).collect()
@@ -131,7 +134,7 @@ fn look(txn: &mut dyn ReadTxn, view: View, path: &NamePath) -> Result<(Option<Mo
     let id = match view.resolve(txn, path)? {
         Found::Formula(id) => id,
         Found::Data(value) => {
-            let what = format!("a {}", value.kind());
+            let what = passable::with_article(value.kind());
             return Ok((Some(ModulesIn::Value(value)), what));
         }
     };

@@ -192,7 +192,10 @@ impl State<'_> {
             (_, Formula::Handle { agent }) => Ok(agent),
             (id, Formula::Host { .. } | Formula::Guest { .. }) => Ok(id),
             (_, other) => Err(Fault::Misfit {
-                what: format!("a {} has no mailbox: mail goes to a handle", other.kind()),
+                what: format!(
+                    "{} has no mailbox: mail goes to a handle",
+                    passable::with_article(other.kind())
+                ),
             }),
         }
     }

@@ -1,7 +1,7 @@
 //! What came of code, in the store's words.
 
 use kernel::run::{RunOutcome, Trouble};
-use passable::{Untrusted, Value};
+use passable::{Untrusted, Value, with_article};
 use vat::{FaultKind, Place, Slot};
 
 /// A failure.
@@ -27,7 +27,7 @@ pub fn threw(value: &Value<Slot>, place: Option<&Place>) -> RunOutcome {
         }
         other => match other.as_str() {
             Some(text) => text.to_owned(),
-            None => format!("it threw a {}", other.kind()),
+            None => format!("it threw {}", with_article(other.kind())),
         },
     };
     let at = place.map(|place| match place.excerpt.is_empty() {

@@ -182,4 +182,110 @@ fn filters_counts_and_pages_hold_with_ten_thousand_messages() {
     let once: std::collections::BTreeSet<u64> = seen.iter().copied().collect();
     assert_eq!((seen.len(), once.len()), (10_000, 10_000));
     assert!(seen.windows(2).all(|two| two[0] > two[1]), "newest first");
+    // None of these was answered or dismissed; to know that, not one of them is read for each page.
+    home.almoner(&["reject", &links(&page)[0].to_string(), "-r", "no"]).expect(0);
+    let answered = visitor.get("/?state=answered", &[]).body;
+    assert_eq!(links(between(&answered, "id=\"rest\"", "</section>")), [links(&page)[0]]);
+    let dismissed = visitor.get("/?state=dismissed", &[]).body;
+    assert_eq!(links(between(&dismissed, "id=\"rest\"", "</section>")), [0; 0]);
+}
+
+#[test]
+fn a_filter_says_what_holds_for_all_and_there_are_filters_by_state() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    for wish in ["wish a", "wish b", "wish c"] {
+        home.almoner(&["--as", "agent-fae", "request", "@host", wish]);
+    }
+    sends(&home, "to be dismissed", None);
+    sends(&home, "to be kept", None);
+    let [a, b, c, gone, kept] =
+        ["wish a", "wish b", "wish c", "to be dismissed", "to be kept"].map(|text| numbered(&home, text)[0]);
+    let visitor = Visitor::new(&home);
+    let page = |path: &str| visitor.get(path, &[]).body;
+    let lists = |body: &str, number: u64| body.contains(&format!("class=\"row\" href=\"/m/{number}\""));
+    // What needs somebody is not hidden by a filter.
+    let commands = page("/?kind=command");
+    assert!(!commands.contains("Nothing waits for you"), "{commands}");
+    assert!(
+        commands.contains("None of this kind needs you; <a href=\"/?state=open\">3 others do</a>."),
+        "{commands}"
+    );
+    home.almoner(&["reject", &a.to_string(), "-r", "no"]).expect(0);
+    home.almoner(&["dismiss", &gone.to_string()]).expect(0);
+    let open = page("/?state=open");
+    assert!(lists(&open, b) && lists(&open, c) && !lists(&open, a) && !lists(&open, kept), "{open}");
+    assert!(open.contains(">open (2)</a>"), "{open}");
+    let answered = page("/?state=answered");
+    let rest = between(&answered, "id=\"rest\"", "</section>");
+    assert!(lists(rest, a) && !lists(rest, b) && !lists(rest, kept), "{answered}");
+    assert!(answered.contains("<a href=\"/?state=open\">Look at what needs you</a>"), "{answered}");
+    let dismissed = page("/?state=dismissed");
+    let rest = between(&dismissed, "id=\"rest\"", "</section>");
+    assert!(lists(rest, gone) && !lists(rest, a) && !lists(rest, kept), "{dismissed}");
+    assert!(!rest.contains("to be dismissed"), "only its envelope is left: {rest}");
+    // Kind and state go together.
+    let both = page("/?kind=request&state=dismissed");
+    assert!(!lists(between(&both, "id=\"rest\"", "</section>"), gone), "{both}");
+    assert!(both.contains("href=\"/?kind=package&amp;state=dismissed\""), "{both}");
+    let (browser, _) = let_in(&home, true, "/?state=dismissed");
+    browser.says("Dismissed");
+    looked_at_with(&browser, "inbox-dismissed", true);
+    browser.clean(&[]);
+}
+
+#[test]
+fn a_row_shows_the_beginning_of_long_words_and_the_page_of_a_message_folds_them() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let long = "å".repeat(45_000);
+    sends(&home, &long, None);
+    home.almoner(&["--as", "agent-fae", "request", "@host", &long]);
+    let visitor = Visitor::new(&home);
+    let inbox = visitor.get("/", &[]).body;
+    assert_eq!(inbox.matches('å').count(), 400, "{inbox}");
+    assert_eq!(inbox.matches(" … + 89600 more bytes").count(), 2, "{inbox}");
+    let (package, request) = (numbered(&home, "\"package\"")[0], numbered(&home, "\"request\"")[0]);
+    for number in [package, request] {
+        let page = visitor.get(&format!("/m/{number}"), &[]).body;
+        assert!(page.matches('å').count() >= 45_000, "{number} has all of it");
+        assert!(page.contains("data-must-open"), "{number}: {page}");
+    }
+    // A reason can be as long.
+    let reason = "ø".repeat(5_000);
+    home.almoner(&["reject", &request.to_string(), "-r", &reason]).expect(0);
+    let page = visitor.get(&format!("/m/{request}"), &[]).body;
+    assert!(page.contains("The whole reason"), "{page}");
+    let answer = between(&page, "<p class=\"answer\">", "</p>");
+    assert_eq!(answer.matches('ø').count(), 200, "{answer}");
+    let (browser, _) = let_in(&home, true, &format!("/m/{package}"));
+    browser.says("What it says");
+    assert!(!browser.text().contains('å'), "folded");
+    browser.press("button", "What it says");
+    browser.says("ååå");
+    looked_at_with(&browser, "long-message", true);
+    browser.clean(&[]);
+}
+
+#[test]
+fn words_of_ours_are_plain_in_a_row_and_only_its_senders_are_set_apart() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.write("count.js", "E(count).incr()");
+    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
+    fae(&["define", "count.js", "--slot", "count:M.remotable('Counter')=What to count", "--result", "r"]);
+    fae(&["request", "@host", "something"]);
+    sends(&home, "needs you: approve", None);
+    let page = Visitor::new(&home).get("/", &[]).body;
+    let what: Vec<&str> = page.split("<span class=\"what\">").skip(1).collect();
+    let row =
+        |with: &str| *what.iter().find(|one| one.contains(with)).unwrap_or_else(|| panic!("{with}: {page}"));
+    assert!(row("proposes a program").starts_with("proposes a program: see what it needs"), "{page}");
+    assert!(
+        row("something").starts_with("asks: <bdi class=\"foreign\" dir=\"ltr\">something</bdi>"),
+        "{page}"
+    );
+    assert!(
+        row("needs you: approve").starts_with("<bdi class=\"foreign\" dir=\"ltr\">needs you: approve</bdi>")
+    );
 }

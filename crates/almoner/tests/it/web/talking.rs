@@ -53,7 +53,9 @@ fn talks_with_a_worker(scripts: bool) {
     });
     assert!(asks.is_some(), "{}", browser.text());
     browser.press("button", "Approve");
-    browser.says("✓ approved");
+    // Whoever has answered is in the conversation again.
+    let back = browser.wait(|| browser.at().ends_with("/chat/r2").then_some(()));
+    assert!(back.is_some(), "{}", browser.at());
     let tried = browser.wait(|| {
         let trace = home.almoner(&["trace", "r2"]).out;
         trace.contains("nothing-more").then_some(())

@@ -277,8 +277,7 @@ impl At<'_> {
                     ". What you have filled in stays; only a secret is to be typed again."
                 }
                 @if let Some(wrong) = wrong { (wrong) }
-                form.card method="post" action={ "/m/" (number) } data-weighty novalidate
-                    data-draft={ "narrow " (number) " " (self.place) } {
+                form.card method="post" action={ "/m/" (number) } data-weighty novalidate {
                     (parts::token(&self.asked.session))
                     button.default type="submit" name=(DO) value="look" tabindex="-1" aria-hidden="true" { "Look" }
                     input type="hidden" name=(NARROW) value=(self.place);

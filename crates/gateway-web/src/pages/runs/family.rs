@@ -52,12 +52,12 @@ pub fn journal(asked: &Asked, run: RunNumber, most: usize) -> Result<(Vec<Step>,
     }
 }
 
-/// A run with all that it started, as far as a page goes. The items of a run over many documents are not among them:
-/// they have a table of their own.
+/// A run with all that it started, as far as a page goes. The items of a run over many documents are among them if they
+/// are wanted; most views have a table for them.
 ///
 /// # Errors
 /// When there is no such run.
-pub fn family(asked: &Asked, root: RunNumber) -> Result<Family, Failure> {
+pub fn family(asked: &Asked, root: RunNumber, with_items: bool) -> Result<Family, Failure> {
     let mut family = Family { members: vec![], left_out: vec![], is_cut: false };
     let mut waiting = vec![root];
     let mut left = STEPS;
@@ -70,7 +70,7 @@ pub fn family(asked: &Asked, root: RunNumber) -> Result<Family, Failure> {
         let (steps, is_cut) = journal(asked, number, left)?;
         left -= steps.len();
         family.is_cut |= is_cut;
-        if !matches!(run.shape, Shape::Each { .. }) {
+        if with_items || !matches!(run.shape, Shape::Each { .. }) {
             // Children are younger than what began them.
             let children = steps.iter().rev().filter_map(|step| child(&step.entry));
             waiting.extend(children.filter(|child| *child > number));

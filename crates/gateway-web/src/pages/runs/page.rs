@@ -22,6 +22,9 @@ use crate::page::{link, parts};
 /// The ways in which the journal is shown.
 const VIEWS: &[&str] = &["tree", "timeline", "raw"];
 
+/// How many runs are named that have no room on the page.
+const NAMED: usize = 100;
+
 /// `GET /r/RUN`, with `?view=tree|timeline|raw`.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     page(asked, asked.part("run")?, None, 200)
@@ -33,7 +36,8 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 /// When there is no such run.
 pub fn page(asked: &Asked, number: RunNumber, wrong: Option<Markup>, status: u16) -> Result<Answer, Failure> {
     let view = asked.query("view").and_then(|view| VIEWS.iter().find(|one| **one == view)).unwrap_or(&"tree");
-    let family = family(asked, number)?;
+    // The items of a run over many documents have bars like its other children; elsewhere a table of their own.
+    let family = family(asked, number, *view == "timeline")?;
     let known = Known::of(asked, family.members.iter().map(|(run, _)| run))?;
     let Some((run, _)) = family.members.first() else {
         return Err(Failure::new(control::exit::Exit::NotFound, format!("there is no run {number}")));
@@ -50,7 +54,7 @@ pub fn page(asked: &Asked, number: RunNumber, wrong: Option<Markup>, status: u16
         section #view aria-labelledby="view-title" data-live {
             h2 #view-title { "Journal" }
             @match *view {
-                "timeline" => (timeline::timeline(&family)),
+                "timeline" => (timeline::timeline(&family, asked.site.backend.now_ms())),
                 "raw" => (raw::raw(&family)),
                 _ => (tree::tree(&family, &known)),
             }
@@ -146,7 +150,8 @@ fn rest(family: &Family) -> Markup {
         @if !family.left_out.is_empty() {
             p.note {
                 "Not shown here: "
-                @for run in family.left_out.iter().take(100) { (parts::run(*run)) " " }
+                @for run in family.left_out.iter().take(NAMED) { (parts::run(*run)) " " }
+                @if family.left_out.len() > NAMED { "and " (family.left_out.len() - NAMED) " more" }
             }
         }
     }

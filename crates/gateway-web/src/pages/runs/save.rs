@@ -36,7 +36,8 @@ pub fn save(asked: &Asked) -> Result<Answer, Failure> {
         return Ok(page(run, &body).status(409).into());
     }
     let done = self::saving(asked, run, true)?;
-    Ok(page(run, &told(&done)).into())
+    let body = html! { div data-taken={ "save " (run) } { (told(&done)) } };
+    Ok(page(run, &body).into())
 }
 
 fn status(failure: &Failure) -> u16 {

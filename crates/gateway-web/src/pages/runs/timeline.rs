@@ -1,6 +1,6 @@
 //! A family of runs as bars over time.
 
-use control::show::timeline::{Kind, Scale, Span, of_family};
+use control::show::timeline::{Kind, Scale, Span, of_family, total};
 use kernel::StepRef;
 use kernel::run::{Run, Step};
 use maud::{Markup, html};
@@ -48,18 +48,16 @@ fn class(kind: Kind) -> &'static str {
     }
 }
 
-/// The bars, in a table whose other columns say the same.
-pub fn timeline(family: &Family) -> Markup {
-    let spans = of_family(&family.members);
+/// The bars, in a table whose other columns say the same. What has not ended goes on until now.
+pub fn timeline(family: &Family, now_ms: i64) -> Markup {
+    let spans = of_family(&family.members, now_ms);
     let scale = Scale::of(&spans);
     let begun = family.members.first().map_or(0, |(run, _): &(Run, Vec<Step>)| run.started_ms);
-    let sum = |kind: Kind| -> i64 {
-        spans.iter().filter(|span| span.kind == kind).map(|span| span.to - span.from).sum()
-    };
+    let sum = |kind: Kind| took(total(&spans, kind));
     html! {
         p {
-            "Models " strong { (took(sum(Kind::Model))) } ", tools " strong { (took(sum(Kind::Tool))) }
-            ", waiting for you " strong { (took(sum(Kind::You))) } " (drawn short)."
+            "Models " strong { (sum(Kind::Model)) } ", tools " strong { (sum(Kind::Tool)) }
+            ", waiting for you " strong { (sum(Kind::You)) } " (drawn short)."
         }
         @if spans.is_empty() { p.note { "Nothing has taken time yet." } }
         @else {

@@ -28,7 +28,9 @@ pub(super) fn hand(
     }
     let recipient = state.formula(&to)?;
     if recipient.agent().is_none() && !matches!(recipient, Formula::Eval { .. }) {
-        return Err(Fault::Misfit { what: format!("a {} holds nothing", recipient.kind()) });
+        return Err(Fault::Misfit {
+            what: format!("{} holds nothing", passable::with_article(recipient.kind())),
+        });
     }
     let Some(whose) = code::gives_for(state.txn, &giver, &to)? else {
         return Err(Fault::NotAllowed(NOT_ALLOWED.to_owned()));

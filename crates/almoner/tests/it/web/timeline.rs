@@ -1,0 +1,31 @@
+//! What of a run took time, as bars.
+
+use std::time::Duration;
+
+use super::visitor::{Visitor, between};
+use crate::home::{Home, TRIAGE};
+
+#[test]
+fn a_wait_goes_on_until_now_counts_once_and_the_items_of_a_batch_have_bars() {
+    let home = Home::with_inbox();
+    home.almoner(&TRIAGE).expect(7);
+    home.later(Duration::from_secs(9 * 60));
+    // One card asks about six calls of the batch.
+    let page = Visitor::new(&home).get("/r/r1?view=timeline", &[]).body;
+    let waited = between(&page, "waiting for you <strong>", "<");
+    assert_eq!(waited, "9 min", "{page}");
+    let journal = between(&page, "<section id=\"view\"", "</section>");
+    for run in 2..=11 {
+        assert!(journal.contains(&format!("href=\"/r/r{run}/step/")), "r{run}: {journal}");
+    }
+    // The terminal says the same.
+    let shown = home.almoner(&["trace", "r1", "--timeline"]).expect(0).out;
+    let waited = between(&shown, "waiting for you ", " s (drawn short)").parse::<f64>().unwrap();
+    assert!((539.0..700.0).contains(&waited), "{shown}");
+    // What was answered waits no longer.
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    home.later(Duration::from_secs(60 * 60));
+    let page = Visitor::new(&home).get("/r/r1?view=timeline", &[]).body;
+    assert_eq!(between(&page, "waiting for you <strong>", "<"), "9 min", "{page}");
+}

@@ -1,0 +1,41 @@
+//! Words that somebody has sent, with what came along.
+
+use kernel::MessageNumber;
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use super::asks::said;
+use crate::asked::Asked;
+use crate::page::parts;
+
+/// The card. Words that are many are folded.
+pub fn card(
+    asked: &Asked,
+    number: MessageNumber,
+    strings: &[Untrusted],
+    names: &[String],
+    by_model: bool,
+) -> Markup {
+    let bytes: usize = strings.iter().map(|one| one.raw().len()).sum();
+    let words = html! {
+        p.package {
+            @for (at, piece) in strings.iter().enumerate() {
+                span.foreign { (piece.visible()) }
+                @if let Some(name) = names.get(at) {
+                    span.chip { "@" (parts::line(&Untrusted::new(name.as_str()))) }
+                }
+            }
+        }
+    };
+    html! {
+        @if by_model { p.note { "These are the words of a model." } }
+        section.entry aria-label="What it says" { (parts::folded("What it says", bytes, &words)) }
+        @if !names.is_empty() {
+            section.entry aria-labelledby="along" {
+                h2 #along { "What came along" }
+                @for (at, name) in names.iter().enumerate() { (said::adoption(asked, number, name, at)) }
+            }
+        }
+        (said::answer_in_words(asked, number))
+    }
+}
