@@ -172,8 +172,9 @@ test('wire: a thousand calls at once', async client => {
 
 test('wire: what the daemon keeps of each call does not grow', async client => {
   const { bootstrap: endo } = await client();
+  // What it has of its own: pages of the program come and go as the machine has room for them.
   const memory = () =>
-    Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid()}/status`, 'utf8'))[1]);
+    Number(/RssAnon:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid()}/status`, 'utf8'))[1]);
   const calls = async count => {
     for (let i = 0; i < count; i += 500) {
       await Promise.all(Array.from({ length: 500 }, () => E(endo).ping()));
@@ -183,7 +184,8 @@ test('wire: what the daemon keeps of each call does not grow', async client => {
   const before = memory();
   await calls(90_000);
   const grown = memory() - before;
-  ok(grown < 1024, `${grown} KiB more`);
+  // The least that an allocator keeps of anything is 32 bytes: 2,812 KiB, if it were of each call.
+  ok(grown < 2048, `${grown} KiB more`);
 }, 300);
 
 test('wire: only the owner may connect', async () => {
