@@ -60,12 +60,11 @@ pub struct GrantView {
     pub runs: Vec<RunNumber>,
     /// The grants that were made of it: they end when it ends.
     pub falls: Vec<GrantRow>,
-    /// How many calls were proposed through it or a grant that was made of it.
+    /// How many calls were made or tried through it or a grant that was made of it.
     pub calls: u64,
-    /// The last of them.
+    /// The last of them, the newest first.
     pub last: Vec<Use>,
-    /// The code that holds it or a grant that was made of it. Only its calls of what has effects are among the calls:
-    /// what it sends to objects and to what is of the store's own stands in its own journal.
+    /// The code that holds it or a grant that was made of it: its journal says what it sent, and what it heard.
     #[serde(default)]
     pub code: Vec<CodeHolder>,
 }
@@ -82,12 +81,15 @@ pub struct CodeHolder {
 /// A call through a grant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Use {
-    /// The step that proposed it.
-    pub at: StepRef,
+    /// The step that proposed it; `None` if it stands in no journal of a run.
+    pub at: Option<StepRef>,
+    /// The code or the agent that called, if no run did.
+    #[serde(default)]
+    pub by: Option<FormulaId>,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
-    /// The method.
-    pub method: String,
+    /// The method, as whoever called named it.
+    pub method: Untrusted,
     /// What came of it, in words.
     pub outcome: String,
 }

@@ -34,6 +34,7 @@ pub struct ThreadPage {
     /// How many need an answer.
     pub open_count: usize,
     /// How many need one of whatever kind.
+    #[serde(default)]
     pub all_open_count: usize,
     /// The threads, those with the newest messages first.
     pub threads: Vec<Thread>,

@@ -226,6 +226,7 @@ pub struct ProposedSlot {
     /// Its name.
     pub name: String,
     /// What its proposer says of it. Foreign text.
+    #[serde(default)]
     pub words: Untrusted,
     /// The label of its pattern, if it wants a capability: `dir`, `http`, or any other word.
     pub label: Option<String>,

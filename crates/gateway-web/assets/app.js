@@ -149,6 +149,22 @@
   sessionStorage.removeItem(SENT);
   for (const one of $$('[data-taken]')) sessionStorage.removeItem('draft ' + one.dataset.taken);
 
+  // What comes above what somebody is at does not push it away under their eyes and hands.
+  const anchored = () => {
+    const main = document.getElementById('main'), at = document.activeElement;
+    if (!main || at === main || !main.contains(at)) return () => {};
+    const top = () => at.getBoundingClientRect().top, before = top();
+    if (before < 0 || before > innerHeight) return () => {};
+    return () => {
+      const off = top() - before;
+      if (!off || !at.isConnected) return;
+      // There may be no room to scroll as far yet.
+      const page = document.documentElement, lacks = Math.ceil(scrollY + off + innerHeight - page.scrollHeight);
+      if (lacks > 0) main.style.paddingBottom = parseFloat(getComputedStyle(main).paddingBottom) + lacks + 'px';
+      scrollBy({ top: off, behavior: 'instant' });
+    };
+  };
+
   let asking = false, again = false, over = false;
   const refresh = async () => {
     if (asking) { again = true; return; }
@@ -158,10 +174,12 @@
       over = answer.status === 401;
       if (over) tell('your session is over: `almoner open` opens another', true);
       const page = parse(await answer.text());
+      const back = anchored();
       for (const region of over ? [] : $$('[data-live]')) {
         const now = page.getElementById(region.id);
         if (now) morph(region, now);
       }
+      back();
       const now = page.body.dataset;
       if (now.token) {
         body.dataset.after = now.after;

@@ -1,5 +1,11 @@
 //! The scripts, the style and the sign, each under a name that has its hash: what changes has another name.
 
+use std::io::Write;
+use std::sync::OnceLock;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 /// What is served beside the pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
@@ -58,6 +64,40 @@ impl Asset {
 
     /// The one that is served under this path.
     pub fn at(path: &str) -> Option<Asset> {
-        [SCRIPT, FORMS, PICK, STYLE, SIGN].into_iter().find(|asset| asset.path() == path)
+        ALL.into_iter().find(|asset| asset.path() == path)
+    }
+
+    /// The same text in the format of gzip. All are packed once.
+    pub fn packed(&self) -> Vec<u8> {
+        static PACKED: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+        let packed = PACKED.get_or_init(|| ALL.iter().map(|asset| pack(asset.text)).collect());
+        let at = ALL.iter().position(|asset| asset.text == self.text);
+        at.and_then(|at| packed.get(at)).cloned().unwrap_or_else(|| pack(self.text))
+    }
+}
+
+/// All of them.
+const ALL: [Asset; 5] = [SCRIPT, FORMS, PICK, STYLE, SIGN];
+
+fn pack(text: &str) -> Vec<u8> {
+    let mut out = GzEncoder::new(Vec::new(), Compression::best());
+    // A vector takes all that is written.
+    let _ = out.write_all(text.as_bytes());
+    out.finish().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_the_same() {
+        for asset in ALL {
+            let mut text = String::new();
+            flate2::read::GzDecoder::new(&asset.packed()[..]).read_to_string(&mut text).unwrap();
+            assert_eq!(text, asset.text);
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::rejection::BytesRejection;
+use axum::extract::rejection::{BytesRejection, RawPathParamsRejection};
 use axum::extract::{DefaultBodyLimit, Extension, RawPathParams, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request as Http, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
@@ -138,13 +138,12 @@ pub fn router(site: Arc<Site>) -> Router {
         }
         router = router.route(path, methods);
     }
-    let inside = router.layer(from_fn_with_state(Arc::clone(&site), with_session));
+    let inside = router.fallback(no_page).layer(from_fn_with_state(Arc::clone(&site), with_session));
     Router::new()
         .merge(inside)
         .route("/login", get(pages::login::read).post(pages::login::send))
         .route("/assets/{name}", get(asset))
         .route("/favicon.ico", get(sign))
-        .fallback(nothing)
         .layer(DefaultBodyLimit::max(LARGEST))
         .layer(from_fn_with_state(Arc::clone(&site), guarded))
         .with_state(site)
@@ -181,8 +180,9 @@ fn shown(show: Show) -> MethodRouter<Arc<Site>> {
     get(
         async move |State(site): State<Arc<Site>>,
                     Extension(session): Extension<Session>,
-                    path: RawPathParams,
+                    path: Result<RawPathParams, RawPathParamsRejection>,
                     uri: Uri| {
+            let Ok(path) = path else { return no_page(State(site), Extension(session)).await };
             let asked = Asked {
                 site,
                 session,
@@ -200,10 +200,11 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
     post(
         async move |State(site): State<Arc<Site>>,
                     Extension(session): Extension<Session>,
-                    path: RawPathParams,
+                    path: Result<RawPathParams, RawPathParamsRejection>,
                     uri: Uri,
                     headers: HeaderMap,
                     body: Result<Bytes, BytesRejection>| {
+            let Ok(path) = path else { return no_page(State(site), Extension(session)).await };
             let body = match body {
                 Ok(body) => body,
                 Err(rejection) => return refused(rejection.status(), TOO_LARGE),
@@ -315,18 +316,32 @@ async fn above(uri: Uri) -> Answered {
     go(if parent.is_empty() { "/" } else { parent })
 }
 
-async fn nothing() -> Answered {
-    refused(StatusCode::NOT_FOUND, "there is no such page")
+/// What is said of an address that nothing stands at.
+fn nothing() -> Failure {
+    Failure::new(Exit::NotFound, "there is no such page")
+        .help("the parts of the site stand at the top of each page")
 }
 
-async fn asset(uri: Uri) -> Answered {
-    match Asset::at(uri.path()) {
-        Some(asset) => {
-            let kind = (header::CONTENT_TYPE, asset.media);
-            let kept = (header::CACHE_CONTROL, ASSET.1);
-            ([kind, kept], asset.text).into_response()
+async fn no_page(State(site): State<Arc<Site>>, Extension(session): Extension<Session>) -> Answered {
+    let asked = Asked { site, session, path: vec![], query: vec![], body: vec![], files: vec![] };
+    answered(asked, |_| Err(nothing())).await
+}
+
+async fn asset(uri: Uri, headers: HeaderMap) -> Answered {
+    let Some(asset) = Asset::at(uri.path()) else {
+        return refused(StatusCode::NOT_FOUND, "there is no such page");
+    };
+    let kind = (header::CONTENT_TYPE, asset.media);
+    let kept = (header::CACHE_CONTROL, ASSET.1);
+    let varies = (header::VARY, "accept-encoding");
+    let takes = headers.get(header::ACCEPT_ENCODING).and_then(|takes| takes.to_str().ok()).unwrap_or("");
+    // Nothing but what is the same for everybody: how long a page is packed would tell of what is in it.
+    match takes.split(',').any(|one| one.trim() == "gzip") {
+        true => {
+            let packed = (header::CONTENT_ENCODING, "gzip");
+            ([kind, kept, varies, packed], asset.packed()).into_response()
         }
-        None => nothing().await,
+        false => ([kind, kept, varies], asset.text).into_response(),
     }
 }
 

@@ -47,6 +47,7 @@ pub mod table;
 pub mod time;
 pub mod timer;
 pub mod txn;
+pub mod used;
 pub mod web;
 
 pub use commands::{apply, genesis, reopen};

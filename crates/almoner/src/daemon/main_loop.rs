@@ -99,6 +99,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
             busy = Instant::now();
         }
         super::handed::flush(daemon);
+        super::uses::flush(daemon);
         gardener.look_around(
             &server.desk,
             &|| {
@@ -120,6 +121,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     let _ = std::fs::remove_file(place.socket());
     drop(endo);
     super::handed::flush(daemon);
+    super::uses::flush(daemon);
     server.desk.web.end();
     notifier.end();
     vats.end();

@@ -61,6 +61,7 @@ mod threads;
 pub mod timekeeper;
 pub mod tree;
 mod undo;
+mod uses;
 pub mod vats;
 pub mod vault;
 mod web;

@@ -3,6 +3,7 @@
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
+use kernel::grant::Grant;
 use kernel::hub::{self, Found, View};
 use kernel::slot::Want;
 use kernel::table::{self, PromiseRow};
@@ -64,23 +65,25 @@ fn row(
     let came = hub::came_to(txn, &id)?.pop().unwrap_or(id);
     let settled = if came == id { None } else { table::reach(txn, &came)? };
     let formula = settled.as_ref().map_or(&reached.formula, |settled| &settled.formula);
+    // What came of it may be a grant itself: each on the way has its limits, and its end.
+    let grants: Vec<&Grant> =
+        reached.grants.iter().chain(settled.iter().flat_map(|one| &one.grants)).collect();
+    if settled.as_ref().is_some_and(|settled| settled.ended(view.now_ms).is_some()) {
+        return Ok(None);
+    }
     let (kind, mut words) = match formula {
-        Formula::Export { .. } if reached.grants.is_empty() => {
-            ("object".to_owned(), "made by code".to_owned())
-        }
+        Formula::Export { .. } if grants.is_empty() => ("object".to_owned(), "made by code".to_owned()),
         _ => describe(txn, &came)?,
     };
-    let limits = reached.grants.iter().flat_map(|grant| grant.attenuation.words());
+    let limits = grants.iter().flat_map(|grant| grant.attenuation.words());
     limits.for_each(|limit| words.push_str(&format!("; {limit}")));
-    let allows = |method: &str| reached.grants.iter().all(|grant| grant.allows(method));
+    let allows = |method: &str| grants.iter().all(|grant| grant.allows(method));
     let labels = SLOT_LABELS.into_iter().filter(|label| {
         let want = Want::of(&Pattern::remotable(*label));
         want.takes(&reached.formula) && (want != Want::Dir { write: true } || allows("write"))
     });
-    let read_only = matches!(
-        reached.formula,
-        Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true }
-    );
+    let read_only =
+        matches!(formula, Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true });
     let methods = caps::interface_for(formula).map_or(vec![], |interface| {
         let own = interface
             .methods

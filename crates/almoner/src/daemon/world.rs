@@ -15,6 +15,7 @@ use kernel::hub::View;
 use kernel::run::{Run, Step, Trouble};
 use kernel::secret::HandedSecret;
 use kernel::txn::{ReadTxn, StoreFault, Txn};
+use kernel::used::UsedCall;
 use kernel::{BlobHash, FormulaId, HostRun, RunNumber, StepRef, query, table};
 use model::{Cancel, ModelError, ModelRef, Opener, Price, Progress, Provider, Takes};
 use passable::Untrusted;
@@ -34,6 +35,7 @@ use super::policies::PolicyDesk;
 use super::private;
 use super::stream;
 use super::timekeeper::Alarms;
+use super::uses::Uses;
 use super::vats::Office;
 use super::vault::{Keeper, Withheld};
 use crate::clock;
@@ -76,6 +78,8 @@ pub struct Shared {
     pub memory: worker::Memory,
     /// Outcomes of calls that only looked, until they are written down.
     pub unwritten: Unwritten,
+    /// What grants are used for outside of runs, until it is written down.
+    pub uses: Uses,
     /// Stops every model call when the daemon ends.
     pub cancel: Cancel,
     stopping: AtomicBool,
@@ -121,6 +125,25 @@ impl Shared {
     /// Applies one act of any agent; returns when it is durable.
     pub fn apply_as(&self, actor: FormulaId, said: Option<Said>, act: Act) -> Result<Outcome, Failure> {
         self.attempt(actor, said, act)?.map_err(|fault| fault_failure(&fault))
+    }
+
+    /// Notes a call that stands in no journal, if it goes through grants.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn note_use(
+        &self,
+        id: &FormulaId,
+        through: &[FormulaId],
+        by: FormulaId,
+        method: &str,
+        refused: bool,
+    ) -> Result<(), Failure> {
+        let grants = self.read(|txn| kernel::used::grants(txn, id, through))?;
+        if !grants.is_empty() {
+            self.uses.add(grants, &UsedCall::new(clock::now_ms(), by, method, refused));
+        }
+        Ok(())
     }
 
     /// The same, telling what the kernel refuses from what the store cannot do just now.
@@ -247,6 +270,7 @@ impl Daemon {
             orphans: Orphans::default(),
             memory: worker::Memory::default(),
             unwritten: Unwritten::default(),
+            uses: Uses::default(),
             cancel: Cancel::default(),
             stopping: AtomicBool::new(false),
             stuck: Mutex::default(),

@@ -37,7 +37,7 @@ fn never_answered(home: &Home) -> (std::net::TcpListener, Child) {
 /// A connection that has greeted, and then says nothing more.
 fn silent(home: &Home) -> UnixStream {
     let mut stream = UnixStream::connect(home.root().join("run/control.sock")).unwrap();
-    let hello = br#"{"version": 10, "build": "x", "keys": {}}"#;
+    let hello = br#"{"version": 11, "build": "x", "keys": {}}"#;
     stream.write_all(&[&u32::try_from(hello.len()).unwrap().to_le_bytes()[..], hello].concat()).unwrap();
     let mut length = [0; 4];
     stream.read_exact(&mut length).unwrap();

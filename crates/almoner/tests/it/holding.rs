@@ -20,7 +20,7 @@ fn fae(home: &Home, args: &[&str]) -> Said {
 /// Sends requests to the daemon as they are, and reads the answer to the last.
 fn ask(home: &Home, request: &Value) -> Value {
     let mut stream = UnixStream::connect(home.root().join("run/control.sock")).unwrap();
-    for value in [&json!({"version": 10, "build": "x", "keys": {}}), request] {
+    for value in [&json!({"version": 11, "build": "x", "keys": {}}), request] {
         let bytes = value.to_string().into_bytes();
         stream.write_all(&u32::try_from(bytes.len()).unwrap().to_le_bytes()).unwrap();
         stream.write_all(&bytes).unwrap();

@@ -1,5 +1,6 @@
 //! Looking behind identifiers: what a grant was used for, what refers to what, what leads to what; and who may look.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 
 use crate::home::Home;
@@ -115,6 +116,57 @@ pub(crate) fn endowed_counter() -> Home {
     home
 }
 
+/// What a grant was used for outside of runs: the method of each call, and what came of it, the newest first.
+#[track_caller]
+fn used(home: &Home, slot: &str) -> Vec<String> {
+    // It may just have been killed.
+    home.almoner(&["grants"]).expect(0);
+    let mut control = Control::open(home);
+    let grants = look(&mut control, json!({ "look": "grants" }));
+    let grant = grants.as_array().unwrap().iter().find(|grant| grant["slot"] == slot).unwrap().clone();
+    let told = look(&mut control, json!({ "look": "grant", "grant": grant["number"] }));
+    let word = |one: &Json, name: &str| one[name].as_str().unwrap().to_owned();
+    let last: Vec<String> = told["last"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| word(one, "method") + " " + &word(one, "outcome"))
+        .collect();
+    assert_eq!(told["calls"], json!(last.len()), "{told}");
+    last
+}
+
+#[test]
+fn what_code_does_through_a_grant_is_counted_with_what_was_refused_and_outlives_the_daemon() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+    home.almoner(&["mkdir", "shelf"]).expect(0);
+    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
+    home.write("code.js", "Far('Both', { up: () => E(count).incr(), put: async n => { await E(shelf).makeDirectory(n); return n; }, odd: () => E(count)['in\\u202Ecr']() })");
+    fae(&["define", "code.js", "--slot", "count:any", "--slot", "shelf:any", "--result", "r"]).expect(0);
+    let number = wait_for_mail(&home, "definition").to_string();
+    home.almoner(&["endow", &number, "count=counter", "shelf=shelf", "--to", "guest-caps"]).expect(0);
+    fae(&["show", "r", "--wait"]).expect(0);
+    assert_eq!(used(&home, "count"), [""; 0]);
+    fae(&["eval", "E(r).up()", "r=r"]).expect(0);
+    fae(&["eval", "E(r).put('box')", "r=r"]).expect(0);
+    assert_eq!(used(&home, "count"), ["incr made"]);
+    // A command is counted with what it does, whoever asks, and however the daemon ends.
+    let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
+    kill_process(Pid::from_raw(daemon.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+    assert_eq!(used(&home, "shelf"), ["makeDirectory made"]);
+    assert_eq!(used(&home, "count"), ["incr made"]);
+    fae(&["eval", "E(r).odd()", "r=r"]).expect(1);
+    let grants = home.almoner(&["grants", "--json"]).expect(0).json();
+    let grant = grants.as_array().unwrap().iter().find(|grant| grant["slot"] == "count").unwrap().clone();
+    home.almoner(&["revoke", &format!("g{}", grant["number"])]).expect(0);
+    fae(&["eval", "E(r).up()", "r=r"]).expect(1);
+    assert_eq!(used(&home, "count"), ["incr refused", "in\u{202E}cr made", "incr made"]);
+    home.almoner(&["stop"]).expect(0);
+    assert_eq!(used(&home, "count"), ["incr refused", "in\u{202E}cr made", "incr made"]);
+}
+
 #[test]
 fn a_grant_to_code_says_what_of_the_persons_it_leads_to_who_held_it_and_what_caused_it() {
     let home = endowed_counter();
@@ -125,10 +177,15 @@ fn a_grant_to_code_says_what_of_the_persons_it_leads_to_who_held_it_and_what_cau
     assert_eq!(grant["name"], "counter", "{grant}");
     let number = format!("g{}", grant["number"]);
 
-    // Nothing counted is not nothing done: the page says where the calls of code stand.
+    // It is known what it was used for, though the code and its journal are gone.
     let mut control = Control::open(&home);
     let told = look(&mut control, json!({ "look": "grant", "grant": grant["number"] }));
-    assert_eq!((&told["calls"], &told["target"]["name"]), (&json!(0), &json!("counter")), "{told}");
+    assert_eq!((&told["calls"], &told["target"]["name"]), (&json!(1), &json!("counter")), "{told}");
+    let last = &told["last"][0];
+    assert_eq!(
+        (&last["method"], &last["by"], &last["outcome"]),
+        (&json!("incr"), &grant["holder"], &json!("made"))
+    );
     assert_eq!(told["code"], json!([{ "id": grant["holder"], "has_journal": false }]), "{told}");
 
     // The name stands for a promise, and what that came to was granted.

@@ -23,7 +23,7 @@ struct Client(UnixStream);
 impl Client {
     fn connect(socket: &Path) -> io::Result<Client> {
         let mut client = Client(UnixStream::connect(socket)?);
-        client.ask(&json!({ "version": 10, "build": "load", "keys": {} }))?;
+        client.ask(&json!({ "version": 11, "build": "load", "keys": {} }))?;
         Ok(client)
     }
 

@@ -89,7 +89,7 @@ impl Drawn<'_> {
             Widget::Digits { .. } => single(self.number(place, true)),
             Widget::Toggle => self.toggle(spot),
             Widget::Menu { options } => self.menu(place, options),
-            Widget::Checks { options } => several("field", self.checks(place, options)),
+            Widget::Checks { options } => several("field", self.checks(spot, options)),
             Widget::Variants { variants } => several("field variants", self.variants(place, variants)),
             Widget::Pick { label, pending } => single(self.pick(spot, label.as_deref(), *pending)),
             Widget::Rows { .. } | Widget::Pairs { .. } | Widget::Group { .. } => {
@@ -273,15 +273,6 @@ impl Drawn<'_> {
         }
     }
 
-    fn checks(&self, place: &str, options: &[Choice]) -> Markup {
-        let typed = self.typed.texts(place);
-        html! {
-            @for one in options {
-                (button("checkbox", place, &one.sent, typed.contains(&one.sent), parts::word(&one.label)))
-            }
-        }
-    }
-
     /// Every variant stays in the form with what was typed into it; the style shows the one that is chosen.
     fn variants(&self, place: &str, variants: &[Variant]) -> Markup {
         let kind = format!("{place}:kind");
@@ -431,7 +422,7 @@ fn several(class: &'static str, body: Markup) -> Framed {
 }
 
 /// A radio button or a box with its label beside it.
-fn button(kind: &str, name: &str, text: &str, is_on: bool, label: Markup) -> Markup {
+pub(super) fn button(kind: &str, name: &str, text: &str, is_on: bool, label: Markup) -> Markup {
     html! { label.beside { input type=(kind) name=(name) value=(text) checked[is_on]; " " (label) } }
 }
 

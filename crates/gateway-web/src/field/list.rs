@@ -4,11 +4,12 @@
 //! without a script, and the script takes no other way.
 
 use maud::{Markup, html};
-use passable::Widget;
+use passable::{Choice, Control, Widget};
 
-use super::draw::{Drawn, Spot};
+use super::draw::{Drawn, Spot, button};
 use super::place::id;
 use super::typed::ROW;
+use crate::page::parts;
 
 impl Drawn<'_> {
     /// The parts of a control that has such.
@@ -22,6 +23,7 @@ impl Drawn<'_> {
                     marked: !matches!(item.widget, Widget::Optional { .. }),
                     ordered: !distinct,
                     splits: matches!(item.widget, Widget::Line { multiline: false, secret: false, .. }),
+                    other: None,
                 };
                 self.rows(spot, &list, |place, number| {
                     let title = format!("{number} of {}", spot.said);
@@ -34,7 +36,7 @@ impl Drawn<'_> {
                     "map" => ("key", "value"),
                     _ => ("name", "value"),
                 };
-                let list = List { max: *max, marked: true, ordered: false, splits: false };
+                let list = List { max: *max, marked: true, ordered: false, splits: false, other: None };
                 self.rows(spot, &list, |place, _| {
                     html! {
                         (self.part(key, &format!("{place}/key"), html! { (left) }, left))
@@ -67,6 +69,41 @@ impl Drawn<'_> {
         }
     }
 
+    /// A box for each choice; or rows, for whoever wants another order, or the same twice.
+    pub(super) fn checks(&self, spot: &Spot<'_>, options: &[Choice]) -> Markup {
+        let place = spot.place;
+        let other = |what: &str, said: &str| {
+            html! {
+                button.plain name=(ROW) value={ (what) " " (place) } formnovalidate
+                    aria-label={ (said) ": " (spot.said) } { (said) }
+            }
+        };
+        if self.typed.rows(place).is_empty() {
+            let typed = self.typed.texts(place);
+            return html! {
+                div.list id={ (id(place)) "-items" } data-place=(place) {
+                    @for one in options {
+                        (button("checkbox", place, &one.sent, typed.contains(&one.sent), parts::word(&one.label)))
+                    }
+                    (other("ordered", "In an order of my own, or one twice"))
+                }
+            };
+        }
+        let widget = Widget::Menu { options: options.to_vec() };
+        let item = Control { asks: String::new(), checks: vec![], widget };
+        let list = List {
+            max: LONGEST,
+            marked: true,
+            ordered: true,
+            splits: false,
+            other: Some(other("boxes", "Each at most once")),
+        };
+        self.rows(spot, &list, |place, number| {
+            let title = format!("{number} of {}", spot.said);
+            self.part(&item, place, html! { (number) }, &title)
+        })
+    }
+
     fn rows(&self, spot: &Spot<'_>, list: &List, row: impl Fn(&str, usize) -> Markup) -> Markup {
         let place = spot.place;
         let rows = self.typed.rows(place);
@@ -90,10 +127,14 @@ impl Drawn<'_> {
                     button.plain name=(ROW) value={ "more " (place) } formnovalidate
                         aria-label={ "Add a row to " (spot.said) } { "Add a row" }
                 }
+                @if let Some(other) = &list.other { " " (other) }
             }
         }
     }
 }
+
+/// How long a list is by Endo's own limit.
+const LONGEST: f64 = 10_000.0;
 
 /// How deep groups lie that are folded.
 const DEEP: usize = 3;
@@ -108,6 +149,8 @@ struct List {
     ordered: bool,
     /// Whether several lines are several rows.
     splits: bool,
+    /// The button for another way to fill it in, if there is one.
+    other: Option<Markup>,
 }
 
 /// The buttons of a row.
@@ -217,6 +260,8 @@ mod tests {
             ("M.or('a','b','c','d','e','f')", r#""f""#),
             ("M.arrayOf(M.or('a', 'b', 'c'))", r#"["a", "c"]"#),
             ("M.arrayOf(M.or('a', 'b', 'c'))", "[]"),
+            ("M.arrayOf(M.or('a', 'b', 'c'))", r#"["c", "a", "c"]"#),
+            ("M.arrayOf(M.or(1, 'b', 2, 3, 4, 5, 6))", r#"["b", 1]"#),
             ("M.opt(M.string())", "undefined"),
             ("M.opt(M.string())", r#""""#),
             ("M.or(M.number(), M.arrayOf(M.string()))", r#"["x", ""]"#),

@@ -32,6 +32,14 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[&Segment]) -> St
             },
             _ => here(),
         },
+        // In rows, if there are any; boxes are told of together.
+        Widget::Checks { .. } => match steps.first() {
+            Some(Segment::Index(at)) => match typed.rows(place).into_iter().nth(*at) {
+                Some(row) => format!("{place}/{row}"),
+                None => here(),
+            },
+            _ => here(),
+        },
         Widget::Pairs { key, value, .. } => pair(key, value, place, typed, steps),
         Widget::Group { fields, rest, of } => {
             let Some((first, further)) = steps.split_first() else { return here() };

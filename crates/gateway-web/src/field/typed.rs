@@ -128,7 +128,7 @@ impl Typed {
         self.fresh.as_deref() == Some(place)
     }
 
-    /// Does what a button of rows says: `more PLACE`, or `less`, `up`, `down` or `split` with `PLACE/ROW`.
+    /// Does what a button of rows says: `more PLACE`, `ordered PLACE` and `boxes PLACE` for choices, or `less`, `up`, `down` or `split` with `PLACE/ROW`.
     pub fn change_rows(&mut self, said: &str) {
         let Some((what, place)) = said.split_once(' ') else { return };
         if what == "more" {
@@ -136,6 +136,11 @@ impl Typed {
             let row = format!("{place}/{next}");
             self.all.entry(format!("{row}:given")).or_default().push("yes".to_owned());
             return self.freshen(&row);
+        }
+        match what {
+            "ordered" => return self.order(place),
+            "boxes" => return self.unorder(place),
+            _ => {}
         }
         let Some((list, row)) = place.rsplit_once('/').and_then(|(list, row)| Some((list, number(row)?)))
         else {
@@ -156,6 +161,35 @@ impl Typed {
             "down" => self.swap(list, row, after),
             "split" => self.split(list, row, &rows),
             _ => {}
+        }
+    }
+
+    /// Makes a row of each choice that is ticked.
+    fn order(&mut self, place: &str) {
+        let mut texts = self.all.remove(place).unwrap_or_default().into_iter().map(Some).collect::<Vec<_>>();
+        if texts.is_empty() {
+            texts.push(None);
+        }
+        for (at, text) in texts.into_iter().enumerate() {
+            let row = format!("{place}/{at}");
+            self.set(&format!("{row}:given"), "yes".to_owned());
+            if let Some(text) = text {
+                self.set(&row, text);
+            }
+        }
+        self.freshen(&format!("{place}/0"));
+    }
+
+    /// Ticks each choice for which there is a row.
+    fn unorder(&mut self, place: &str) {
+        let mut texts = Vec::new();
+        for row in self.rows(place) {
+            let row = format!("{place}/{row}");
+            texts.extend(self.text(&row).map(str::to_owned).filter(|text| !texts.contains(text)));
+            self.forget(&row);
+        }
+        if !texts.is_empty() {
+            self.all.insert(place.to_owned(), texts);
         }
     }
 
@@ -326,6 +360,27 @@ mod tests {
             assert_eq!(shown.collect::<Vec<_>>().join(" "), expected, "{said}");
             assert!(form.is_fresh(fresh), "{said}: {:?}", form.fresh);
         }
+    }
+
+    #[test]
+    fn choices_become_rows_and_rows_choices() {
+        let shown = |form: &Typed| {
+            let all = form.all.iter().map(|(name, texts)| format!("{name}={}", texts.join("|")));
+            all.collect::<Vec<_>>().join(" ")
+        };
+        let mut form = typed(&[("f0", "a"), ("f0", "c")]);
+        form.change_rows("ordered f0");
+        assert_eq!(shown(&form), "f0/0=a f0/0:given=yes f0/1=c f0/1:given=yes");
+        form.change_rows("down f0/0");
+        form.change_rows("more f0");
+        form.set("f0/2", "c".to_owned());
+        form.change_rows("boxes f0");
+        assert_eq!(shown(&form), "f0=c|a");
+        let mut form = typed(&[]);
+        form.change_rows("ordered f0");
+        assert_eq!(shown(&form), "f0/0:given=yes");
+        form.change_rows("boxes f0");
+        assert_eq!(shown(&form), "");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What happens to endowed code. All of it is the daemon's to say.
 
+use std::collections::BTreeMap;
+
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +11,7 @@ use crate::facet::Then;
 use crate::id::FormulaId;
 use crate::proposal::Value;
 use crate::run::RunOutcome;
+use crate::used::Used;
 
 /// Something that happens to endowed code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,6 +100,11 @@ pub enum CodeAct {
         name: String,
         /// The value: data.
         value: Option<Value>,
+    },
+    /// Code and clients have called something through grants, outside of runs.
+    Use {
+        /// Each grant, and what it was used for since this was said last.
+        used: BTreeMap<FormulaId, Used>,
     },
 }
 

@@ -14,6 +14,7 @@ use crate::standing;
 use crate::state::State;
 use crate::table;
 use crate::txn::Table;
+use crate::used;
 
 mod hand;
 mod promise;
@@ -43,6 +44,15 @@ pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
         CodeAct::Hand { giver, id, through, to, name } => hand::hand(state, giver, id, through, to, &name),
         CodeAct::Keep { eval, name, value } => keep(state, &eval, &name, value),
         CodeAct::Cancel { eval, reason } => cancel(state, &eval, &reason),
+        CodeAct::Use { used } => {
+            for (grant, later) in used {
+                // What is gone meanwhile has no page.
+                if table::grant(state.txn, &grant)?.is_some() {
+                    used::write::add(state.txn, &grant, later)?;
+                }
+            }
+            Ok(Reply::Done)
+        }
     }
 }
 

@@ -114,6 +114,11 @@ impl FileOp {
         }
     }
 
+    /// What it is called by the first of those.
+    pub fn method(&self) -> &'static str {
+        self.words().first().copied().unwrap_or_default()
+    }
+
     /// Whether it changes anything.
     pub fn changes(&self) -> bool {
         matches!(

@@ -151,6 +151,7 @@ names!(ACTS, act_name, Act, {
     Act::Code(CodeAct::Remake { .. }) => "code: remake",
     Act::Code(CodeAct::Keep { .. }) => "code: keep",
     Act::Code(CodeAct::Cancel { .. }) => "code: cancel",
+    Act::Code(CodeAct::Use { .. }) => "code: use",
     Act::Evaluated { .. } => "evaluated",
     Act::Collect { .. } => "collect",
 });

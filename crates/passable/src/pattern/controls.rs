@@ -63,7 +63,7 @@ pub enum Widget {
         /// What can be chosen.
         options: Vec<Choice>,
     },
-    /// Several literals of a list, each at most once or in order.
+    /// Several literals of a list: boxes for each at most once, or rows for another order or the same twice.
     Checks {
         /// What can be chosen.
         options: Vec<Choice>,

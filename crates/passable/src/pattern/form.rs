@@ -21,7 +21,8 @@
 //! | spin | a decimal number, `NaN`, `Infinity` or `-Infinity` |
 //! | digits | an integer |
 //! | toggle | `true` (or `on`) or `false`; of several, the last counts, so that a box can follow a hidden `false` |
-//! | menu, checks | the choice itself if all choices are text, else its number |
+//! | menu | the choice itself if all choices are text, else its number |
+//! | checks | the same of each that is chosen, at the control itself; or in rows, in any order and as often as one likes |
 //! | pick | a name that the caller resolves |
 //! | file | base64 |
 //! | JSON | JSON of the shape of [`Pattern::to_json_schema`]; a capability is an escape of plain JSON whose `ref` is such a name |

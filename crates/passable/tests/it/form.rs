@@ -65,7 +65,7 @@ fn every_control_has_its_texts() {
         ("M.arrayOf(M.number())", "[]", ""),
         ("M.arrayOf(M.number())", "[1, 2]", "value/0=1&value/1=2"),
         ("M.arrayOf(M.opt(M.number()))", "[1, undefined]", "value/0=1&value/1:given=no"),
-        ("M.arrayOf(M.or('a', 'b'))", "['b', 'a', 'b']", "value=b&value=a&value=b"),
+        ("M.arrayOf(M.or('a', 'b'))", "['b', 'a', 'b']", "value/0=b&value/1=a&value/2=b"),
         ("M.setOf(M.string())", "makeCopySet(['a', 'b'])", "value/0=b&value/1=a"),
         ("M.bagOf(M.string(), M.gte(2n))", "makeCopyBag([['a', 2n]])", "value/0/key=a&value/0/value=2"),
         ("M.mapOf(M.number(), M.boolean())", "makeCopyMap([[1, true]])", "value/0/key=1&value/0/value=true"),

@@ -47,6 +47,11 @@ impl Home {
         let daemon = &context.desk.daemon;
         let view = daemon.view(object.agent);
         let planned = daemon.read(|txn| perform::plan(txn, &view, object, "__getMethodNames__", &[]));
+        if let Ok((plan, _)) = &planned
+            && let Err(trouble) = self.note_call(context, object, APPLIED, plan.is_err())
+        {
+            return Some(Err(trouble.to_value()));
+        }
         let sent = match planned {
             Ok((Ok(plan), reach)) => match writes::delivery(&plan) {
                 Some(to) => self.send(context, reach, target(to), Verb::Apply, args, answer),
@@ -84,6 +89,16 @@ impl Home {
     ) -> Option<Outcome> {
         let LiveObject { eval, heap, number, through } = to;
         let ended = first_ended(context, &through);
+        let method = match &verb {
+            Verb::Call(vat::Name::Text(name) | vat::Name::Symbol(name))
+            | Verb::Get(vat::Name::Text(name) | vat::Name::Symbol(name)) => name,
+            Verb::Apply => APPLIED,
+        };
+        let by = self.code.unwrap_or(eval);
+        let noted = context.desk.daemon.note_use(&eval, &through, by, method, ended.is_err());
+        if let Err(failure) = noted {
+            return Some(Err(Trouble::from(failure).to_value()));
+        }
         let reach = Object { id: eval, agent: eval, through };
         let target = Target { eval, heap: Some(heap), number };
         let sent = ended.and_then(|()| self.send(context, reach, target, verb, args, answer));
@@ -254,6 +269,9 @@ impl Home {
 fn target(to: &Delivery) -> Target {
     Target { eval: to.eval, heap: None, number: to.number }
 }
+
+/// What a call of a function is among those of methods.
+const APPLIED: &str = "()";
 
 /// What something is to whoever gets it in a call.
 const ARGUMENT: &str = "argument";

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kernel::FormulaId;
 use kernel::facet::{self, BindDirectory, FileCall, FileOp, KeepTree, MakeModules, ModulesIn, StageTree};
 use kernel::formula::{Formula, Tree};
 use kernel::run::Origin;
@@ -25,25 +26,31 @@ fn whole(root: Object) -> Part {
     Part { root, taken: None, place: vec![], kind: facet::Part::Directory, read_only: false }
 }
 
-/// What is done, and by which send of which code.
+/// What is done, by whom, and by which send of which code.
 struct Doing {
     op: FileOp,
     bytes: Option<Vec<u8>>,
+    by: FormulaId,
     origin: Option<Origin>,
-}
-
-impl Doing {
-    fn plain(op: FileOp) -> Doing {
-        Doing { op, bytes: None, origin: None }
-    }
 }
 
 /// Does what was asked, if it may still be done.
 fn carry_out(outside: &Outside, part: &Part, doing: Doing) -> Result<handed::Outcome, Failure> {
-    let Doing { op, bytes, origin } = doing;
+    let Doing { op, bytes, by, origin } = doing;
     let spot = Spot { place: part.place.clone(), kind: part.kind, read_only: part.read_only };
     let call = FileCall { target: part.root.id, through: part.root.through.clone(), op };
-    let ground = outside.ground(&call)?;
+    // What is made on this machine stands in a journal, and nothing else that is done here.
+    let note = |refused| {
+        let daemon = &outside.server()?.desk.daemon;
+        daemon.note_use(&call.target, &call.through, by, call.op.method(), refused)
+    };
+    let ground = match outside.ground(&call) {
+        Ok(ground) => ground,
+        Err(refused) => {
+            note(true)?;
+            return Err(refused);
+        }
+    };
     let tree = match (&part.taken, &ground.formula) {
         (Some(taken), _) => Some(taken.clone()),
         (None, Formula::Tree(tree)) => Some(tree.clone()),
@@ -54,6 +61,7 @@ fn carry_out(outside: &Outside, part: &Part, doing: Doing) -> Result<handed::Out
     let desk = &server.desk;
     let reached = Reached::of(&desk.daemon, &call, ground, part.root.agent)?;
     if let Some(tree) = tree {
+        note(false)?;
         let gates = reached.gates(&desk.daemon)?;
         let came = mounts::in_tree(desk.daemon.store.blobs(), &tree, &spot, call.op, gates.as_ref())?;
         return Ok(handed::Outcome::Came(came));
@@ -72,8 +80,8 @@ fn carry_out(outside: &Outside, part: &Part, doing: Doing) -> Result<handed::Out
 }
 
 /// The tree that a snapshot comes to.
-fn snapshot(outside: &Outside, part: &Part) -> Result<Tree, Failure> {
-    match carry_out(outside, part, Doing::plain(FileOp::Snapshot))? {
+fn snapshot(outside: &Outside, part: &Part, by: FormulaId) -> Result<Tree, Failure> {
+    match carry_out(outside, part, Doing { op: FileOp::Snapshot, bytes: None, by, origin: None })? {
         handed::Outcome::Came(mounts::Came::Tree(tree)) => Ok(tree),
         _ => Err(Failure::new(control::exit::Exit::Failure, "it is no tree")),
     }
@@ -147,7 +155,7 @@ impl Home {
             self.upload_file(context, reader, part.clone(), op, answer)?;
             return Ok(None);
         }
-        let doing = Doing { op, bytes: None, origin: self.origins.remove(&answer) };
+        let doing = self.doing(&part.root, op, None, answer);
         self.later(context, answer, part.root.clone(), work(part.clone(), doing))
     }
 
@@ -160,7 +168,7 @@ impl Home {
         answer: Ref,
     ) -> Result<(), Trouble> {
         let root = found(reach, &call);
-        let doing = Doing { op: call.op, bytes: None, origin: self.origins.remove(&answer) };
+        let doing = self.doing(&root, call.op, None, answer);
         self.later(context, answer, root.clone(), work(whole(root), doing)).map(drop)
     }
 
@@ -174,7 +182,7 @@ impl Home {
         answer: Ref,
     ) -> Result<(), Trouble> {
         let count = bytes.len();
-        let doing = Doing { op, bytes: Some(bytes), origin: self.origins.remove(&answer) };
+        let doing = self.doing(&part.root, op, Some(bytes), answer);
         self.later_with(context, answer, part.root.clone(), work(part, doing), count).map(drop)
     }
 
@@ -214,8 +222,9 @@ impl Home {
                 return self.gather(context, own, keep, reach.clone(), answer);
             }
         };
+        let by = self.by(&part.root);
         let work: Work =
-            Box::new(move |outside| Ok(Came::Act(Box::new(keep.with(snapshot(outside, &part)?)))));
+            Box::new(move |outside| Ok(Came::Act(Box::new(keep.with(snapshot(outside, &part, by)?)))));
         self.later(context, answer, reach.clone(), work).map(drop)
     }
 
@@ -227,9 +236,9 @@ impl Home {
         stage: StageTree,
         answer: Ref,
     ) -> Result<(), Trouble> {
-        let part = whole(found(reach, &stage.from));
+        let (part, by) = (whole(found(reach, &stage.from)), self.by(reach));
         let work: Work = Box::new(move |outside| {
-            Ok(Came::Stage { tree: snapshot(outside, &part)?, make: Box::new(stage.make) })
+            Ok(Came::Stage { tree: snapshot(outside, &part, by)?, make: Box::new(stage.make) })
         });
         self.later(context, answer, reach.clone(), work).map(drop)
     }
@@ -246,11 +255,12 @@ impl Home {
             ModulesIn::Files(call) => Some(whole(found(reach, call))),
             ModulesIn::Bytes(_) | ModulesIn::Value(_) => None,
         };
+        let by = self.by(reach);
         let work: Work = Box::new(move |outside| {
             let server = outside.server()?;
             let blobs = server.desk.daemon.store.blobs();
             let unpacked = match (&make.origin, &files) {
-                (_, Some(part)) => modules::of_tree(blobs, &snapshot(outside, part)?)?,
+                (_, Some(part)) => modules::of_tree(blobs, &snapshot(outside, part, by)?)?,
                 (ModulesIn::Bytes(hash), None) => modules::of_bytes(blobs, hash, make.packed)?,
                 (ModulesIn::Value(value), None) => modules::bundled(value)?,
                 (ModulesIn::Files(_), None) => return Err(Failure::new(Exit::Failure, "it is no tree")),
@@ -259,6 +269,11 @@ impl Home {
             Ok(Came::Act(Box::new(make.with(kept))))
         });
         self.later(context, answer, reach.clone(), work).map(drop)
+    }
+
+    /// What is done with what has files.
+    fn doing(&mut self, root: &Object, op: FileOp, bytes: Option<Vec<u8>>, answer: Ref) -> Doing {
+        Doing { op, bytes, by: self.by(root), origin: self.origins.remove(&answer) }
     }
 
     fn later(

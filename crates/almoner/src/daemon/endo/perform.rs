@@ -123,6 +123,10 @@ impl Home {
         let daemon = &context.desk.daemon;
         let view = daemon.view(object.agent);
         let (plan, reach) = daemon.read(|txn| plan(txn, &view, object, method, &args))?;
+        // What reaches files says so itself: it knows whether it goes to a journal.
+        if !plan.as_ref().is_ok_and(is_of_files) {
+            self.note_call(context, object, method, plan.is_err())?;
+        }
         if let Ok(plan) = &plan
             && let Some(to) = writes::delivery(plan)
         {
@@ -133,6 +137,23 @@ impl Home {
             return Err(not_durable());
         }
         self.do_planned(context, reach, plan?, foreign, given, answer)
+    }
+
+    /// Who calls.
+    pub(super) fn by(&self, object: &Object) -> FormulaId {
+        self.code.unwrap_or(object.agent)
+    }
+
+    /// Notes a call that stands in no journal, if it goes through grants.
+    pub(super) fn note_call(
+        &self,
+        context: &Context<'_>,
+        object: &Object,
+        method: &str,
+        refused: bool,
+    ) -> Result<(), Trouble> {
+        let by = self.by(object);
+        Ok(context.desk.daemon.note_use(&object.id, &object.through, by, method, refused)?)
     }
 
     /// Does what was planned. `None` if the answer comes later.
@@ -316,6 +337,11 @@ pub(in crate::daemon) fn plan(
         reach.through.push(object.id);
     }
     Ok((facet::plan(txn, view, &object.id, method, args), reach))
+}
+
+/// Whether what was planned reaches files.
+pub(super) fn is_of_files(plan: &Plan) -> bool {
+    matches!(plan, Plan::Need(need) if matches!(**need, Need::Files(_)))
 }
 
 /// Applies a command; what its reply means.

@@ -7,9 +7,10 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use kernel::command::Fault;
+use kernel::command::{Fault, Reply};
 use kernel::facet::{self, Need, Plan, Refusal};
 use kernel::txn::{StoreFault, Txn};
+use kernel::used::UsedCall;
 use store::WriteError;
 use switchboard::Ref;
 
@@ -17,8 +18,8 @@ use super::convert;
 use super::home::{Context, Home};
 use super::perform::{self, Behalf, Trouble};
 use super::thing::Object;
-use crate::daemon::faults;
 use crate::daemon::world::environment;
+use crate::daemon::{faults, uses};
 
 /// How many calls of one connection are under way at most.
 pub const MOST: usize = 256;
@@ -54,6 +55,8 @@ pub fn is_command(method: &str) -> bool {
 /// A call that is under way.
 pub struct Underway {
     answer: Ref,
+    /// What was called.
+    object: Object,
     /// The method and what it was given.
     sent: (String, Vec<passable::Value<Ref>>),
     came: Receiver<Result<Came, WriteError<Stopped>>>,
@@ -99,7 +102,7 @@ impl Home {
         let (env, view) = (environment()?, daemon.view(object.agent));
         // Whoever is told of a timer's ticks is told of its end.
         let ends = method == "cancel";
-        let (behalf, root) = (self.behalf(answer), daemon.root);
+        let (behalf, root, by) = (self.behalf(answer), daemon.root, self.by(object));
         let sent = (method.to_owned(), original.to_vec());
         let (target, method) = (object.clone(), method.to_owned());
         let (shared, engine) = (daemon.shared(), Arc::downgrade(&context.desk.engine));
@@ -111,6 +114,12 @@ impl Home {
                     let then = action.then.clone();
                     let command = Behalf::command(behalf.as_ref(), root, &reach, *action);
                     let outcome = kernel::apply(txn, &env, command).map_err(Stopped::Fault)?;
+                    let grants = kernel::used::grants(txn, &target.id, &target.through)?;
+                    if !grants.is_empty() && outcome.reply != Reply::AlreadySettled {
+                        let call = UsedCall::new(env.now_ms(), by, &method, false);
+                        let used = uses::command(root, grants, &call);
+                        kernel::apply(txn, &env, used).map_err(Stopped::Fault)?;
+                    }
                     let answer = facet::result(&then, &outcome.reply);
                     Ok((Came::Applied(answer, reach), (outcome.ready, outcome.cancelled)))
                 }
@@ -134,7 +143,7 @@ impl Home {
             });
             drop(send.send(result));
         });
-        self.underway.push(Underway { answer, came, sent });
+        self.underway.push(Underway { answer, object: object.clone(), came, sent });
         Ok(())
     }
 
@@ -145,16 +154,24 @@ impl Home {
 
     /// Waits until every call that is under way is durable, and answers each.
     pub(super) fn settle(&mut self, context: &Context<'_>) {
-        for Underway { answer, came, sent } in std::mem::take(&mut self.underway) {
+        for Underway { answer, object, came, sent } in std::mem::take(&mut self.underway) {
             let outcome = match came.recv().unwrap_or(Err(WriteError::Store(StoreFault::Closed))) {
                 Ok(Came::Applied(value, reach)) => {
                     self.hand_over(context, &convert::live(&value), &reach).map(Some)
                 }
-                Ok(Came::Planned(plan, reach)) => match delivery(&plan) {
-                    Some(to) => self.send_on(context, reach, to, &sent.0, &sent.1, answer).map(|()| None),
-                    None => self.do_planned(context, reach, *plan, None, None, answer),
-                },
-                Err(WriteError::Refused(Stopped::Refused(refusal))) => Err(refusal.into()),
+                Ok(Came::Planned(plan, reach)) => {
+                    let noted = match perform::is_of_files(&plan) {
+                        true => Ok(()),
+                        false => self.note_call(context, &object, &sent.0, false),
+                    };
+                    noted.and_then(|()| match delivery(&plan) {
+                        Some(to) => self.send_on(context, reach, to, &sent.0, &sent.1, answer).map(|()| None),
+                        None => self.do_planned(context, reach, *plan, None, None, answer),
+                    })
+                }
+                Err(WriteError::Refused(Stopped::Refused(refusal))) => {
+                    self.note_call(context, &object, &sent.0, true).and(Err(refusal.into()))
+                }
                 Err(WriteError::Refused(Stopped::Fault(fault))) => Err(faults::fault_failure(&fault).into()),
                 Err(other) => Err(faults::store_failure(other.to_string()).into()),
             };

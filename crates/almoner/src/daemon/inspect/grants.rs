@@ -7,12 +7,14 @@ use kernel::formula::Formula;
 use kernel::hub::View;
 use kernel::run::{Completion, Entry, Step};
 use kernel::txn::ReadTxn;
-use kernel::{FormulaId, GrantNumber, RunNumber, StepRef, query, table};
+use kernel::{FormulaId, GrantNumber, RunNumber, StepRef, query, table, used};
+use passable::Untrusted;
 
 use super::{MOST, in_short, row};
 use crate::daemon::desk::Desk;
 use crate::daemon::listing;
 use crate::daemon::look::{Gone, was};
+use crate::daemon::uses;
 use control::exit::{Exit, Failure};
 use control::inspect::{CodeHolder, GrantView, Use};
 use control::view::GrantRow;
@@ -31,6 +33,8 @@ const LOOKED_AT: usize = 5000;
 /// # Errors
 /// When it has given none of this number.
 pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView, Failure> {
+    // What is told of here is durable.
+    uses::flush(&desk.daemon);
     let found = desk.daemon.look(|txn| {
         let all = query::grants(txn, &view.agent.number)?;
         let Some(grant) = all.into_iter().find(|grant| grant.number == number) else { return Ok(None) };
@@ -38,13 +42,14 @@ pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView,
         let (below, falls) = below(txn, view, &grant.id)?;
         let row = row(txn, view, grant)?;
         let code = code(txn, view, &row, &falls)?;
-        Ok(Some((row, target, below, falls, code)))
+        let used = used::of(txn, &row.grant.id)?;
+        Ok(Some((row, target, below, falls, code, used)))
     })?;
     let gone = || {
         Failure::new(Exit::NotFound, format!("there is no grant {number}"))
             .help("`almoner grants` lists them")
     };
-    let (row, target, mut of, falls, code) = found.ok_or_else(gone)?;
+    let (row, target, mut of, falls, code, used) = found.ok_or_else(gone)?;
     let target = target.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("what grant {number} led to is gone"))
             .help("nothing can be done through it any more")
@@ -55,13 +60,21 @@ pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView,
     // Only the host of a desk has runs.
     if view.agent == desk.daemon.host {
         for run in runs_of(desk, &of, &holders)? {
-            if uses(desk, run, &of, &mut shown)? {
+            if of_run(desk, run, &of, &mut shown)? {
                 shown.runs.push(run);
             }
         }
-        shown.last.sort_by_key(|one| std::cmp::Reverse(one.at_ms));
-        shown.last.truncate(CALLS);
     }
+    shown.calls += used.calls;
+    shown.last.extend(used.last.into_iter().map(|call| Use {
+        at: None,
+        by: Some(call.by),
+        at_ms: call.at_ms,
+        method: call.method,
+        outcome: if call.refused { "refused" } else { "made" }.to_owned(),
+    }));
+    shown.last.sort_by_key(|one| std::cmp::Reverse(one.at_ms));
+    shown.last.truncate(CALLS);
     Ok(shown)
 }
 
@@ -128,7 +141,7 @@ fn runs_of(
 }
 
 /// Adds what a run has done through these grants; whether that is anything.
-fn uses(
+fn of_run(
     desk: &Desk,
     run: RunNumber,
     grants: &BTreeSet<FormulaId>,
@@ -139,9 +152,10 @@ fn uses(
         match step.entry {
             Entry::Proposed { proposal, .. } if grants.contains(&proposal.grant) => {
                 let one = Use {
-                    at: StepRef { run, step: step.number },
+                    at: Some(StepRef { run, step: step.number }),
+                    by: None,
                     at_ms: step.at_ms,
-                    method: proposal.method,
+                    method: Untrusted::new(proposal.method),
                     outcome: "open".to_owned(),
                 };
                 calls.insert(step.number, one);

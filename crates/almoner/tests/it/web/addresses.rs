@@ -28,6 +28,7 @@ fn what_there_is_not_is_not_found() {
     for path in
         ["/m/9", "/r/r9", "/r/r9/diff", "/r/r9/undo", "/r/r9/step/1", "/chat/r9", "/grants/g9", "/names/none"]
             .into_iter()
+            .chain(["/nowhere", "/names/%ff", "/m/1/no/such/part"])
             .chain([unknown.as_str(), "/m/x", "/r/x", "/grants/x", "/why?thing=r9", "/graph?focus=none"])
     {
         let answer = visitor.get(path, &[]);

@@ -212,6 +212,15 @@ fn values_with_parts_are_asked_for_part_by_part() {
             json!({"a": "s"}),
         ),
         asked("M.arrayOf(M.or('x', 'y'))", "", "", "press checkbox \"y\"", json!(["y"])),
+        // Boxes have one order, and each is ticked once: whoever wants it otherwise makes rows of them.
+        asked(
+            "M.arrayOf(M.or('a', 'b', 'c', 'd', 'e', 'f'))",
+            "press button In an order of my own, or one twice: It",
+            "this is needed",
+            "press checkbox \"b\"; press button In an order of my own, or one twice: It; press button Add a row to It; \
+             choose 2=\"a\"; press button Add a row to It; choose 3=\"b\"",
+            json!(["b", "a", "b"]),
+        ),
     ]);
 }
 

@@ -118,6 +118,34 @@ fn the_keyboard_goes_through_threads_and_dismisses() {
     browser.clean(&[]);
 }
 
+/// What comes above the row that somebody is at leaves it where they see it.
+#[test]
+fn what_comes_does_not_push_away_what_one_is_at() {
+    let (home, _) = threaded();
+    let (browser, _) = let_in(&home, true, "/");
+    browser.says("2 messages below");
+    browser.keys("jj");
+    let at = || {
+        browser.run("const at = document.activeElement; return [at.textContent.trim(), at.getBoundingClientRect().top]")
+    };
+    let before = at();
+    for (n, above) in [("a", "For information"), ("b", "Needs you")] {
+        for i in 0..4 {
+            let words = format!("more of {n}{i}");
+            if n == "a" {
+                sends(&home, &words, None);
+            } else {
+                home.almoner(&["--as", "agent-fae", "request", "@host", &words]);
+            }
+        }
+        browser.says(&format!("more of {n}3"));
+        browser.says(above);
+        assert_eq!(at(), before, "after {n}");
+    }
+    browser.keys("e");
+    browser.clean(&[]);
+}
+
 #[test]
 fn what_needs_somebody_is_not_dismissed_by_a_key() {
     let home = Home::with_inbox();

@@ -314,7 +314,7 @@ fn hidden_in(text: &str) -> Vec<String> {
 /// What the choices come to.
 struct Granted {
     /// A line for each slot.
-    lines: Vec<String>,
+    lines: Vec<Markup>,
     /// The methods that a model is offered.
     tools: Vec<String>,
     /// For a worker: its model, and what it is told first.
@@ -334,7 +334,7 @@ impl Granted {
                 input type="hidden" name="_seen" value=(self.digest);
                 h2 #granted-title tabindex="-1" { "What you would grant" }
                 @if self.lines.is_empty() { p { "Nothing." } }
-                ul { @for line in &self.lines { li { (parts::word(line)) } } }
+                ul { @for line in &self.lines { li { (line) } } }
                 @if let Some((model, prompt)) = &self.worker {
                     p { "Its model is " (parts::word(model)) "."
                         @if !self.tools.is_empty() { " It is offered " (parts::word(&self.tools.join(", "))) "." } }

@@ -342,7 +342,8 @@ impl At<'_> {
                 }
                 @if thing.methods.is_empty() {
                     label for="named" { "The names of the methods that stay, one on each line; all, if none is written" }
-                    textarea #named name=(NAMED) rows="3" spellcheck="false" { "\n" (self.text(NAMED)) }
+                    p.note id="named-wants" { "Only its code knows which it has: a name that it has not lets nobody do anything." }
+                    textarea #named aria-describedby="named-wants" name=(NAMED) rows="3" spellcheck="false" { "\n" (self.text(NAMED)) }
                 }
             }
         }

@@ -3,7 +3,8 @@
 use control::exit::Failure;
 use control::inspect::{CodeHolder, GrantView};
 use control::protocol::{AgentAct, Look};
-use kernel::GrantNumber;
+use control::view::GrantRow;
+use kernel::{FormulaId, GrantNumber};
 use maud::{Markup, html};
 use passable::visible_line;
 
@@ -76,20 +77,19 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
                 @if let Some(end) = grant.expires_ms { dt { "Ends by itself" } dd { (parts::when(end)) } }
                 @if let Some(end) = grant.revoked_ms { dt { "Revoked" } dd { (parts::when(end)) } }
             }
-            // What code does with it may be nowhere in the count: nothing counted is not nothing done.
-            h2 { "What it was used for" @if view.code.is_empty() || view.calls > 0 { " " span.count { (view.calls) } } }
-            @if view.last.is_empty() && view.code.is_empty() { p.note { "Nothing yet." } }
+            h2 { "What it was used for " span.count { (view.calls) } }
+            @if view.last.is_empty() { p.note { "Nothing yet." } }
             @if !view.last.is_empty() {
                 div.wide tabindex="0" role="region" aria-label="The last calls" {
                     table {
-                        thead { tr { th scope="col" { "Step" } th scope="col" { "When" } th scope="col" { "Method" }
+                        thead { tr { th scope="col" { "By" } th scope="col" { "When" } th scope="col" { "Method" }
                             th scope="col" { "Outcome" } th scope="col" { "Why" } } }
                         tbody { @for one in &view.last { tr {
-                            th scope="row" { (link::step(one.at)) }
+                            th scope="row" { @if let Some(at) = one.at { (link::step(at)) } @else if let Some(by) = &one.by { (caller(by, &view.row)) } }
                             td { (parts::when(one.at_ms)) }
-                            td { (parts::word(&one.method)) }
+                            td { (parts::line(&one.method)) }
                             td { (parts::word(&one.outcome)) }
-                            td { (link::why(one.at)) }
+                            td { @if let Some(at) = one.at { (link::why(at)) } }
                         } } }
                     }
                 }
@@ -106,14 +106,23 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
     Ok(Page::new("/grants", format!("Grant {number}"), main).live("grants").into())
 }
 
-/// Where the calls of code stand that are not counted here.
+/// Code or an agent that called without a run.
+fn caller(by: &FormulaId, row: &GrantRow) -> Markup {
+    html! {
+        a href=(link::formula(by)) {
+            @if *by == row.grant.holder { (parts::line(&row.held_by)) } @else { (by.short()) }
+        }
+    }
+}
+
+/// Where more can be read of what code did with it.
 fn of_code(code: &[CodeHolder]) -> Markup {
     let (there, gone): (Vec<&CodeHolder>, Vec<_>) = code.iter().partition(|one| one.has_journal);
     html! {
         @if !code.is_empty() {
             p.note {
-                "Code holds or held it. Only calls of code that reach files, programs or servers are counted here; the "
-                "others are in the journal of the code."
+                "Code holds or held it. What it sent on its way to its result, with what, and what it heard, is in its "
+                "journal."
                 @for one in there { " `almoner trace " (one.id) "` shows that of " (one.id.short()) "." }
                 @for one in gone { " That of " (one.id.short()) " went with it when it ended." }
             }

@@ -131,6 +131,8 @@ fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
             Err(Failure::new(Exit::Conflict, message)
                 .help("choose another name, or say that it is to be replaced"))
         }
+        // What has ended, or is to be replaced, has a name all the same.
+        Err(failure) if failure.exit != Exit::NotFound && !force => Err(failure),
         _ => Ok(()),
     };
     let name = |verb: &str, text: String, act: NameAct, to: &[String]| -> Result<String, Failure> {

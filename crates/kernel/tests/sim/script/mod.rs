@@ -17,6 +17,7 @@ use kernel::env::Env;
 use kernel::facet::Then;
 use kernel::message::Mail;
 use kernel::run::{RunOutcome, Trouble};
+use kernel::used::{Used, UsedCall};
 use kernel::{FormulaId, MessageNumber, NamePath, RunNumber, Value};
 use passable::Untrusted;
 
@@ -220,7 +221,7 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
     let seen = world.seen.clone();
     let thing = |world: &mut World| *world.random.pick(&seen);
     let number = |world: &mut World, most| u32::try_from(world.random.below(most)).unwrap_or_default();
-    let done = match world.random.below(14) {
+    let done = match world.random.below(15) {
         0..3 => {
             let from = kernel::code::length(&mut world.store, &eval).unwrap_or_default();
             let (id, agent) = (thing(world), thing(world));
@@ -276,6 +277,15 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
             let id = if world.random.one_in(6) { thing(world) } else { held };
             let through = if world.random.one_in(6) { vec![held] } else { vec![] };
             CodeAct::Hand { giver, id, through, to, name: "argument".to_owned() }
+        }
+        13 => {
+            let call = UsedCall::new(0, eval, "m", world.random.one_in(2));
+            let uses = (0..2).map(|_| {
+                let mut used = Used::default();
+                used.add(call.clone());
+                (thing(world), used)
+            });
+            CodeAct::Use { used: uses.collect() }
         }
         12 => CodeAct::Remake { eval, engine: "another".to_owned() },
         11 if world.random.one_in(3) => CodeAct::Cancel { eval, reason: text("of its own") },

@@ -53,13 +53,20 @@ pub(super) fn read<C: Reference>(
             None => Ok(None),
         },
         Layout::Checks(values) => {
-            place.allow(usize::MAX, &["given"])?;
-            place.no_parts()?;
             let texts = choice_texts(&values);
-            let chosen = place.texts.iter().enumerate().map(|(at, text)| {
-                choice(pattern, &values, &texts, text).map_err(|error| error.within(Label::index(at)))
-            });
-            array(chosen.collect::<Result<_, _>>()?)
+            let chosen = |(at, text): (usize, Option<&str>)| {
+                let value = text.ok_or_else(|| Mismatch::new("is not chosen", pattern.describe(), "nothing"));
+                let value = value.and_then(|text| choice(pattern, &values, &texts, text));
+                value.map_err(|error| error.within(Label::index(at)))
+            };
+            if place.parts.is_empty() {
+                place.allow(usize::MAX, &["given"])?;
+                let all = place.texts.iter().map(|text| Some(text.as_ref())).enumerate();
+                return array(all.map(chosen).collect::<Result<_, _>>()?);
+            }
+            // Rows, so that one says in which order, and may say the same twice.
+            let rows = place.rows()?.into_iter().map(Place::text).collect::<Result<Vec<_>, _>>()?;
+            array(rows.into_iter().enumerate().map(chosen).collect::<Result<_, _>>()?)
         }
         Layout::Optional(inner) => match place.is_empty() {
             true => Ok(None),

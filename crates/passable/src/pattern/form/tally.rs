@@ -80,7 +80,9 @@ fn elements<C: Reference>(
         Layout::Checks(values) => {
             let texts = super::choice_texts(&values);
             let chosen = |text: &str| values.get(texts.iter().position(|own| own == text)?).cloned();
-            place.texts.iter().map(|text| (chosen(text), one())).collect()
+            let in_rows = rows(place).map(|(_, row)| row.texts.first());
+            let all = place.texts.iter().map(Some).chain(in_rows);
+            all.map(|text| (text.and_then(|text| chosen(text)), one())).collect()
         }
         Layout::Pairs { key, value, of: "bag", .. } => {
             let row = |(_, row): (u32, &Place<'_>)| {

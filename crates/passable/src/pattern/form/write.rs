@@ -87,8 +87,11 @@ impl<C: Reference> Writer<'_, C> {
                 let place = |element| values.iter().position(|own| own == element);
                 let Some(places) = array.iter().map(place).collect::<Option<Vec<_>>>() else { return false };
                 let texts = choice_texts(&values);
-                let chosen = places.into_iter().filter_map(|at| texts.get(at));
-                self.pairs.extend(chosen.map(|text| (name.to_owned(), text.clone())));
+                // Boxes have one order, and each is ticked once.
+                let in_boxes = places.is_sorted_by(|one, next| one < next);
+                let own = |row: usize| if in_boxes { name.to_owned() } else { format!("{name}/{row}") };
+                let chosen = places.into_iter().filter_map(|at| texts.get(at)).enumerate();
+                self.pairs.extend(chosen.map(|(row, text)| (own(row), text.clone())));
             }
             (Layout::Optional(_), Value::Undefined) => {}
             (Layout::Optional(inner), value) => self.write(&inner, value, name, true),

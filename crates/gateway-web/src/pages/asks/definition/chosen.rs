@@ -226,7 +226,7 @@ impl Chosen {
         picks: &[PickRow],
     ) -> Result<Granted, Failure> {
         let picked = self.picked(shown, picks)?;
-        let mut lines: Vec<String> = Vec::new();
+        let mut lines: Vec<Markup> = Vec::new();
         for slot in &shown.slots {
             match picked.get(&slot.name) {
                 Some(row) => lines.push(sentence(slot, row)),
@@ -244,8 +244,8 @@ impl Chosen {
                 Response::Plan(plan) => {
                     let named =
                         |line: &&String| !picked.keys().any(|slot| line.starts_with(&format!("{slot} = ")));
-                    lines.extend(plan.slots.iter().filter(named).cloned());
-                    lines.extend(plan.documents.iter().map(|document| format!("document {document}")));
+                    lines.extend(plan.slots.iter().filter(named).map(|line| parts::word(line)));
+                    lines.extend(plan.documents.iter().map(|one| parts::word(&format!("document {one}"))));
                     tools = plan.tools;
                     worker = Some((plan.model, plan.prompt));
                 }
@@ -255,7 +255,8 @@ impl Chosen {
         let (_, result) = self.goes_to();
         let ids: Vec<_> = picked.iter().map(|(slot, row)| (slot, row.id)).collect();
         let more = (self.fills(shown), self.text("allow"), self.text("result"), result);
-        let digest = hashed(&(number, &shown.digest, &ids, &lines, &tools, &worker, more))?;
+        let said: Vec<&str> = lines.iter().map(|line| line.0.as_str()).collect();
+        let digest = hashed(&(number, &shown.digest, &ids, &said, &tools, &worker, more))?;
         let weighs = confirm::picks(asked, picks) || self.written(shown).any(confirm::written);
         Ok(Granted { lines, tools, worker, result, weighs, digest })
     }
@@ -387,22 +388,16 @@ fn example(label: Option<&str>) -> &'static str {
     }
 }
 
-/// What a choice grants, in a sentence.
-fn sentence(slot: &ProposedSlot, row: &PickRow) -> String {
-    let methods = match (row.methods.is_empty(), row.data || row.pending) {
-        (false, _) => format!(" It can do: {}.", row.methods.join(", ")),
-        (true, false) => " It can do all that it can do for you.".to_owned(),
-        (true, true) => String::new(),
-    };
-    let uses = match slot.uses.is_empty() {
-        true => String::new(),
-        false => format!(" What is proposed calls {} of it.", slot.uses.join(", ")),
-    };
-    let promise = if row.pending { " Nothing has come of it yet." } else { "" };
-    let interface = row.interface.as_deref().map(|name| format!("{name}, ")).unwrap_or_default();
-    let (words, short) = (row.words.visible_line(), row.id.short());
-    format!(
-        "It may use your {} as {}: {words} ({interface}{}, {short}).{methods}{uses}{promise}",
-        row.path, slot.name, row.kind
-    )
+/// What a choice grants, in a sentence: what others have named stands apart in it.
+fn sentence(slot: &ProposedSlot, row: &PickRow) -> Markup {
+    let foreign = |text: &str| parts::line(&Untrusted::new(text));
+    html! {
+        "It may use your " (parts::word(&row.path)) " as " (foreign(&slot.name)) ": " (parts::line(&row.words)) " ("
+        @if let Some(name) = &row.interface { (foreign(name)) ", " }
+        (row.kind) ", " (row.id.short()) ")."
+        @if !row.methods.is_empty() { " It can do: " (parts::word(&row.methods.join(", "))) "." }
+        @else if !row.data && !row.pending { " It can do all that it can do for you." }
+        @if !slot.uses.is_empty() { " What is proposed calls " (foreign(&slot.uses.join(", "))) " of it." }
+        @if row.pending { " Nothing has come of it yet." }
+    }
 }

@@ -1,0 +1,141 @@
+//! What grants were used for outside of runs: calls that code and clients made through them.
+//!
+//! A call of a run stands in the journal of the run. What code sends to objects of other code, and what it does in the
+//! store, stands in no journal that names the grant: it is counted here, under every grant on the way, so that whoever
+//! gave one can see what it was used for, also when the code is long gone.
+
+use std::collections::BTreeSet;
+
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use crate::id::FormulaId;
+use crate::table;
+use crate::txn::{NOBODY, ReadTxn, StoreFault, Table};
+
+/// How many calls are kept one by one.
+pub const MOST_CALLS: usize = 20;
+
+/// How many characters of a method's name are kept: whoever calls chooses them.
+const LONGEST_METHOD: usize = 100;
+
+/// A call through a grant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedCall {
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// The code or the agent that called.
+    pub by: FormulaId,
+    /// The method, as whoever called named it.
+    pub method: Untrusted,
+    /// Whether it was refused before anything of it happened.
+    pub refused: bool,
+}
+
+impl UsedCall {
+    /// A call of now.
+    pub fn new(at_ms: i64, by: FormulaId, method: &str, refused: bool) -> UsedCall {
+        let method = Untrusted::new(method.chars().take(LONGEST_METHOD).collect::<String>());
+        UsedCall { at_ms, by, method, refused }
+    }
+}
+
+/// What a grant was used for outside of runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Used {
+    /// How many calls were made or tried.
+    pub calls: u64,
+    /// How many of them were refused.
+    pub refused: u64,
+    /// The last of them, at most [`MOST_CALLS`], the newest at the end.
+    pub last: Vec<UsedCall>,
+}
+
+impl Used {
+    /// One call more.
+    pub fn add(&mut self, call: UsedCall) {
+        self.calls = self.calls.saturating_add(1);
+        self.refused = self.refused.saturating_add(call.refused.into());
+        self.last.push(call);
+        self.cut();
+    }
+
+    /// What came after it.
+    pub fn merge(&mut self, later: Used) {
+        self.calls = self.calls.saturating_add(later.calls);
+        self.refused = self.refused.saturating_add(later.refused);
+        self.last.extend(later.last);
+        self.last.sort_by_key(|call| call.at_ms);
+        self.cut();
+    }
+
+    fn cut(&mut self) {
+        let over = self.last.len().saturating_sub(MOST_CALLS);
+        self.last.drain(..over);
+    }
+}
+
+fn key(grant: &FormulaId) -> Vec<u8> {
+    [b"used ", &grant.number[..]].concat()
+}
+
+/// What a grant was used for outside of runs.
+///
+/// # Errors
+/// The store's.
+pub fn of(txn: &mut dyn ReadTxn, grant: &FormulaId) -> Result<Used, StoreFault> {
+    Ok(table::load(txn, Table::Meta, &NOBODY, &key(grant))?.unwrap_or_default())
+}
+
+/// Every grant that a call of something uses which was found through others.
+///
+/// # Errors
+/// The store's.
+pub fn grants(
+    txn: &mut dyn ReadTxn,
+    id: &FormulaId,
+    through: &[FormulaId],
+) -> Result<BTreeSet<FormulaId>, StoreFault> {
+    let mut all: BTreeSet<FormulaId> = through.iter().copied().collect();
+    for one in std::iter::once(id).chain(through) {
+        if let Some(reached) = table::reach(txn, one)? {
+            all.extend(reached.grants.iter().chain(&reached.through).map(|grant| grant.id));
+        }
+    }
+    Ok(all)
+}
+
+pub(crate) mod write {
+    //! Where commands write what this module reads.
+
+    use super::{FormulaId, NOBODY, StoreFault, Table, Used, key, table};
+    use crate::txn::Txn;
+
+    /// A grant was used for this as well.
+    pub(crate) fn add(txn: &mut dyn Txn, grant: &FormulaId, later: Used) -> Result<(), StoreFault> {
+        let mut used = super::of(txn, grant)?;
+        used.merge(later);
+        table::save(txn, Table::Meta, &NOBODY, &key(grant), &used, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_calls_are_kept_and_all_are_counted() {
+        let by = FormulaId { number: [1; 32], node: [0; 32] };
+        let call = |at_ms: i64| UsedCall::new(at_ms, by, &"m".repeat(300), at_ms % 10 == 0);
+        let (mut one, mut other, mut all) = (Used::default(), Used::default(), Used::default());
+        for at_ms in 0..60 {
+            if at_ms < 30 { &mut one } else { &mut other }.add(call(at_ms));
+            all.add(call(at_ms));
+        }
+        one.merge(other);
+        assert_eq!(one, all);
+        assert_eq!((all.calls, all.refused, all.last.len()), (60, 6, MOST_CALLS));
+        assert_eq!(all.last.last(), Some(&call(59)));
+        assert!(all.last.iter().all(|call| call.method.raw().len() == LONGEST_METHOD));
+    }
+}
