@@ -25,6 +25,9 @@
     return;
   }
 
+  // Back, and loading again, look at the page; they do not send its form a second time.
+  history.replaceState(history.state, '', location.href);
+
   // ---- What changes something carries a key that the cookie does not have --------------------------------------
   // It lies where only this port's pages in this tab reach. A tab without it asks the others.
   const token = () => body.dataset.token, named = of => 'key ' + of, keyed = () => 'keyed' in body.dataset;

@@ -1,6 +1,6 @@
 //! The daemon's state, as it serves each host, and the side of it that drivers of runs see.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
@@ -140,10 +140,15 @@ impl Shared {
         refused: bool,
     ) -> Result<(), Failure> {
         let grants = self.read(|txn| kernel::used::grants(txn, id, through))?;
+        self.note_uses(grants, by, method, refused);
+        Ok(())
+    }
+
+    /// Notes a call that stands in no journal, through these grants.
+    pub fn note_uses(&self, grants: BTreeSet<FormulaId>, by: FormulaId, method: &str, refused: bool) {
         if !grants.is_empty() {
             self.uses.add(grants, &UsedCall::new(clock::now_ms(), by, method, refused));
         }
-        Ok(())
     }
 
     /// The same, telling what the kernel refuses from what the store cannot do just now.

@@ -2,7 +2,7 @@
 
 use control::view::PickRow;
 use kernel::{FormulaId, Pattern, Value};
-use passable::Matcher;
+use passable::{Matcher, Mismatch};
 
 use super::place;
 use super::typed::{Typed, has_secret, of_field};
@@ -20,13 +20,15 @@ pub struct Wrong {
 /// Reads a field. What a picker sends counts only if it was offered.
 ///
 /// # Errors
-/// When it does not fit.
-pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -> Result<Value, Wrong> {
+/// All that does not fit, each at another place.
+pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -> Result<Value, Vec<Wrong>> {
     let own = of_field(pairs, prefix);
-    let read = pattern.read_form_with(&own, &mut |part, text| picked(part, text, picks));
-    read.map_err(|mismatch| {
-        let control = pattern.controls();
-        let typed = Typed::sent(pairs);
+    let mut resolve = |part: &Pattern, text: &str| picked(part, text, picks);
+    if let Ok(value) = pattern.read_form_with(&own, &mut resolve) {
+        return Ok(value);
+    }
+    let (control, typed) = (pattern.controls(), Typed::sent(pairs));
+    let told = |mismatch: Mismatch| {
         let place = place::of(&control, prefix, &typed, &mismatch);
         let is_empty =
             typed.text(&place).is_none_or(|text| text.trim().is_empty()) && typed.rows(&place).is_empty();
@@ -41,8 +43,19 @@ pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -
             format!("expected {}, found {}", mismatch.expected, mismatch.found)
         };
         Wrong { place, why }
-    })
+    };
+    let mut all: Vec<Wrong> = Vec::new();
+    for wrong in pattern.form_problems_with(&own, &mut resolve).into_iter().take(MOST).map(told) {
+        // What is said of a whole that has no field of its own is said once.
+        if all.iter().all(|one| one.place != wrong.place) {
+            all.push(wrong);
+        }
+    }
+    Err(all)
 }
+
+/// Of how many places at most it is told at once that they do not fit.
+const MOST: usize = 100;
 
 /// What a picker has sent, or what stands in JSON: an identifier that was among what was offered.
 pub(super) fn picked(pattern: &Pattern, text: &str, picks: &[PickRow]) -> Option<Value> {

@@ -96,7 +96,7 @@ impl Drawn<'_> {
                 several("field", self.listed(spot))
             }
             Widget::File { .. } => single(self.file(spot)),
-            Widget::Note { value } => several("field", html! { p { (parts::word(&value.to_string())) } }),
+            Widget::Note { value } => several("field", html! { p { (parts::word(&fixed(value))) } }),
             Widget::Json { pending } => single(self.json(spot, place, *pending)),
             Widget::PatternText => {
                 let text = self.typed.text(place).unwrap_or("");
@@ -426,13 +426,22 @@ pub(super) fn button(kind: &str, name: &str, text: &str, is_on: bool, label: Mar
     html! { label.beside { input type=(kind) name=(name) value=(text) checked[is_on]; " " (label) } }
 }
 
+/// A value that nobody chooses, in words.
+fn fixed(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => "nothing (null)".to_owned(),
+        value if *value == serde_json::json!({ "@qclass": "undefined" }) => "nothing (undefined)".to_owned(),
+        value => value.to_string(),
+    }
+}
+
 /// What a control asks for, in words.
 fn wants(control: &Control) -> Markup {
     html! {
         (visible_line(&control.asks))
         @for check in &control.checks { "; " (visible_line(check)) }
         @match &control.widget {
-            Widget::Spin { .. } => " (NaN, Infinity and -Infinity are written as words)",
+            Widget::Spin { whole: false, .. } => " (NaN, Infinity and -Infinity are written as words)",
             Widget::File { .. } => ": Base64, or a file",
             Widget::Json { .. } => ", as JSON",
             Widget::PatternText => ", as in `M.string()`",

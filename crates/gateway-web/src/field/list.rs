@@ -55,15 +55,7 @@ impl Drawn<'_> {
                         }
                     }
                 };
-                // What lies deep is out of sight until somebody looks, or something is there.
-                let is_deep = place.matches('/').count() >= DEEP;
-                let is_open =
-                    self.typed.has(place) || self.wrong.keys().any(|wrong| wrong.starts_with(place));
-                html! {
-                    @if is_deep {
-                        details open[is_open] { summary { "Its parts" } (parts) }
-                    } @else { (parts) }
-                }
+                self.folded(place, "Its parts", parts)
             }
             _ => html! {},
         }
@@ -108,7 +100,7 @@ impl Drawn<'_> {
         let place = spot.place;
         let rows = self.typed.rows(place);
         let count = rows.len();
-        html! {
+        let shown = html! {
             div.list id={ (id(place)) "-items" } data-place=(place) data-split[list.splits] data-ordered[list.ordered] {
                 ol.items {
                     @for (at, number) in rows.into_iter().enumerate() {
@@ -129,6 +121,16 @@ impl Drawn<'_> {
                 }
                 @if let Some(other) = &list.other { " " (other) }
             }
+        };
+        self.folded(place, "Its rows", shown)
+    }
+
+    /// What lies deep is out of sight until somebody looks, or something is there.
+    fn folded(&self, place: &str, said: &str, body: Markup) -> Markup {
+        let is_deep = place.matches('/').count() >= DEEP;
+        let is_open = self.typed.has(place) || self.wrong.keys().any(|wrong| wrong.starts_with(place));
+        html! {
+            @if is_deep { details open[is_open] { summary { (said) } (body) } } @else { (body) }
         }
     }
 }

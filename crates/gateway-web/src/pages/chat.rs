@@ -7,7 +7,7 @@ use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Document, Request, Response, RunRequest, TALKER};
 use control::show::journal;
 use kernel::command::{Cancel, MOST_SAID, Reply};
-use kernel::run::{Attachment, Entry, PROJECT_POLICY, Run, Shape, Step};
+use kernel::run::{Attachment, Entry, PROJECT_POLICY, Run, Shape, State, Step};
 use kernel::{BlobHash, RunNumber};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
@@ -323,7 +323,9 @@ fn page(asked: &Asked, number: RunNumber, kept: &[Kept], wrong: Option<&Wrong>) 
     let waits = run.is_finished();
     let main = html! {
         h1 { (number) " " (parts::word(&run.name)) }
-        p #state data-live { (parts::state(&run)) " · model " (parts::word(&run.model)) " · "
+        p #state data-live { (parts::state(&run))
+            @if let Some(why) = run.cancelled.as_ref().filter(|why| why.raw() != OVER) { ", cancelled: " (parts::line(why)) }
+            " · model " (parts::word(&run.model)) " · "
             a href={ "/r/" (number) } { "the run" } }
         section #talk aria-label="The conversation" data-live {
             (shown(&begun_with(&run, &steps)))
@@ -339,6 +341,16 @@ fn page(asked: &Asked, number: RunNumber, kept: &[Kept], wrong: Option<&Wrong>) 
             }
         }
         @if let Some(failure) = at(wrong, Place::Form) { (parts::failure_below(failure)) }
+        section #stalled aria-label="What holds it up" data-live {
+            @if let State::Stalled { trouble } = &run.state {
+                p { (parts::word(&trouble.help)) }
+                form method="post" action={ "/r/" (number) "/resume" } {
+                    (parts::token(&asked.session))
+                    input type="hidden" name=(approval::BACK) value={ "/chat/" (number) };
+                    button { "Resume" }
+                }
+            }
+        }
         @if !waits {
             form.card method="post" action={ "/chat/" (number) } enctype="multipart/form-data"
                 data-draft={ "chat " (number) } {
@@ -458,10 +470,13 @@ fn says(asked: &Asked, number: RunNumber, kept: &[Kept]) -> Result<bool, Wrong> 
     Ok(true)
 }
 
+/// Why a conversation is cancelled that a person has ended.
+const OVER: &str = "the conversation is over";
+
 /// `POST /chat/RUN/end`.
 pub fn end(asked: &Asked) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
-    let reason = Untrusted::new("the conversation is over");
+    let reason = Untrusted::new(OVER);
     let act = AgentAct::Cancel { what: Cancel::Run { run: number }, reason };
     asked.act("cancel", format!("cancel {number}"), act)?;
     Ok(Answer::Go(format!("/chat/{number}")))

@@ -9,6 +9,12 @@ use crate::visible::visible_line;
 /// How deep a description goes before it says "…".
 const DEEPEST: usize = 4;
 
+/// Of more choices than this, only the first are told.
+const MOST_CHOICES: usize = 50;
+
+/// How many those are.
+const FEW_CHOICES: usize = 20;
+
 impl<C: Reference> Pattern<C> {
     /// What the pattern asks for, in one line that is safe to show, the same on all surfaces.
     ///
@@ -165,11 +171,13 @@ fn describe_and<C: Reference>(parts: &[Pattern<C>], level: usize) -> String {
         Matcher::Kind(kind) => kind == "number" || kind == "string",
         _ => false,
     };
-    let told: Vec<String> = parts
-        .iter()
-        .filter(|part| refined.is_empty() || !plain(part))
-        .map(|part| describe(part, level + 1))
-        .collect();
+    let mut told: Vec<String> = Vec::new();
+    for part in parts.iter().filter(|part| refined.is_empty() || !plain(part)) {
+        let said = describe(part, level + 1);
+        if !told.contains(&said) {
+            told.push(said);
+        }
+    }
     match told.as_slice() {
         [] => "anything".to_owned(),
         told => join(told, "and"),
@@ -203,7 +211,13 @@ fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
             (None, []) => "nothing that exists".to_owned(),
             (None, parts) => {
                 let all_literal = parts.iter().all(|part| part.as_literal().is_some());
-                let told = join(&parts.iter().map(inner).collect::<Vec<_>>(), "or");
+                // Whoever is offered a thousand choices looks for theirs, and does not read this.
+                let more = if parts.len() > MOST_CHOICES { parts.len() - FEW_CHOICES } else { 0 };
+                let mut told: Vec<String> = parts.iter().take(parts.len() - more).map(inner).collect();
+                if more > 0 {
+                    told.push(format!("{more} others"));
+                }
+                let told = join(&told, "or");
                 if all_literal { format!("one of {told}") } else { told }
             }
         },

@@ -29,6 +29,7 @@
 //! | pattern text | an `M.` expression |
 //! | note | none |
 
+mod problems;
 mod read;
 mod tally;
 mod tree;
@@ -78,6 +79,27 @@ impl<C: Reference> Pattern<C> {
         };
         self.check(&value)?;
         Ok(value)
+    }
+
+    /// All that is wrong in a form, in the order of its parts: nothing, exactly if [`Pattern::read_form_with`] takes it.
+    ///
+    /// ```
+    /// use passable::Pattern;
+    /// let pattern: Pattern = Pattern::parse("M.arrayOf(M.number())")?;
+    /// let body = [("value/0", "one"), ("value/1", "2"), ("value/2", "three")];
+    /// let wrong = pattern.form_problems_with(&body.map(|(name, text)| (name.into(), text.into())), &mut |_, _| None);
+    /// let told: Vec<String> = wrong.iter().map(passable::Mismatch::teach).collect();
+    /// assert_eq!(told, ["`[0]`: expected a number, found \"one\"", "`[2]`: expected a number, found \"three\""]);
+    /// # Ok::<(), passable::PatternError>(())
+    /// ```
+    pub fn form_problems_with(
+        &self,
+        pairs: &[(String, String)],
+        resolve: &mut Resolve<'_, C>,
+    ) -> Vec<Mismatch> {
+        let Err(first) = self.read_form_with(pairs, resolve) else { return Vec::new() };
+        let all = tree::plant(pairs).map_or_else(|_| Vec::new(), |root| problems::all(self, &root, resolve));
+        if all.is_empty() { vec![first] } else { all }
     }
 
     /// Counts what was filled in wherever a collection must hold so many of something, by the code that checks it. Each

@@ -77,6 +77,19 @@ impl Mismatch {
         self
     }
 
+    /// The same about an element of what follows so many elements of a list; of anything else it is within what follows.
+    pub(crate) fn following(mut self, elements: Option<usize>) -> Self {
+        match (elements, self.path.first_mut()) {
+            (Some(before), Some(label)) if matches!(label.step, Some(Segment::Index(_))) => {
+                if let Some(Segment::Index(at)) = label.step {
+                    *label = Label::index(before.saturating_add(at));
+                }
+                self
+            }
+            _ => self.within(Label::note("...rest")),
+        }
+    }
+
     /// The steps into the value, without labels that are no steps.
     pub fn steps(&self) -> impl Iterator<Item = &Segment> {
         self.path.iter().filter_map(|label| label.step.as_ref())

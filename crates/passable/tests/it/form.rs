@@ -312,6 +312,46 @@ fn elements_that_a_collection_must_hold_are_counted_as_they_are_checked() {
     }
 }
 
+/// All that does not fit is told, each part by itself; what fits is not.
+#[test]
+fn each_part_of_a_body_is_refused_by_itself() {
+    for (pattern, pairs, expected) in [
+        ("M.arrayOf(M.number())", "value/0=1&value/4=2", ""),
+        ("M.arrayOf(M.number())", "value/0=a&value/1=2&value/4=b", "[0]|[2]"),
+        ("M.arrayOf(M.arrayOf(M.nat()))", "value/0/0=1&value/0/1=-1&value/1/0=x", "[0][1]|[1][0]"),
+        ("{ a: M.number(), b: M.string(), c: M.opt(M.nat()) }", "value/a=x&value/c=y", "a|b|c"),
+        ("M.splitRecord({ a: M.nat() }, { b: M.nat() })", "value/a=x&value/b=y", "a|b"),
+        ("M.splitRecord({ a: M.nat() }, { b: M.nat() })", "value/a=1&value/b:given=no", ""),
+        (
+            "M.recordOf(M.string(), M.nat())",
+            "value/0/key=k&value/0/value=x&value/1/key=l",
+            "[0]value|[1]value",
+        ),
+        ("M.or(M.nat(), M.arrayOf(M.nat()))", "value:kind=1&value/1/0=x&value/1/1=y", "[0]|[1]"),
+        (
+            "M.splitArray([M.nat()], [], M.arrayOf(M.nat()))",
+            "value/0=x&value:rest/0=y&value:rest/1=2",
+            "[0]|[1]",
+        ),
+        // Where each part fits, the whole may not.
+        ("M.setOf(M.nat())", "value/0=1&value/1=1", "[1]"),
+        ("M.and(M.arrayOf(M.nat()), M.containerHas(3n, 1n))", "value/0=1", ""),
+        ("{ a: M.nat() }", "value/a=1&value/b=2", ""),
+    ] {
+        let parsed = P::parse(pattern).unwrap();
+        let wrong = parsed.form_problems_with(&body(pairs), &mut resolve);
+        assert_eq!(wrong.is_empty(), read(&parsed, pairs).is_ok(), "{pattern} {pairs}");
+        let at = |one: &passable::Mismatch| {
+            let told = one.teach();
+            told.strip_prefix('`')
+                .and_then(|told| told.split_once('`'))
+                .map_or(String::new(), |(at, _)| at.replace('.', ""))
+        };
+        let told: Vec<String> = wrong.iter().map(at).collect();
+        assert_eq!(told.join("|"), expected, "{pattern} {pairs}");
+    }
+}
+
 #[test]
 fn a_body_that_says_no_value_is_refused_with_its_place() {
     for (pattern, pairs, expected) in [

@@ -122,10 +122,13 @@ impl Home {
         self.settle(context);
         let daemon = &context.desk.daemon;
         let view = daemon.view(object.agent);
-        let (plan, reach) = daemon.read(|txn| plan(txn, &view, object, method, &args))?;
+        let ((plan, reach), grants) = daemon.read(|txn| {
+            let grants = kernel::used::grants(txn, &object.id, &object.through)?;
+            Ok((plan(txn, &view, object, method, &args)?, grants))
+        })?;
         // What reaches files says so itself: it knows whether it goes to a journal.
         if !plan.as_ref().is_ok_and(is_of_files) {
-            self.note_call(context, object, method, plan.is_err())?;
+            daemon.note_uses(grants, self.by(object), method, plan.is_err());
         }
         if let Ok(plan) = &plan
             && let Some(to) = writes::delivery(plan)

@@ -105,3 +105,54 @@ fn a_form_with_scripts() {
 fn a_form_without_scripts() {
     a_form(false);
 }
+
+/// Each row that does not fit says so by itself, while one writes and when it is sent.
+fn rows_are_told_of(scripts: bool) {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let deep = format!("deep:{}M.nat(){}=Deep", "M.arrayOf(".repeat(8), ")".repeat(8));
+    let fields = ["marks:M.arrayOf(M.number())=Marks", &deep];
+    home.almoner(&[&["--as", "agent-fae", "form", "@host", "Say"][..], &fields, &["--result", "r"]].concat())
+        .expect(0);
+    let number = crate::sends::wait_for_mail(&home, "form");
+    let (browser, _) = let_in(&home, scripts, &format!("/m/{number}"));
+    browser.says("Marks");
+    for (row, text) in [("1", "one"), ("2", "2"), ("3", "three")] {
+        browser.press("button", "Add a row to Marks");
+        browser.write("textbox", row, text);
+    }
+    if scripts {
+        // The third is told of, though the first does not fit either.
+        browser.says("found the text \"three\"");
+    }
+    // A list in a list, eight deep.
+    let mut said = "Deep".to_owned();
+    for _ in 0..8 {
+        let button = format!("Add a row to {said}");
+        browser.press("button", &button);
+        said = format!("1 of {said}");
+    }
+    browser.press("button", "Send the answer");
+    browser.says("Nothing was sent: 3 of the fields do not fit");
+    browser.says("found the text \"one\"");
+    browser.says("found the text \"three\"");
+    looked_at_with(&browser, if scripts { "rows-told" } else { "rows-told-without-scripts" }, scripts);
+    if scripts {
+        // Whoever loads the page again looks at the form with what was typed, and sends nothing a second time.
+        browser.reload();
+        let first = || (browser.value(&browser.find("textbox", "1")) == "one").then_some(());
+        assert!(browser.wait(first).is_some(), "{}", browser.text());
+        assert!(!browser.text().contains("Nothing was sent"), "{}", browser.text());
+    }
+    browser.clean(&["422"]);
+}
+
+#[test]
+fn each_row_that_does_not_fit_says_so_with_scripts() {
+    rows_are_told_of(true);
+}
+
+#[test]
+fn each_row_that_does_not_fit_says_so_without_scripts() {
+    rows_are_told_of(false);
+}

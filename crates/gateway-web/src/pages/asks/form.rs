@@ -92,9 +92,9 @@ impl Fields {
 }
 
 impl OneField {
-    fn read(&self, pairs: &Pairs, picks: &[PickRow]) -> Result<(Written, Option<Value>), Wrong> {
+    fn read(&self, pairs: &Pairs, picks: &[PickRow]) -> Result<(Written, Option<Value>), Vec<Wrong>> {
         if self.field.secret {
-            let text = check::read_secret(&self.pattern, &self.prefix, pairs)?;
+            let text = check::read_secret(&self.pattern, &self.prefix, pairs).map_err(|wrong| vec![wrong])?;
             return Ok((Written::Text { text }, None));
         }
         let value = check::read(&self.pattern, &self.prefix, pairs, picks)?;
@@ -253,9 +253,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
                 ids.extend(value.iter().flat_map(Value::references).copied());
                 values.insert(one.field.name.clone(), written);
             }
-            Err(Wrong { place, why }) => {
-                wrong.insert(place, why);
-            }
+            Err(all) => wrong.extend(all.into_iter().map(|Wrong { place, why }| (place, why))),
         }
     }
     let again = |wrong: &BTreeMap<String, String>, said: Option<Markup>, status| {
@@ -331,12 +329,15 @@ pub fn check(asked: &Asked) -> Result<Answer, Failure> {
             wrong.extend(own.map(|own| (own.to_owned(), String::new())));
         }
         // What is said of a part that nobody has come to yet only disturbs.
-        Err(found) => {
-            if found.place == place || (!place.starts_with(&found.place) && found.place.starts_with(place)) {
-                wrong.insert(found.place, found.why);
-            } else if place.starts_with(&found.place) {
-                wrong.insert(place.to_owned(), String::new());
-                wrong.insert(found.place, found.why);
+        Err(all) => {
+            for found in all {
+                let is_written = asked.field(&found.place).is_some_and(|text| !text.is_empty());
+                if found.place == place || (is_below(&found.place, place) && is_written) {
+                    wrong.insert(found.place, found.why);
+                } else if is_below(place, &found.place) {
+                    wrong.entry(place.to_owned()).or_default();
+                    wrong.insert(found.place, found.why);
+                }
             }
         }
     }

@@ -131,7 +131,7 @@ pub fn chain(asked: &Asked, view: &LetterView) -> Markup {
                                 span.kind { (parts::word(&one.mail.envelope.kind)) } " "
                                 (parts::when(one.mail.envelope.sent_ms)) " "
                                 @if let Some(body) = one.body() {
-                                    (parts::line(&Untrusted::new(control::show::letter::summary(body))))
+                                    (parts::summary(body))
                                 }
                             }
                         }

@@ -1,4 +1,4 @@
-//! Messages that tell: words with what came along, a value, what the person did.
+//! Messages that tell: a value, what the person did.
 
 use control::exit::Failure;
 use control::protocol::{Look, Response};
@@ -19,24 +19,6 @@ use crate::page::parts;
 pub fn card(asked: &Asked, view: &LetterView, body: &Body) -> Result<Markup, Failure> {
     let number = view.letter.number;
     Ok(match body {
-        Body::Package { strings, names, run, .. } => html! {
-            @if run.is_some() { p.note { "These are the words of a model." } }
-            section.entry aria-label="What it says" {
-                p.package {
-                    @for (at, piece) in strings.iter().enumerate() {
-                        span.foreign { (piece.visible()) }
-                        @if let Some(name) = names.get(at) { span.chip { "@" (parts::line(&Untrusted::new(name.as_str()))) } }
-                    }
-                }
-            }
-            @if !names.is_empty() {
-                section.entry aria-labelledby="along" {
-                    h2 #along { "What came along" }
-                    @for (at, name) in names.iter().enumerate() { (said::adoption(asked, number, name, at)) }
-                }
-            }
-            (said::answer_in_words(asked, number))
-        },
         Body::Value { .. } => html! {
             (value(asked, view))
             (said::adoption(asked, number, "value", 0))

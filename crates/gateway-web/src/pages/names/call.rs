@@ -94,9 +94,7 @@ impl Shown {
             match check::read(&field.pattern, &field.prefix, &asked.body, &self.picks) {
                 Ok(value) if field.is_rest => args.extend(value.as_array().into_iter().flatten().cloned()),
                 Ok(value) => args.push(value),
-                Err(Wrong { place, why }) => {
-                    wrong.insert(place, why);
-                }
+                Err(all) => wrong.extend(all.into_iter().map(|Wrong { place, why }| (place, why))),
             }
         }
         while args.last() == Some(&Value::Undefined) {

@@ -341,7 +341,8 @@ fn group<C: Reference>(
     }
     let further = match (rest, place.mark("rest")) {
         (Some(rest), Some(place)) => {
-            read(rest, place, resolve).map_err(|error| error.within(Label::note("...rest")))?
+            let before = (of == "list").then_some(parts.len());
+            read(rest, place, resolve).map_err(|error| error.following(before))?
         }
         _ => None,
     };

@@ -281,7 +281,10 @@ impl Chosen {
                     serde_json::Value::Object(values) => values,
                     _ => serde_json::Map::new(),
                 },
-                Err(wrong) => return Err(bad(&format!("its inputs: {}", wrong.why))),
+                Err(wrong) => {
+                    let why: Vec<String> = wrong.into_iter().map(|one| one.why).collect();
+                    return Err(bad(&format!("its inputs: {}", why.join("; "))));
+                }
             },
             None => serde_json::Map::new(),
         };
