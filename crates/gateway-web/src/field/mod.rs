@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod draw;
+pub mod early;
 pub mod insert;
 mod list;
 pub mod pick;

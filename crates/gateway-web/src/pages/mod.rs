@@ -52,6 +52,7 @@ pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/names", Some(names::show), Some(names::act)),
     ("/names/{*path}", Some(names::show), None),
     ("/call", Some(names::call::show), Some(names::call::send)),
+    ("/call/check", None, Some(names::call::check)),
     ("/graph", Some(graph::show), None),
     ("/workers", Some(workers::show), None),
     ("/models", Some(models::show), Some(models::try_it)),

@@ -32,6 +32,12 @@ fn called(scripts: bool) {
     browser.write("textbox", "Method", "add");
     browser.press("button", "Add a row to Arguments");
     browser.press("radio", "big integer");
+    if scripts {
+        // Told while one writes, by the code that reads the form when it is sent.
+        browser.write("textbox", "big integer", "x");
+        browser.says("expected a big integer");
+        browser.write("textbox", "big integer", "\u{E003}");
+    }
     browser.write("textbox", "big integer", "41");
     browser.write("textbox", "Your name for what comes of it", "sum");
     browser.press("button", "Call it");

@@ -16,9 +16,10 @@ use crate::answer::Answer;
 use crate::asked::{Asked, Pairs, take};
 use crate::field::check::{self, Wrong};
 use crate::field::draw::{Drawn, Spot};
+use crate::field::early::{self, is_below};
 use crate::field::tally::{self, Tallies};
 use crate::field::typed::{ROW, Typed, has_pick, has_secret, of_field};
-use crate::field::{control_at, insert, told};
+use crate::field::{control_at, insert};
 use crate::page::parts;
 use crate::pages::message;
 
@@ -202,11 +203,6 @@ fn drawn(
     }
 }
 
-/// Whether a place is one of a field's, or lies below it.
-fn is_below(place: &str, prefix: &str) -> bool {
-    place.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
-}
-
 /// What is wrong, each with a way to it, above the form.
 fn summary(wrong: &BTreeMap<String, String>, fields: &Fields) -> Markup {
     html! {
@@ -318,46 +314,7 @@ pub fn check(asked: &Asked) -> Result<Answer, Failure> {
     let Some(one) = fields.all.iter().find(|one| is_below(touched, &one.prefix)) else {
         return Ok(Answer::Piece(html! {}));
     };
-    // The part that was touched: what marks it stands behind it.
-    let place = touched.trim_end_matches(":given").trim_end_matches(":kind").trim_end_matches(":json");
-    let mut wrong = BTreeMap::new();
-    match one.read(&asked.body, &fields.picks) {
-        Ok(_) => {
-            // Neither is anything wrong with what it is a part of.
-            let above = std::iter::successors(Some(place), |own| Some(own.rsplit_once(['/', ':'])?.0));
-            let own = above.filter(|own| is_below(own, &one.prefix));
-            wrong.extend(own.map(|own| (own.to_owned(), String::new())));
-        }
-        // What is said of a part that nobody has come to yet only disturbs.
-        Err(all) => {
-            for found in all {
-                let is_written = asked.field(&found.place).is_some_and(|text| !text.is_empty());
-                if found.place == place || (is_below(&found.place, place) && is_written) {
-                    wrong.insert(found.place, found.why);
-                } else if is_below(place, &found.place) {
-                    wrong.entry(place.to_owned()).or_default();
-                    wrong.insert(found.place, found.why);
-                }
-            }
-        }
-    }
-    let (typed, tallies) = (Typed::default(), fields.tallies(&fields.sent(&asked.body)));
-    let form = Drawn { typed: &typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: true };
-    let mut places: Vec<&str> = wrong.keys().map(String::as_str).collect();
-    if !places.contains(&place) {
-        places.push(place);
-    }
-    let said = |name: &str| asked.field(name).filter(|_| !has_secret(&one.control));
-    let control = control_at(&one.control, &one.prefix, place);
-    let json = touched.ends_with(":json").then(|| said(touched)).flatten();
-    // Of rows, those beside the one that was touched count too.
-    let own = tallies.iter().filter(|(place, _)| is_below(place, &one.prefix));
-    Ok(Answer::Piece(html! {
-        @for place in places { (form.error(place)) }
-        @if let Some(text) = json { (insert::told(place, text, &fields.picks)) }
-        @else if let (Some(control), Some(text)) = (control, said(place)) {
-            (told(control, place, text, &fields.picks))
-        }
-        @for (place, tallies) in own { (tally::told(place, tallies)) }
-    }))
+    let read = one.read(&asked.body, &fields.picks).map(drop);
+    let tallies = fields.tallies(&fields.sent(&asked.body));
+    Ok(early::told(asked, touched, (&one.control, &one.prefix), read, (&fields.picks, &tallies)))
 }

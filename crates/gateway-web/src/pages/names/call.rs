@@ -22,7 +22,7 @@ use crate::field::check::{self, Wrong};
 use crate::field::draw::{Drawn, Spot};
 use crate::field::tally::{self, Tallies};
 use crate::field::typed::{ROW, Typed, has_pick};
-use crate::field::{control_at, insert};
+use crate::field::{control_at, early, insert};
 use crate::page::{link, parts};
 use crate::pages::asks::confirm;
 use crate::pages::asks::form::refused;
@@ -123,7 +123,8 @@ impl Shown {
             (way(self.path.names()))
             @if let Some(said) = said { (said) }
             p { (parts::line(&self.thing.words)) ". It is called as by code of yours: what asks is asked, and what comes of it is a promise." }
-            form #call.card method="post" action="/call" novalidate data-draft={ "call " (path) " " (self.method) } {
+            form #call.card method="post" action="/call" novalidate data-check="/call/check"
+                data-draft={ "call " (path) " " (self.method) } {
                 (parts::token(&asked.session))
                 input type="hidden" name="path" value=(path);
                 @if let Some(id) = self.thing.id { input type="hidden" name="_is" value=(id); }
@@ -173,6 +174,22 @@ impl Shown {
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let shown = Shown::of(asked, |name| asked.query(name).map(str::to_owned))?;
     Ok(shown.page(asked, &Typed::default(), &BTreeMap::new(), None, 200))
+}
+
+/// `POST /call/check`: what is wrong with one argument as it stands now, for the script.
+///
+/// # Errors
+/// When nothing of this name has such a method.
+pub fn check(asked: &Asked) -> Result<Answer, Failure> {
+    let shown = Shown::of(asked, |name| asked.field(name).map(str::to_owned))?;
+    let touched = asked.field("_field").unwrap_or_default();
+    let Some(one) = shown.fields.iter().find(|one| early::is_below(touched, &one.prefix)) else {
+        return Ok(Answer::Piece(html! {}));
+    };
+    let read = check::read(&one.pattern, &one.prefix, &asked.body, &shown.picks).map(drop);
+    let mut tallies = Tallies::new();
+    tally::count(&one.pattern, &one.prefix, &Typed::sent(&asked.body), &shown.picks, &mut tallies);
+    Ok(early::told(asked, touched, (&one.control, &one.prefix), read, (&shown.picks, &tallies)))
 }
 
 /// `POST /call`.
