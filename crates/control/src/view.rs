@@ -236,4 +236,7 @@ pub struct ProposedSlot {
     pub uses: Vec<String>,
     /// Whether the text nowhere uses it.
     pub unused: bool,
+    /// Whether code uses it in other ways as well, of which the text does not tell what comes.
+    #[serde(default)]
+    pub elsewhere: bool,
 }

@@ -86,6 +86,7 @@
   // ---- A page brought up to date in place: what is focused or written in stays as it is -----------------------
   const held = node => node.nodeType === 1 && (node.contains(document.activeElement) || $$('[data-dirty]', node).length > 0 || node.matches('[data-dirty]'));
   const fields = 'input,textarea,select';
+  const does = form => [form.getAttribute('action'), form.dataset.draft, ...$$('button', form).map(one => one.name + ' ' + one.value)].join('\n');
   const morph = (old, now) => {
     if (old.nodeType !== now.nodeType || old.nodeName !== now.nodeName || (old.id || '') !== (now.id || '')) {
       if (held(old)) return stale(old);
@@ -99,7 +100,8 @@
     // What a model writes comes by the stream of events alone.
     if (old.isEqualNode(now) || (old.matches('[data-streamed]') && now.matches('[data-streamed]'))) return;
     if (old.dataset.same && old.dataset.same === now.dataset.same) return;
-    if (old.matches('form[data-weighty]') && held(old)) return stale(old);
+    // A form that somebody is at never comes to do something else.
+    if (old.matches('form') && held(old) && (old.matches('[data-weighty]') || does(old) !== does(now))) return stale(old);
     const field = old.matches(fields);
     for (const { name } of [...old.attributes]) if (!now.hasAttribute(name) && !name.startsWith('data-') && !(name === 'open' && old.matches('details')) && name !== 'aria-disabled') old.removeAttribute(name);
     for (const { name, value } of [...now.attributes]) if (old.getAttribute(name) !== value && !(name === 'open' && old.matches('details')) && !(field && name === 'value' && old.dataset.dirty)) old.setAttribute(name, value);
@@ -115,6 +117,9 @@
         if (same !== at) old.insertBefore(same, at);
         else at = at.nextSibling;
         morph(same, next);
+      } else if (at && at.nodeName === 'FORM' && next.nodeName === 'FORM' && does(at) !== does(next) && held(at)) {
+        stale(at);
+        at = at.nextSibling;
       } else if (at && !(at.nodeType === 1 && at.id && byId.has(at.id) && now.querySelector('#' + CSS.escape(at.id)))) {
         const here = at;
         at = at.nextSibling;

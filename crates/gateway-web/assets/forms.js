@@ -55,7 +55,10 @@
         if (!one.name || one.name[0] === '_' || one.type === 'hidden' || one.type === 'password') continue;
         const was = one.checked + one.value;
         if (one.type === 'checkbox' || one.type === 'radio') one.checked = !!mine && mine.includes(one.value);
-        else if (mine) one.value = mine.shift();
+        else if (mine && one.nodeName === 'SELECT') {
+          const text = mine.shift(), own = [...one.options].find(option => option.value === text && !option.disabled);
+          if (own) own.selected = true;
+        } else if (mine) one.value = mine.shift();
         if (was !== one.checked + one.value) one.dataset.dirty = 'yes';
       }
       drafts.keep(form);
@@ -119,19 +122,39 @@
   // One after the other: each begins with what the one before has left.
   let changing = Promise.resolve();
   const changed = change => { changing = changing.then(change, change); };
+  // What is called otherwise once a row has changed places with its neighbour.
+  const renamed = (list, row) => {
+    const [what, place] = row.split(' '), item = $$('.item', list).find(one => one.dataset.row === place);
+    const near = item && { up: item.previousElementSibling, down: item.nextElementSibling }[what], other = near && near.dataset.row;
+    const below = (name, of) => name === of || name.startsWith(of + '/') || name.startsWith(of + ':');
+    return name => !other ? name : below(name, place) ? other + name.slice(place.length) : below(name, other) ? place + name.slice(other.length) : name;
+  };
+  const state = one => one.type === 'checkbox' || one.type === 'radio' ? one.checked : one.value;
   const rowed = async (list, row, pairs) => {
-    const form = list.closest('form'), active = document.activeElement, item = active.closest('.item');
-    const from = active.selectionStart, to = active.selectionEnd;
-    const at = item && item.id.slice(0, -5), rest = at && active.id.startsWith(at) ? active.id.slice(at.length) : null;
+    const form = list.closest('form'), active = document.activeElement;
     const area = row.startsWith('insert ') && list.querySelector('textarea');
+    const before = new Map($$(fields, list).map(one => [one, state(one)])), name = renamed(list, row);
     const page = await drawn(form, (pairs || [...new FormData(form)].filter(one => typeof one[1] === 'string')).concat(area ? [['_at', area.selectionStart]] : []), row);
     const now = page && page.getElementById(list.id);
     if (!now) return;
+    // What was written while one waited is written again, and who has gone elsewhere stays there.
+    const late = $$(fields, list).filter(one => before.has(one) && before.get(one) !== state(one));
+    const here = document.activeElement, inside = list.contains(here), item = inside && here.closest('.item');
+    const rest = item && here.id.startsWith(item.id.slice(0, -5)) ? here.id.slice(item.id.length - 5) : null;
+    const from = here.selectionStart, to = here.selectionEnd;
     list.replaceWith(document.adoptNode(now));
+    for (const one of late) {
+      const same = other => other.name === name(one.name) && (typeof state(one) === 'string' || other.value === one.value);
+      const place = $$(fields, now).find(same);
+      if (!place) continue;
+      if (typeof state(one) === 'string') place.value = one.value; else place.checked = one.checked;
+    }
     for (const one of $$(fields, now)) one.dataset.dirty = 'yes';
     drafts.keep(form);
     renew(page, '[data-told],[data-error-of="' + CSS.escape(now.dataset.place || '') + '"]');
-    const written = now.querySelector('textarea[data-caret]');
+    const moved = here !== active && here !== document.body;
+    if (moved && !inside) return;
+    const written = !moved && now.querySelector('textarea[data-caret]');
     if (written) {
       // One goes on behind what was inserted, and hears whether all of it fits.
       written.focus();
@@ -139,8 +162,9 @@
       written.dispatchEvent(new Event('input', { bubbles: true }));
       return;
     }
+    const own = item && $$('.item', now).find(one => one.dataset.row === name(item.dataset.row));
+    const next = own && rest !== null && (moved || /^(up|down) /.test(row)) && id(own.id.slice(0, -5) + rest);
     const fresh = $$('.item[autofocus]', now)[0];
-    const next = /^(up|down) /.test(row) && fresh && rest !== null && id(fresh.id.slice(0, -5) + rest);
     const into = next || fresh && fresh.querySelector('input:not([type=hidden],.by-script),textarea,select') || fresh || now.querySelector('[name=_row]');
     if (into) into.focus();
     if (next && from != null) next.setSelectionRange(from, to);
@@ -197,7 +221,8 @@
     const bytes = new Uint8Array(await file.arrayBuffer());
     let text = '';
     for (let at = 0; at < bytes.length; at += 3072) text += btoa(String.fromCharCode(...bytes.subarray(at, at + 3072)));
-    place.value = text;
+    // No bytes are something too.
+    place.value = text || 'hex:';
     place.dispatchEvent(new Event('input', { bubbles: true }));
   });
 

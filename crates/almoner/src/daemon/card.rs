@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kernel::formula::Formula;
 use kernel::message::Body;
 use kernel::proposal::{Caller, Finding, Pin, Proposal};
-use kernel::run::Entry;
+use kernel::run::{Entry, Run};
 use kernel::{BlobHash, MessageNumber, StepRef, query, table};
 use passable::Untrusted;
 use worker::World as _;
@@ -35,8 +36,8 @@ pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
             let answer = letter.mail.answers.get(&0).cloned();
             let more = More { why: trouble.message.clone(), used: *used, offer: *offer, answer };
             let worker = listing::name(daemon, &asking)?;
-            let (entries, read) = (vec![], vec![]);
-            return Ok(Card { number, run: *run, worker, in_doubt: false, entries, more: Some(more), read });
+            let (entries, read, more) = (vec![], vec![], Some(more));
+            return Ok(Card { number, run: *run, worker, in_doubt: false, entries, more, read, said: None });
         }
         _ => {
             return Err(Failure::new(Exit::NotFound, format!("message {number} is not an approval"))
@@ -47,10 +48,13 @@ pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
     // What each entry proposes, and what the gates said of it.
     let wanted: BTreeSet<u64> = entries.iter().map(|asked| asked.proposal.step).collect();
     let (mut proposals, mut findings) = (BTreeMap::new(), BTreeMap::new());
-    let from = wanted.first().copied().unwrap_or(u64::MAX);
-    let mut before = BTreeMap::new();
+    let first = wanted.first().copied().unwrap_or(u64::MAX);
+    let (mut before, mut replied) = (BTreeMap::new(), None);
+    // The reply stands before all that it proposes.
+    let from = first.saturating_sub(MOST_BEFORE);
     listing::for_each_step(daemon, *run, from, |step| {
         match step.entry {
+            Entry::Replied { reply, .. } if step.number < first => replied = Some(reply),
             Entry::Proposed { proposal, replaces, .. } if wanted.contains(&step.number) => {
                 before.extend(replaces.map(|replaced| (step.number, replaced)));
                 proposals.insert(step.number, proposal);
@@ -76,12 +80,44 @@ pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
                 None => vec![],
             };
             let answer = letter.mail.answers.get(&i).cloned();
-            Ok(CardEntry { changed, ..entry(desk, at, proposal, found, answer)? })
+            let entry = entry(desk, at, proposal, found, answer)?;
+            let made = match entry.difference {
+                Some(_) => None,
+                None => from_maker(daemon, &asking, proposal),
+            };
+            let difference_of = entry.difference_of.clone().or(made.is_some().then(|| MADE.to_owned()));
+            let difference = entry.difference.clone().or(made);
+            Ok(CardEntry { changed, difference, difference_of, ..entry })
         })
         .collect::<Result<_, Failure>>()?;
     let read = asking.provenance.sources.iter().cloned().collect();
     let worker = listing::name(daemon, &asking)?;
-    Ok(Card { number, run: *run, worker, in_doubt, entries: shown, more: None, read })
+    // What code proposes has no words beside it.
+    let by_model = proposals.values().any(|proposal| proposal.caller == Caller::Model);
+    let said = replied.filter(|_| by_model).and_then(|reply| said(daemon, &reply));
+    Ok(Card { number, run: *run, worker, in_doubt, entries: shown, more: None, read, said })
+}
+
+/// How many steps stand at most between a reply and what it proposes first.
+const MOST_BEFORE: u64 = 500;
+
+/// What the difference of a new worker is of.
+const MADE: &str = "how it differs from the file of the worker that makes it";
+
+/// The words of a reply; `None` if it has none. A reply is kept as the JSON that `model::Reply` is.
+fn said(daemon: &Daemon, reply: &BlobHash) -> Option<Untrusted> {
+    let json: serde_json::Value = serde_json::from_slice(&daemon.store.blobs().get(reply).ok()?).ok()?;
+    let text = json.get("text")?.as_str()?.trim().to_owned();
+    (!text.is_empty()).then(|| Untrusted::new(text))
+}
+
+/// How a worker that is to be made differs from the definition of the run that makes it.
+fn from_maker(daemon: &Daemon, run: &Run, proposal: &Proposal) -> Option<Untrusted> {
+    let is_new = proposal.method == worker::CREATE
+        && matches!(why::made_on(daemon, proposal), Ok(Some(Formula::Workshop)));
+    let source = is_new.then(|| proposal.args.get(1)?.as_str())??;
+    let own = String::from_utf8(daemon.store.blobs().get(&run.definition).ok()?).ok()?;
+    Some(Untrusted::new(difference::lines(&own, source)))
 }
 
 fn entry(

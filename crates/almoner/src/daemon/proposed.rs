@@ -72,17 +72,23 @@ fn slot(name: &str, slot: &Slot) -> ProposedSlot {
         data,
         uses: vec![],
         unused: false,
+        elsewhere: false,
     }
 }
 
 fn of_code(source: &str, slots: &BTreeMap<String, Slot>) -> Proposed {
     let names: Vec<&str> = slots.keys().map(String::as_str).collect();
     let found = uses::of(source, &names);
+    let mut notes = vec![];
+    if !found.is_whole {
+        notes.push(Untrusted::new("its brackets do not match: it is no program, and would fail"));
+    }
     let slots = slots.iter().map(|(name, own)| {
         let used = found.slots.get(name.as_str());
         ProposedSlot {
             uses: used.map(|used| used.iter().cloned().collect()).unwrap_or_default(),
             unused: used.is_none(),
+            elsewhere: found.elsewhere.contains(name.as_str()),
             ..slot(name, own)
         }
     });
@@ -97,7 +103,7 @@ fn of_code(source: &str, slots: &BTreeMap<String, Slot>) -> Proposed {
         model: None,
         slots: slots.collect(),
         free: found.free.into_iter().collect(),
-        notes: vec![],
+        notes,
         difference: None,
     }
 }

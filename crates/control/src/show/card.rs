@@ -42,6 +42,9 @@ pub struct Card {
     pub more: Option<More>,
     /// What the run's model has been shown, as sources.
     pub read: Vec<Source>,
+    /// What the model wrote beside the calls that it proposes: its own words, and no reason to believe them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Untrusted>,
 }
 
 /// One proposal on a card.
@@ -131,6 +134,11 @@ impl Card {
             let shown = format!("This run has been shown: {}", untrusted.join(", "));
             lines::write(&mut out, Marks::each("  "), &shown, columns);
         }
+        if let Some(said) = &self.said {
+            out.push('\n');
+            lines::write(&mut out, Marks::each("  "), SAID, columns);
+            lines::write(&mut out, Marks::each("      │ "), &said.visible(), columns);
+        }
         if out.lines().count() > SCREEN {
             out.push_str("\n── in short ──\n\n");
             for (i, entry) in self.entries.iter().enumerate() {
@@ -141,6 +149,9 @@ impl Card {
         out
     }
 }
+
+/// What stands before a model's own words about what it proposes.
+pub const SAID: &str = "In its own words, which nobody has checked:";
 
 impl CardEntry {
     /// What is to be done, with what.
@@ -275,6 +286,7 @@ mod tests {
             entries,
             more: None,
             read,
+            said: None,
         }
     }
 

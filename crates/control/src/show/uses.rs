@@ -10,6 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Uses {
     /// Every slot that the text uses, with the methods that it calls on it.
     pub slots: BTreeMap<String, BTreeSet<String>>,
+    /// Slots that it uses in other ways as well, or whose name it declares for something else: what comes of that is not
+    /// told by the text.
+    pub elsewhere: BTreeSet<String>,
+    /// Whether its brackets match. Where they do not, it is no program.
+    pub is_whole: bool,
     /// Names that the text uses, and neither declares nor has as slots.
     pub free: BTreeSet<String>,
 }
@@ -77,7 +82,7 @@ enum Token {
 pub fn of(source: &str, slots: &[&str]) -> Uses {
     let tokens = tokens(source);
     let declared = declared(&tokens);
-    let mut found = Uses::default();
+    let mut found = Uses { is_whole: is_whole(&tokens), ..Uses::default() };
     for (at, token) in tokens.iter().enumerate() {
         let Token::Word(name) = token else { continue };
         if !is_use(&tokens, at) || WORDS.contains(&name.as_str()) {
@@ -85,7 +90,11 @@ pub fn of(source: &str, slots: &[&str]) -> Uses {
         }
         if slots.contains(&name.as_str()) {
             let methods = found.slots.entry(name.clone()).or_default();
-            methods.extend(method(&tokens, at));
+            let called = method(&tokens, at);
+            if called.is_none() || declared.contains(name) {
+                found.elsewhere.insert(name.clone());
+            }
+            methods.extend(called);
         } else if !declared.contains(name) {
             found.free.insert(name.clone());
         }
@@ -136,6 +145,22 @@ fn method(tokens: &[Token], at: usize) -> Option<String> {
     (sign(tokens, next) == Some('.')).then_some(())?;
     let name = word(tokens, next + 1)?;
     (sign(tokens, next + 2) == Some('(')).then(|| name.to_owned())
+}
+
+/// Whether each bracket is closed by one of its kind.
+fn is_whole(tokens: &[Token]) -> bool {
+    let mut open = Vec::new();
+    for token in tokens {
+        let Token::Sign(sign) = token else { continue };
+        match sign {
+            '(' => open.push(')'),
+            '[' => open.push(']'),
+            '{' => open.push('}'),
+            ')' | ']' | '}' if open.pop() != Some(*sign) => return false,
+            _ => {}
+        }
+    }
+    open.is_empty()
 }
 
 /// The sign that closes the one at this place.
@@ -400,6 +425,27 @@ mod tests {
             ("const a = (b = c) => b", " | c"),
         ] {
             assert_eq!(found(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn what_else_is_done_with_a_slot_is_said_too() {
+        for (source, elsewhere, is_whole) in [
+            ("E(out).write(1); E(counter).incr()", "", true),
+            ("E(out).write(1); E(counter).put(out)", "out", true),
+            ("E(out)[k](); E(counter)['incr']()", "counter out", true),
+            ("const q = out; E(q).write(1)", "out", true),
+            ("E.sendOnly(out).write(1)", "out", true),
+            ("((E))(out).write(1)", "out", true),
+            ("const { write } = E(out)", "out", true),
+            ("{ let out = 3; E(out).write(1) }", "out", true),
+            ("syntax error (((", "", false),
+            ("E(out).write(1))", "", false),
+            ("({ a: [1, `${out.b()}`] })", "", true),
+        ] {
+            let found = of(source, &["out", "counter"]);
+            let told: Vec<String> = found.elsewhere.into_iter().collect();
+            assert_eq!((told.join(" ").as_str(), found.is_whole), (elsewhere, is_whole), "{source}");
         }
     }
 

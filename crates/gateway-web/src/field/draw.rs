@@ -244,7 +244,9 @@ impl Drawn<'_> {
         let typed = self.typed.text(place);
         let own = id(place);
         let described = format!("{own}-wants {own}-error");
-        let is_text = options.iter().all(|one| one.value.as_str() == Some(&one.sent));
+        let plain =
+            |one: &Choice| one.value.as_str() == Some(&one.sent) && visible_line(&one.sent) == one.sent;
+        let is_text = options.iter().all(plain);
         match options.len() {
             0..=BUTTONS => several(
                 "field",
@@ -341,7 +343,7 @@ impl Drawn<'_> {
         let text = self.typed.text(place).unwrap_or("");
         html! {
             input.by-script type="file" data-bytes-of=(own) aria-label={ "Take the bytes of a file for " (spot.said) };
-            textarea id=(own) name=(place) rows="2" spellcheck="false" placeholder="Base64"
+            textarea id=(own) name=(place) rows="2" spellcheck="false" placeholder="Base64, or hex:00ff"
                 aria-invalid=[self.is_wrong(place)] aria-describedby={ (own) "-wants " (own) "-error" } { "\n" (text) }
             (told(spot.control, place, text, &[]))
         }
@@ -442,7 +444,7 @@ fn wants(control: &Control) -> Markup {
         @for check in &control.checks { "; " (visible_line(check)) }
         @match &control.widget {
             Widget::Spin { whole: false, .. } => " (NaN, Infinity and -Infinity are written as words)",
-            Widget::File { .. } => ": Base64, or a file",
+            Widget::File { .. } => ": Base64, hexadecimal digits behind hex:, or a file",
             Widget::Json { .. } => ", as JSON",
             Widget::PatternText => ", as in `M.string()`",
             _ => "",

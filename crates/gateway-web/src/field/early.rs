@@ -20,6 +20,12 @@ pub fn is_below(place: &str, prefix: &str) -> bool {
     place.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
 }
 
+/// Of what is wrong, what stands where something was written: what nobody has come to yet is not told of.
+pub fn written(typed: &Typed, wrong: impl IntoIterator<Item = Wrong>) -> BTreeMap<String, String> {
+    let is_written = |wrong: &Wrong| typed.text(&wrong.place).is_some_and(|text| !text.trim().is_empty());
+    wrong.into_iter().filter(is_written).map(|wrong| (wrong.place, wrong.why)).collect()
+}
+
 /// What is wrong at the place that was touched, and what stands there, as a piece of the page. `read` is what came of
 /// reading the whole field, whose control stands at the prefix.
 pub fn told(

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use serde_json::Value as Json;
 
 use super::draw::{Drawn, Spot};
+use super::pick::Alike;
 use super::pick::Picker;
 use super::place::id;
 use super::typed::{ROW, Typed};
@@ -193,7 +194,7 @@ fn in_words(id: &str, picks: &[PickRow]) -> Markup {
                 (parts::word(&row.path)) " · "
                 @match &row.interface { Some(name) => (parts::word(name)), None => (parts::word(&row.kind)) }
                 " · " (row.id.short())
-                @if kernel::alike::mixes_scripts(&row.path) { " · look-alike letters" }
+                (Alike::among(picks).badge(row))
                 @if row.pending { " · ⏳ nothing has come of it yet" }
             }
             (None, Some(id)) => { (id.short()) " · nothing that you have a name for" }

@@ -1,6 +1,8 @@
 //! The picker: a menu of what a person has names for, by our own record of what each is. What is sent is an identifier,
 //! never a name. The script makes of the menu a field into which one writes what one looks for.
 
+use std::collections::BTreeMap;
+
 use control::view::{Fit, PickRow, SLOT_LABELS};
 use maud::{Markup, html};
 use passable::visible_line;
@@ -109,18 +111,46 @@ impl Picker<'_> {
     }
 
     fn options(&self, rows: &[&PickRow]) -> Markup {
+        let alike = Alike::among(self.picks);
         html! {
             @for row in rows {
                 @let id = row.id.to_string();
-                option value=(id) selected[self.typed == Some(&id)] { (in_line(row)) }
+                option value=(id) selected[self.typed == Some(&id)] { (in_line(row, &alike)) }
             }
         }
     }
 }
 
+/// Which names look like others.
+pub(super) struct Alike(BTreeMap<String, usize>);
+
+impl Alike {
+    /// Among those that can be picked. Spaces at an end show nothing either.
+    pub(super) fn among(picks: &[PickRow]) -> Alike {
+        let mut looks = BTreeMap::new();
+        for row in picks {
+            *looks.entry(Alike::look(row)).or_default() += 1;
+        }
+        Alike(looks)
+    }
+
+    fn look(row: &PickRow) -> String {
+        kernel::alike::skeleton(&row.path).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// What is said of a name that has letters of several scripts, or looks like another.
+    pub(super) fn badge(&self, row: &PickRow) -> &'static str {
+        match self.0.get(&Alike::look(row)) {
+            _ if kernel::alike::mixes_scripts(&row.path) => " · look-alike letters",
+            Some(2..) => " · looks like another of your names",
+            _ => "",
+        }
+    }
+}
+
 /// Something that can be picked, in a line.
-fn in_line(row: &PickRow) -> String {
-    let alike = if kernel::alike::mixes_scripts(&row.path) { " · look-alike letters" } else { "" };
+fn in_line(row: &PickRow, alike: &Alike) -> String {
+    let alike = alike.badge(row);
     let pending = if row.pending { " · ⏳ nothing has come of it yet" } else { "" };
     let interface = row.interface.as_deref().map(|name| format!("{} · ", visible_line(name)));
     let (path, kind) = (visible_line(&row.path), visible_line(&row.kind));
@@ -148,6 +178,17 @@ mod tests {
             labels: if path == "dir" { vec!["dir".to_owned()] } else { vec![] },
             interface: interface.map(str::to_owned),
         }
+    }
+
+    #[test]
+    fn what_looks_like_another_name_says_so() {
+        let paths = ["paypal", "paypa1", "раураӏ", "sales", "sales ", "counter", "соunter", "reader"];
+        let picks: Vec<PickRow> = (1..).zip(paths).map(|(at, path)| row(at, path, None)).collect();
+        let alike = Alike::among(&picks);
+        let said: Vec<&str> = picks.iter().map(|row| alike.badge(row)).collect();
+        let twin = " · looks like another of your names";
+        let mixed = " · look-alike letters";
+        assert_eq!(said, [twin, twin, twin, twin, twin, twin, mixed, ""]);
     }
 
     #[test]

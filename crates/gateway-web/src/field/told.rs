@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use control::view::PickRow;
 use maud::{Markup, html};
-use passable::{Control, Widget, from_base64};
+use passable::{Control, Widget, form_bytes};
 use sha2::{Digest as _, Sha256};
 
 use super::draw::{Drawn, Spot};
@@ -33,8 +33,8 @@ pub fn told(control: &Control, place: &str, text: &str, picks: &[PickRow]) -> Ma
 
 /// How many bytes, and their digest.
 fn bytes(text: &str) -> Markup {
-    match from_base64(text.trim()) {
-        Ok(bytes) if !text.trim().is_empty() => {
+    match form_bytes(text) {
+        Some(bytes) if !text.trim().is_empty() => {
             let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
             html! { (bytes.len()) " bytes, SHA-256 " code { (digest) } }
         }

@@ -63,6 +63,14 @@ impl Typed {
             .collect()
     }
 
+    /// All of it, as a form would send it.
+    pub fn all(&self) -> Pairs {
+        let texts = |(name, texts): (&String, &Vec<String>)| {
+            texts.iter().map(|text| (name.clone(), text.clone())).collect::<Vec<_>>()
+        };
+        self.all.iter().flat_map(texts).collect()
+    }
+
     /// Writes something else under a name.
     pub fn set(&mut self, name: &str, text: String) {
         self.all.insert(name.to_owned(), vec![text]);

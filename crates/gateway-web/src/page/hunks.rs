@@ -20,7 +20,7 @@ pub fn count(text: &Untrusted) -> usize {
 }
 
 /// The differences of one file, each hunk by itself; with a mark before each, if `choose` names them and there are several.
-pub fn hunks(text: &Untrusted, choose: Option<&str>) -> Markup {
+pub fn hunks(text: &Untrusted, choose: Option<&str>, is_marked: impl Fn(usize) -> bool) -> Markup {
     let (head, all) = split(text.raw());
     let of = all.len();
     html! {
@@ -28,7 +28,7 @@ pub fn hunks(text: &Untrusted, choose: Option<&str>) -> Markup {
         @for (hunk, number) in all.iter().zip(1..) {
             @let label = format!("hunk {number} of {of}");
             @if let Some(name) = choose.filter(|_| of > 1) {
-                label.choice { input type="checkbox" name=(name) value=(number) checked; span { (label) } }
+                label.choice { input type="checkbox" name=(name) value=(number) checked[is_marked(number)]; span { (label) } }
             }
             (parts::difference(&label, &Untrusted::new(*hunk)))
         }

@@ -56,8 +56,11 @@ pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
 
 /// The scripts for what somebody fills in on a page. Words that only look so bring a script that finds nothing to do.
 fn scripts(main: &Markup) -> Vec<Asset> {
-    let wanted = [(" data-draft=", FORMS), (" class=\"pick\"", PICK)];
-    wanted.into_iter().filter(|(mark, _)| main.0.contains(mark)).map(|(_, script)| script).collect()
+    // A picker may come with the first row that is added.
+    let wanted: [(&[&str], Asset); 2] =
+        [(&[" data-draft="], FORMS), (&[" class=\"pick\"", " data-picks"], PICK)];
+    let has = |marks: &[&str]| marks.iter().any(|mark| main.0.contains(mark));
+    wanted.into_iter().filter(|(marks, _)| has(marks)).map(|(_, script)| script).collect()
 }
 
 /// The head of a page, with what scripts it has beside the one of all pages.

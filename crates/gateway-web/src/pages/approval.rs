@@ -1,7 +1,7 @@
 //! The approval card: every argument, what the gates said, where words came from; and the answer.
 
 use control::exit::Failure;
-use control::show::card::{Card, CardEntry, Changed, source};
+use control::show::card::{Card, CardEntry, Changed, SAID, source};
 use control::show::more;
 use kernel::message::Answer as Said;
 use maud::{Markup, html};
@@ -43,6 +43,9 @@ pub fn card(asked: &Asked, card: &Card, back: Option<&str>) -> Result<Markup, Fa
             @for (i, entry) in card.entries.iter().enumerate() { (self::entry(i, entry, several)) }
             @if let Some(more) = &card.more { (asks_for_more(more)) }
             (shown(card))
+            @if let Some(said) = &card.said {
+                section.entry aria-label="Its own words" { p.note { (SAID) } (parts::block("Its own words", said)) }
+            }
             @if card.is_open() { (answers(card, asked.field("reason").unwrap_or(""))) }
         }
     })

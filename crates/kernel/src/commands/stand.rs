@@ -153,6 +153,7 @@ fn end(state: &mut State<'_>, agent: &FormulaId, number: RunNumber) -> Result<()
     let Some(mut run) = table::run(state.txn, &owner, number)? else { return Ok(()) };
     let id = run.id;
     state.untie(agent, LABEL, &id)?;
+    let was_open = !run.open.is_empty();
     cancel::refuse_open(state, &mut run)?;
     for (proposal, phase) in std::mem::take(&mut run.open) {
         if let Phase::Begun { outbox } = phase {
@@ -162,6 +163,11 @@ fn end(state: &mut State<'_>, agent: &FormulaId, number: RunNumber) -> Result<()
         let message = "it may or may not have happened: the agent is gone since";
         let completion = Completion::Failed(Finding::new("effect/unknown", message));
         state.journal(&mut run, Entry::Completed { proposal, completion }, Provenance::host())?;
+    }
+    if !was_open {
+        // All that it did is over: an end, and no failure.
+        advance::finish(state, &mut run, RunOutcome::Done(Value::undefined()))?;
+        return state.put_run(&run);
     }
     let trouble = Trouble {
         code: "run/cancelled".to_owned(),

@@ -208,9 +208,21 @@ fn written<C: Reference>(value: &Value<C>) -> Json {
     plain::write(value, &mut |_| Json::Null)
 }
 
+/// A literal in words; where a number stands among them, a big integer says that it is one.
+pub(super) fn told_apart<C: Reference>(all: &[Value<C>], value: &Value<C>) -> String {
+    let numbers = all.iter().any(|one| matches!(one, Value::Number(_)));
+    match value {
+        Value::BigInt(number) if numbers => format!("{number} (a big integer)"),
+        value => literal(value),
+    }
+}
+
 fn choices<C: Reference>(values: &[Value<C>]) -> Vec<Choice> {
-    let choice =
-        |(value, sent): (&Value<C>, String)| Choice { label: literal(value), value: written(value), sent };
+    let choice = |(value, sent): (&Value<C>, String)| Choice {
+        label: told_apart(values, value),
+        value: written(value),
+        sent,
+    };
     values.iter().zip(choice_texts(values)).map(choice).collect()
 }
 

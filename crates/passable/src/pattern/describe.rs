@@ -1,5 +1,6 @@
 //! One plain line in English: what a pattern asks for.
 
+use super::controls::told_apart;
 use super::mismatch::{found, number_text};
 use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
 use crate::text::Text;
@@ -65,6 +66,7 @@ fn plural<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
         None => (one.as_str(), ""),
     };
     match head.strip_prefix("a ").or(head.strip_prefix("an ")) {
+        Some("capability") => format!("capabilities{tail}"),
         Some(noun) if !noun.contains(' ') || noun == "whole number" => format!("{noun}s{tail}"),
         _ if head == "text" => format!("texts{tail}"),
         _ if head == "anything" => "anything".to_owned(),
@@ -213,7 +215,13 @@ fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
                 let all_literal = parts.iter().all(|part| part.as_literal().is_some());
                 // Whoever is offered a thousand choices looks for theirs, and does not read this.
                 let more = if parts.len() > MOST_CHOICES { parts.len() - FEW_CHOICES } else { 0 };
-                let mut told: Vec<String> = parts.iter().take(parts.len() - more).map(inner).collect();
+                let values: Vec<Value<C>> =
+                    parts.iter().filter_map(|part| part.as_literal().cloned()).collect();
+                let one = |part: &Pattern<C>| match part.as_literal() {
+                    Some(value @ Value::BigInt(_)) => told_apart(&values, value),
+                    _ => inner(part),
+                };
+                let mut told: Vec<String> = parts.iter().take(parts.len() - more).map(one).collect();
                 if more > 0 {
                     told.push(format!("{more} others"));
                 }

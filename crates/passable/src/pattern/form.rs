@@ -24,7 +24,7 @@
 //! | menu | the choice itself if all choices are text, else its number |
 //! | checks | the same of each that is chosen, at the control itself; or in rows, in any order and as often as one likes |
 //! | pick | a name that the caller resolves |
-//! | file | base64 |
+//! | file | base64, or hexadecimal digits behind `hex:`; spaces and line ends count for nothing |
 //! | JSON | JSON of the shape of [`Pattern::to_json_schema`]; a capability is an escape of plain JSON whose `ref` is such a name |
 //! | pattern text | an `M.` expression |
 //! | note | none |
@@ -35,6 +35,7 @@ mod tally;
 mod tree;
 mod write;
 
+pub use read::form_bytes;
 pub use tally::Tally;
 
 use super::{Mismatch, Pattern, Resolve};
@@ -89,7 +90,7 @@ impl<C: Reference> Pattern<C> {
     /// let body = [("value/0", "one"), ("value/1", "2"), ("value/2", "three")];
     /// let wrong = pattern.form_problems_with(&body.map(|(name, text)| (name.into(), text.into())), &mut |_, _| None);
     /// let told: Vec<String> = wrong.iter().map(passable::Mismatch::teach).collect();
-    /// assert_eq!(told, ["`[0]`: expected a number, found \"one\"", "`[2]`: expected a number, found \"three\""]);
+    /// assert_eq!(told, ["`[0]`: expected a number, found the text \"one\"", "`[2]`: expected a number, found the text \"three\""]);
     /// # Ok::<(), passable::PatternError>(())
     /// ```
     pub fn form_problems_with(

@@ -28,7 +28,7 @@ pub(crate) use compile::confirm_well_formed;
 pub use compile::{confirm_pattern, is_pattern};
 pub use controls::{Choice, Control, ControlField, Variant, Widget};
 pub use elicitation::{Elicitation, is_elicitation_schema};
-pub use form::Tally;
+pub use form::{Tally, form_bytes};
 pub use json::Resolve;
 pub use limits::{Limit, Limits};
 pub use mismatch::{Label, Mismatch};

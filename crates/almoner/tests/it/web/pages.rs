@@ -115,7 +115,7 @@ fn pages_of_what_code_was_granted_and_of_a_cancelled_run_say_what_is_so() {
         &["counter: an object that code has made", "that has ended"],
         &["a export", "someone who is gone"],
     );
-    let one = ["counter: an object", "that has ended", "the others are in the journal of the code"];
+    let one = ["counter: an object", "that has ended", "What it was used for 1"];
     says(&format!("/grants/{number}"), &one, &["Nothing yet", "a export"]);
     looked_at(&browser, "grant-of-code");
     says("/names/counter", &["that has ended"], &["You have granted it to nobody"]);

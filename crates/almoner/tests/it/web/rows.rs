@@ -288,3 +288,42 @@ fn what_a_list_must_hold_is_counted_with_scripts() {
 fn what_a_list_must_hold_is_counted_without_scripts() {
     counted(false);
 }
+
+/// What is typed while the daemon draws the rows anew is not lost, and nobody is taken away from where they are.
+#[test]
+fn what_is_typed_while_rows_move_is_kept() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let fields = ["words:M.arrayOf(M.string())=Words", "other:string=Another"];
+    home.almoner(&[&["--as", "agent-fae", "form", "@host", "Say"][..], &fields, &["--result", "r"]].concat())
+        .expect(0);
+    let number = crate::sends::wait_for_mail(&home, "form");
+    let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
+    for (row, text) in [("1", "one"), ("2", "two")] {
+        browser.press("button", "Add a row to Words");
+        browser.write("textbox", row, text);
+    }
+    browser.run(
+        "const soon = window.fetch; window.fetch = (...all) => new Promise(go => setTimeout(go, 700)).then(() => soon(...all)); return true;",
+    );
+    let is = |expected: &str| {
+        let all =
+            "return [...document.querySelectorAll('#fill input[type=text]')].map(one => one.value).join('|')";
+        let there = browser.wait(|| (browser.run(all) == expected).then_some(()));
+        assert!(there.is_some(), "{expected}: {}", browser.run(all));
+    };
+    // The second row is moved up, and written in at once.
+    browser.run("document.querySelectorAll('.item input[type=text]')[1].focus(); return true;");
+    browser.chord(ALT, UP);
+    browser.keys("xyz");
+    is("twoxyz|one|");
+    browser.keys("!");
+    is("twoxyz!|one|");
+    // A row comes while one writes elsewhere.
+    browser.press("button", "Add a row to Words");
+    browser.write("textbox", "Another", "half");
+    browser.find("textbox", "3");
+    browser.keys(" and whole");
+    is("twoxyz!|one||half and whole");
+    browser.clean(&[]);
+}

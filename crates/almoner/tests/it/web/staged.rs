@@ -38,6 +38,8 @@ fn in_parts(scripts: bool) {
 
     browser.go(&door.page("/r/r1/diff"));
     browser.press("button", "Discard the whole copy");
+    browser.says("Throw the whole copy away?");
+    browser.press("button", "Throw it away for good");
     browser.says("done");
     assert_eq!(home.read("out/long.md"), lines(&[2, 20, 38]), "what was applied stays");
     home.almoner(&["diff", "r1"]).expect(8);

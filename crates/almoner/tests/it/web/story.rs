@@ -60,6 +60,27 @@ fn what_happens_elsewhere_is_seen_and_nothing_that_was_typed_is_lost() {
     browser.clean(&["409"]);
 }
 
+/// A button never comes to do something else than it says: a form that somebody is at stays what it is.
+#[test]
+fn a_form_that_is_answered_elsewhere_stays_what_it_is() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["--as", "agent-fae", "request", "@host", "something to eat"]);
+    let number = crate::sends::wait_for_mail(&home, "request");
+    let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
+    browser.says("something to eat");
+    browser.write("textbox", "Why: whoever asked reads this", "not before noon");
+    home.almoner(&["reject", &number.to_string(), "-r", "no"]).expect(0);
+    browser.says("This has changed while you were here");
+    assert_eq!(browser.value(&browser.find("textbox", "Why: whoever asked reads this")), "not before noon");
+    browser.press("button", "Refuse");
+    browser.says("That was not done");
+    let all = home.almoner(&["inbox", "--all", "--json"]).expect(0);
+    let letter = all.json().as_array().unwrap().iter().find(|one| one["number"] == number).unwrap().clone();
+    assert!(!letter["message"].is_null() && !letter.to_string().contains("dismissed\":true"), "{letter}");
+    browser.clean(&["409"]);
+}
+
 #[test]
 fn offline_and_back_and_a_draft_outlives_the_daemon() {
     let home = asked();

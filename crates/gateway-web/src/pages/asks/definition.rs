@@ -42,6 +42,18 @@ pub fn stale() -> Markup {
     }
 }
 
+/// The same, with what is otherwise than it was shown.
+fn differs(asked: &Asked, granted: &Granted) -> Markup {
+    let (was, is) = (asked.field("_lines").unwrap_or_default().replace("\r\n", "\n"), granted.plain());
+    html! {
+        (stale())
+        @if !was.is_empty() && was != is {
+            h2 { "What is otherwise now" }
+            (parts::difference("what you would grant", &Untrusted::new(control::show::difference::lines(&was, &is))))
+        }
+    }
+}
+
 /// What is said when a name has come to stand for something else.
 pub fn gone() -> Failure {
     Failure::new(
@@ -217,6 +229,9 @@ fn source(shown: &Proposed) -> Markup {
     }
 }
 
+/// Said of what cannot be told from a text.
+const ELSEWHERE: &str = "it uses this in a way that the text does not tell: hands it on, calls it by a computed name, or gives it another";
+
 /// What was found in the text, without running it.
 fn analysis(shown: &Proposed) -> Markup {
     html! {
@@ -232,10 +247,13 @@ fn analysis(shown: &Proposed) -> Markup {
                     dt { (parts::line(&Untrusted::new(slot.name.as_str()))) }
                     dd {
                         @if slot.unused { span.warning { "it never uses this" } }
-                        @else if slot.uses.is_empty() { "it uses this, and calls no method by name" }
+                        @else if slot.uses.is_empty() { span.warning { (ELSEWHERE) } }
                         @else if shown.worker.is_some() {
                             (parts::line(&Untrusted::new(slot.uses.join(", "))))
-                        } @else { "it calls " (parts::line(&Untrusted::new(slot.uses.join(", ")))) }
+                        } @else {
+                            "it calls " (parts::line(&Untrusted::new(slot.uses.join(", "))))
+                            @if slot.elsewhere { "; beside that, " span.warning { (ELSEWHERE) } }
+                        }
                     }
                 }
                 @if !shown.free.is_empty() {
@@ -328,10 +346,22 @@ struct Granted {
 }
 
 impl Granted {
+    /// What it says, without how it is set.
+    fn plain(&self) -> String {
+        let text = |line: &Markup| {
+            let pieces = line.0.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
+            let text: String = pieces.collect();
+            text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+                + "\n"
+        };
+        self.lines.iter().map(text).collect()
+    }
+
     fn draw(&self, asked: &Asked, shown: &Proposed) -> Markup {
         html! {
             section.entry #granted aria-labelledby="granted-title" {
                 input type="hidden" name="_seen" value=(self.digest);
+                textarea name="_lines" hidden { "\n" (self.plain()) }
                 h2 #granted-title tabindex="-1" { "What you would grant" }
                 @if self.lines.is_empty() { p { "Nothing." } }
                 ul { @for line in &self.lines { li { (line) } } }
@@ -378,7 +408,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         return again(Some(&granted), None, 200);
     }
     if asked.field("_seen") != Some(granted.digest.as_str()) {
-        return again(Some(&granted), Some(stale()), 409);
+        return again(Some(&granted), Some(differs(asked, &granted)), 409);
     }
     if let Err(failure) = confirm::check(asked, granted.weighs) {
         return again(Some(&granted), Some(form::refused(&failure)), 422);

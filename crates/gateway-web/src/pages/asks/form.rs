@@ -84,6 +84,13 @@ impl Fields {
         !matches!(control, Some(Control { widget: Widget::Json { pending: false }, .. }))
     }
 
+    /// What is wrong with what was typed, wherever anything was.
+    fn told(&self, typed: &Typed) -> BTreeMap<String, String> {
+        let pairs = typed.all();
+        let wrong = self.all.iter().filter_map(|one| one.read(&pairs, &self.picks).err()).flatten();
+        early::written(typed, wrong)
+    }
+
     /// What was typed, without what must not be shown again.
     fn sent(&self, pairs: &Pairs) -> Typed {
         let mut typed = Typed::sent(pairs);
@@ -186,7 +193,8 @@ fn drawn(
         @if *repeatable { p.note { "It may be filled in more than once." } }
         @if said::is_open(view) {
             form #fill.card method="post" action={ "/m/" (number) } novalidate
-                data-check={ "/m/" (number) "/check" } data-draft={ "form " (number) } data-same={ "form " (number) } {
+                data-check={ "/m/" (number) "/check" } data-draft={ "form " (number) } data-same={ "form " (number) }
+                data-picks[fields.all.iter().any(|one| has_pick(&one.control))] {
                 (parts::token(&asked.session))
                 // What Enter presses: it looks, and sends nothing.
                 button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate {
@@ -236,7 +244,8 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     if let Some(change) = asked.field(ROW) {
         typed.change_rows(change);
         let place = |place: &str| fields.takes_promises(place);
-        let wrong = insert::insert(&mut typed, change, &fields.picks, place).err().into_iter().collect();
+        let mut wrong: BTreeMap<String, String> = fields.told(&typed);
+        wrong.extend(insert::insert(&mut typed, change, &fields.picks, place).err());
         let card = drawn(asked, view, &fields, &typed, &wrong);
         return Ok(message::with_card(asked, view, &card, None, 200));
     }

@@ -124,6 +124,7 @@ impl Shown {
             @if let Some(said) = said { (said) }
             p { (parts::line(&self.thing.words)) ". It is called as by code of yours: what asks is asked, and what comes of it is a promise." }
             form #call.card method="post" action="/call" novalidate data-check="/call/check"
+                data-picks[self.fields.iter().any(|one| has_pick(&one.control))]
                 data-draft={ "call " (path) " " (self.method) } {
                 (parts::token(&asked.session))
                 input type="hidden" name="path" value=(path);
@@ -206,7 +207,10 @@ pub fn send(asked: &Asked) -> Result<Answer, Failure> {
             let control = shown.fields.iter().find_map(|one| control_at(&one.control, &one.prefix, place));
             !matches!(control, Some(Control { widget: Widget::Json { pending: false }, .. }))
         };
-        let wrong = insert::insert(&mut typed, change, &shown.picks, pending).err().into_iter().collect();
+        let pairs = typed.all();
+        let read = |one: &Argument| check::read(&one.pattern, &one.prefix, &pairs, &shown.picks).err();
+        let mut wrong = early::written(&typed, shown.fields.iter().filter_map(read).flatten());
+        wrong.extend(insert::insert(&mut typed, change, &shown.picks, pending).err());
         return Ok(shown.page(asked, &typed, &wrong, None, 200));
     }
     let again = |wrong: &BTreeMap<String, String>, said: Option<Markup>, status| {

@@ -45,9 +45,26 @@ pub fn act(asked: &Asked) -> Result<Answer, Failure> {
             let text = Untrusted::new(format!("apply {run}{}", marks(&only, &parts)));
             let applied = take!(asked.ask(Request::Apply { text, run, only, parts })?, Undone);
             let diff = ask(asked, run)?;
-            page(asked, &diff, Some(outcome(&applied)))
+            page(asked, &diff, Some(html! { div data-taken={ "staged " (run) } { (outcome(&applied)) } }))
         }
         Some("discard") => {
+            let said = html! {
+                section.failure role="alert" {
+                    h2 { "Throw the whole copy away?" }
+                    p { "All " (diff.files.len()) " files of it are gone then, for good. Nothing was thrown away yet." }
+                    form method="post" action=(to) {
+                        (parts::token(&asked.session))
+                        input type="hidden" name="_seen" value=(seen::digest(&diff)?);
+                        div.buttons {
+                            button name="do" value="look" { "Keep it" }
+                            button.yes.away name="do" value="throw" { "Throw it away for good" }
+                        }
+                    }
+                }
+            };
+            page(asked, &diff, Some(said))
+        }
+        Some("throw") => {
             let text = Untrusted::new(format!("discard {run}"));
             take!(asked.ask(Request::Discard { text, run })?, Reply);
             Ok(Answer::Go(format!("/r/{run}")))
@@ -116,11 +133,11 @@ fn page(asked: &Asked, diff: &Diff, said: Option<Markup>) -> Result<Answer, Fail
         h1 { "Staged changes of " (run) }
         p { (parts::run(run)) " changed a copy. Nothing of it is in place before you apply it." }
         @if diff.files.is_empty() { p { "It changed nothing in its staged copy, or the copy was thrown away." } }
-        form.card method="post" action={ "/r/" (run) "/diff" } data-weighty {
+        form.card method="post" action={ "/r/" (run) "/diff" } data-weighty data-draft={ "staged " (run) } {
             (parts::token(&asked.session))
             input type="hidden" name="_seen" value=(digest);
             button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
-            @for (at, file) in diff.files.iter().enumerate() { (self::file(at, file)) }
+            @for (at, file) in diff.files.iter().enumerate() { (self::file(asked, at, file)) }
             div.buttons {
                 @if is_any { button.yes name="do" value="apply" { "Apply those that are marked" } }
                 @if !diff.files.is_empty() { button.yes.away name="do" value="discard" { "Discard the whole copy" } }
@@ -130,7 +147,12 @@ fn page(asked: &Asked, diff: &Diff, said: Option<Markup>) -> Result<Answer, Fail
     Ok(Page::new("/runs", format!("Staged changes of {run}"), main).live(format!("run:{run}")).into())
 }
 
-fn file(at: usize, file: &FileDiff) -> Markup {
+/// Whether something was marked: what is left of what somebody has sent, and otherwise everything.
+fn is_marked(asked: &Asked, name: &str, value: &str) -> bool {
+    asked.body.is_empty() || asked.body.iter().any(|(own, text)| own == name && text == value)
+}
+
+fn file(asked: &Asked, at: usize, file: &FileDiff) -> Markup {
     let entry = &file.entry;
     let title = format!("f-{at}");
     html! {
@@ -138,7 +160,8 @@ fn file(at: usize, file: &FileDiff) -> Markup {
             h2 #(title) {
                 @if entry.state == UndoState::Would {
                     label {
-                        input type="checkbox" name="only" value=(entry.path.raw()) checked;
+                        input type="checkbox" name="only" value=(entry.path.raw())
+                            checked[is_marked(asked, "only", entry.path.raw())];
                         " " (parts::line(&entry.path))
                     }
                 } @else { (parts::line(&entry.path)) }
@@ -154,7 +177,11 @@ fn file(at: usize, file: &FileDiff) -> Markup {
                 },
                 UndoState::Failed { why } => p.warning { "Cannot be applied: " (parts::line(why)) },
             }
-            (hunks::hunks(&file.text, has_choice(file).then(|| choice(at)).as_deref()))
+            @let name = choice(at);
+            // A file that is left out has its hunks marked, for whoever takes it after all.
+            @let is_in = is_marked(asked, "only", entry.path.raw());
+            (hunks::hunks(&file.text, has_choice(file).then_some(name.as_str()),
+                |hunk| !is_in || is_marked(asked, &name, &hunk.to_string())))
         }
     }
 }

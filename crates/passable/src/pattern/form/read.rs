@@ -156,7 +156,7 @@ fn single<C: Reference>(
     let value = match widget {
         Widget::Spin { .. } => number_value(text.trim()),
         Widget::Digits { .. } => read_bigint(&Text::from(text.trim())).ok().map(Value::bigint),
-        Widget::File { .. } => from_base64(text).ok().map(Value::bytes),
+        Widget::File { .. } => form_bytes(text).map(Value::bytes),
         Widget::Pick { .. } => resolve(pattern, text),
         Widget::Json { .. } => Some(shaped(pattern, text, resolve)?),
         Widget::PatternText => {
@@ -166,6 +166,27 @@ fn single<C: Reference>(
         _ => None,
     };
     Ok(Some(value.unwrap_or_else(|| Value::string(text))))
+}
+
+/// The bytes that somebody has written into a form: base64, with spaces and line ends wherever they are, or hexadecimal
+/// digits behind `hex:`. `None` if it is neither.
+///
+/// ```
+/// assert_eq!(passable::form_bytes("AQI=\n"), Some(vec![1, 2]));
+/// assert_eq!(passable::form_bytes("hex: 01 ff"), Some(vec![1, 255]));
+/// assert_eq!(passable::form_bytes("hex:1"), None);
+/// ```
+pub fn form_bytes(text: &str) -> Option<Vec<u8>> {
+    let dense: String = text.chars().filter(|letter| !letter.is_ascii_whitespace()).collect();
+    let Some(digits) = dense.strip_prefix("hex:") else { return from_base64(&dense).ok() };
+    let pairs = digits.as_bytes().chunks(2).map(|pair| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        pair.bytes()
+            .all(|digit| digit.is_ascii_hexdigit())
+            .then(|| u8::from_str_radix(pair, 16).ok())
+            .flatten()
+    });
+    pairs.collect()
 }
 
 fn number_value<C: Reference>(text: &str) -> Option<Value<C>> {
@@ -275,7 +296,13 @@ fn pairs<C: Reference>(
                 .map_err(|error| error.within(Label::name(&Text::from(name))).within(Label::index(at)))
         };
         keys.push(side("key", key)?);
-        values.push(side("value", value)?);
+        let value = side("value", value)?;
+        let is_none = value.as_bigint().is_some_and(|count| count.sign() != num_bigint::Sign::Plus);
+        if of == "bag" && is_none {
+            let few = Mismatch::new("must be at least 1", "a count of at least 1", "less");
+            return Err(few.within(Label::name(&Text::from("value"))).within(Label::index(at)));
+        }
+        values.push(value);
     }
     if let Some(at) = repeated(&keys) {
         return Err(twice("each key once").within(Label::index(at)));
@@ -365,6 +392,13 @@ fn group<C: Reference>(
                 None => &[],
                 Some(further) => further.as_record().ok_or_else(|| odd_rest("a record", further))?.fields(),
             };
+            if let Some((name, _)) =
+                further.iter().find(|(name, _)| parts.iter().any(|part| part.name == *name))
+            {
+                let expected = "a name that has no field of its own";
+                let twice = Mismatch::new("is asked for already", expected, "one that has");
+                return Err(twice.within(Label::name(name)).within(Label::note("...rest")));
+            }
             let own = parts.iter().zip(values).filter_map(|(part, value)| Some((part.name.clone(), value?)));
             Value::try_record(own.chain(further.iter().cloned()).collect()).map(Some).map_err(too_deep)
         }

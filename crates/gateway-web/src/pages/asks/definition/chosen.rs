@@ -252,6 +252,12 @@ impl Chosen {
                 other => return Err(unexpected(&other)),
             }
         }
+        let filled = |(at, slot): (usize, &ProposedSlot)| {
+            let row = picked.get(&slot.name).copied();
+            let is_filled = row.is_some() || !self.text(&format!("t{at}")).is_empty();
+            is_filled.then(|| (slot.name.clone(), flows(slot, row)))
+        };
+        lines.extend(leaves(shown.slots.iter().enumerate().filter_map(filled).collect()));
         let (_, result) = self.goes_to();
         let ids: Vec<_> = picked.iter().map(|(slot, row)| (slot, row.id)).collect();
         let more = (self.fills(shown), self.text("allow"), self.text("result"), result);
@@ -391,6 +397,40 @@ fn example(label: Option<&str>) -> &'static str {
     }
 }
 
+/// Kinds of slots through which something is read that was not public.
+const READ: [&str; 5] = ["dir", "dir rw", "git", "git rw", "secret"];
+
+/// Kinds of slots through which something can leave this machine.
+const SENT: [&str; 5] = ["outbox", "http", "mcp", "program", "model"];
+
+/// Whether something can be read through a slot, and whether something can leave through it.
+fn flows(slot: &ProposedSlot, row: Option<&PickRow>) -> (bool, bool) {
+    let label = slot.label.as_deref().unwrap_or_default();
+    let kinds = |all: &[&str]| {
+        all.contains(&label)
+            || row.is_some_and(|row| row.labels.iter().any(|own| all.contains(&own.as_str())))
+    };
+    (kinds(&READ), kinds(&SENT))
+}
+
+/// What all choices together open that none of them opens by itself.
+fn leaves(slots: Vec<(String, (bool, bool))>) -> Option<Markup> {
+    let named = |which: fn(&(bool, bool)) -> bool| {
+        let names: Vec<&str> =
+            slots.iter().filter(|(_, flows)| which(flows)).map(|(name, _)| name.as_str()).collect();
+        (!names.is_empty()).then(|| parts::line(&Untrusted::new(names.join(", "))))
+    };
+    match (named(|flows| flows.0), named(|flows| flows.1)) {
+        (Some(read), Some(sent)) => Some(html! {
+            strong { "Together: " } "what it reads through " (read) " can leave this machine through " (sent) "."
+        }),
+        (Some(read), None) => Some(html! {
+            "What it reads through " (read) " can leave through none of these: only with its result, or by what holds them already."
+        }),
+        (None, _) => None,
+    }
+}
+
 /// What a choice grants, in a sentence: what others have named stands apart in it.
 fn sentence(slot: &ProposedSlot, row: &PickRow) -> Markup {
     let foreign = |text: &str| parts::line(&Untrusted::new(text));
@@ -400,7 +440,8 @@ fn sentence(slot: &ProposedSlot, row: &PickRow) -> Markup {
         (row.kind) ", " (row.id.short()) ")."
         @if !row.methods.is_empty() { " It can do: " (parts::word(&row.methods.join(", "))) "." }
         @else if !row.data && !row.pending { " It can do all that it can do for you." }
-        @if !slot.uses.is_empty() { " What is proposed calls " (foreign(&slot.uses.join(", "))) " of it." }
+        @if !slot.uses.is_empty() { " What is proposed calls " (foreign(&slot.uses.join(", "))) " of it" @if slot.elsewhere { ", and may do more with it" } "." }
+        @else if slot.elsewhere { " What is proposed may do anything of that." }
         @if row.pending { " Nothing has come of it yet." }
     }
 }
