@@ -81,7 +81,7 @@ fn of_code(source: &str, slots: &BTreeMap<String, Slot>) -> Proposed {
     let found = uses::of(source, &names);
     let mut notes = vec![];
     if !found.is_whole {
-        notes.push(Untrusted::new("its brackets do not match: it is no program, and would fail"));
+        notes.push(Untrusted::new("its brackets do not match, as far as it was read: it may be no program"));
     }
     let slots = slots.iter().map(|(name, own)| {
         let used = found.slots.get(name.as_str());

@@ -10,8 +10,9 @@ use kernel::used::{Used, UsedCall};
 use super::world::Shared;
 
 /// Calls through grants that stand in no journal. They are written down when somebody asks for them, and otherwise each
-/// second; those that are commands go to the disk with what they do. A crash may lose the count of what only looked,
-/// within that second, and never what was done.
+/// second; those of methods that always come to a command (`endo::writes`) go to the disk with what they do. A crash may
+/// lose the count of the others within that second, messages to objects of other code among them: the count, and not what
+/// was done.
 #[derive(Default)]
 pub struct Uses(Mutex<BTreeMap<FormulaId, Used>>);
 

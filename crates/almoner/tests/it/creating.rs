@@ -77,6 +77,9 @@ fn a_worker_that_is_made_is_shown_whole_and_uses_what_its_maker_gave_it() {
     for line in source.lines() {
         assert!(shown.contains(&format!("│ {line}")), "{line} in {shown}");
     }
+    // And how it differs from its maker's own file.
+    assert!(shown.contains("how it differs from the file of the worker that makes it"), "{shown}");
+    assert!(shown.contains("│ - creates: true") && shown.contains("│ + Judge it."), "{shown}");
     // Also what it would get that its maker did not name.
     assert!(shown.contains(r#""docs": "docs""#) && shown.contains(r#""place": "out""#), "{shown}");
     assert!(!home.almoner(&["grants"]).expect(0).out.contains("judge"));

@@ -13,7 +13,7 @@ pub struct Uses {
     /// Slots that it uses in other ways as well, or whose name it declares for something else: what comes of that is not
     /// told by the text.
     pub elsewhere: BTreeSet<String>,
-    /// Whether its brackets match. Where they do not, it is no program.
+    /// Whether its brackets match, as far as it was read. Where they do not, it may be no program.
     pub is_whole: bool,
     /// Names that the text uses, and neither declares nor has as slots.
     pub free: BTreeSet<String>,

@@ -20,6 +20,12 @@ fn called(scripts: bool) {
     // An argument that does not fit is told beside its field, and nothing is called.
     browser.press("button", "Call it");
     browser.says("Nothing was called");
+    if scripts {
+        // Loaded again it is the form, and nothing is sent a second time.
+        browser.reload();
+        browser.find("heading", "Call a method of notes");
+        assert!(!browser.text().contains("Nothing was called"), "{}", browser.text());
+    }
     browser.press("radio", "text");
     browser.write("textbox", "text", "a.txt");
     looked_at_with(&browser, if scripts { "call" } else { "call-without-scripts" }, scripts);

@@ -112,6 +112,8 @@ impl Shown {
         status: u16,
     ) -> Answer {
         let path = self.path.to_string();
+        // Whoever loads the page again, or comes back to it, finds the form at its address.
+        let to = format!("/call?path={}&method={}", link::query(&path), link::query(&self.method));
         let mut tallies = Tallies::new();
         for one in &self.fields {
             tally::count(&one.pattern, &one.prefix, typed, &self.picks, &mut tallies);
@@ -123,7 +125,7 @@ impl Shown {
             (way(self.path.names()))
             @if let Some(said) = said { (said) }
             p { (parts::line(&self.thing.words)) ". It is called as by code of yours: what asks is asked, and what comes of it is a promise." }
-            form #call.card method="post" action="/call" novalidate data-check="/call/check"
+            form #call.card method="post" action=(to) novalidate data-check="/call/check"
                 data-picks[self.fields.iter().any(|one| has_pick(&one.control))]
                 data-draft={ "call " (path) " " (self.method) } {
                 (parts::token(&asked.session))

@@ -257,7 +257,8 @@ impl Chosen {
             let is_filled = row.is_some() || !self.text(&format!("t{at}")).is_empty();
             is_filled.then(|| (slot.name.clone(), flows(slot, row)))
         };
-        lines.extend(leaves(shown.slots.iter().enumerate().filter_map(filled).collect()));
+        let filled: Vec<(String, Flows)> = shown.slots.iter().enumerate().filter_map(filled).collect();
+        lines.extend(leaves(&filled));
         let (_, result) = self.goes_to();
         let ids: Vec<_> = picked.iter().map(|(slot, row)| (slot, row.id)).collect();
         let more = (self.fills(shown), self.text("allow"), self.text("result"), result);
@@ -403,32 +404,46 @@ const READ: [&str; 5] = ["dir", "dir rw", "git", "git rw", "secret"];
 /// Kinds of slots through which something can leave this machine.
 const SENT: [&str; 5] = ["outbox", "http", "mcp", "program", "model"];
 
-/// Whether something can be read through a slot, and whether something can leave through it.
-fn flows(slot: &ProposedSlot, row: Option<&PickRow>) -> (bool, bool) {
+/// What can pass through a slot.
+#[derive(Clone, Copy)]
+struct Flows {
+    /// Something can be read through it.
+    read: bool,
+    /// Something can leave this machine through it.
+    sent: bool,
+    /// It leads to somebody's object, and nobody knows where that leads.
+    unknown: bool,
+}
+
+fn flows(slot: &ProposedSlot, row: Option<&PickRow>) -> Flows {
     let label = slot.label.as_deref().unwrap_or_default();
     let kinds = |all: &[&str]| {
         all.contains(&label)
             || row.is_some_and(|row| row.labels.iter().any(|own| all.contains(&own.as_str())))
     };
-    (kinds(&READ), kinds(&SENT))
+    let unknown = row.is_some_and(|row| !row.data && row.labels.is_empty());
+    Flows { read: kinds(&READ), sent: kinds(&SENT), unknown }
 }
 
-/// What all choices together open that none of them opens by itself.
-fn leaves(slots: Vec<(String, (bool, bool))>) -> Option<Markup> {
-    let named = |which: fn(&(bool, bool)) -> bool| {
+/// What all choices together open that none of them opens by itself. Nothing said is no promise that nothing can leave.
+fn leaves(slots: &[(String, Flows)]) -> Option<Markup> {
+    let named = |which: fn(&Flows) -> bool| {
         let names: Vec<&str> =
             slots.iter().filter(|(_, flows)| which(flows)).map(|(name, _)| name.as_str()).collect();
         (!names.is_empty()).then(|| parts::line(&Untrusted::new(names.join(", "))))
     };
-    match (named(|flows| flows.0), named(|flows| flows.1)) {
-        (Some(read), Some(sent)) => Some(html! {
-            strong { "Together: " } "what it reads through " (read) " can leave this machine through " (sent) "."
-        }),
-        (Some(read), None) => Some(html! {
-            "What it reads through " (read) " can leave through none of these: only with its result, or by what holds them already."
-        }),
-        (None, _) => None,
-    }
+    let (read, sent) = (named(|flows| flows.read)?, named(|flows| flows.sent));
+    let unknown = named(|flows| flows.unknown);
+    (sent.is_some() || unknown.is_some()).then(|| {
+        html! {
+            strong { "Together: " } "what it reads through " (read)
+            @if let Some(sent) = &sent { " can leave this machine through " (sent) }
+            @if let Some(unknown) = &unknown {
+                @if sent.is_some() { ", and" } " can be handed to " (unknown) ", which leads where nobody here knows"
+            }
+            "."
+        }
+    })
 }
 
 /// What a choice grants, in a sentence: what others have named stands apart in it.
@@ -443,5 +458,31 @@ fn sentence(slot: &ProposedSlot, row: &PickRow) -> Markup {
         @if !slot.uses.is_empty() { " What is proposed calls " (foreign(&slot.uses.join(", "))) " of it" @if slot.elsewhere { ", and may do more with it" } "." }
         @else if slot.elsewhere { " What is proposed may do anything of that." }
         @if row.pending { " Nothing has come of it yet." }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_choices_open_together_is_said_and_nothing_is_promised() {
+        let (none, read) = (Flows { read: false, sent: false, unknown: false }, "src");
+        let told = |sent: bool, unknown: bool| {
+            let slots = [
+                (read.to_owned(), Flows { read: true, ..none }),
+                ("net".to_owned(), Flows { sent, ..none }),
+                ("obj".to_owned(), Flows { unknown, ..none }),
+            ];
+            leaves(&slots).map(Markup::into_string)
+        };
+        assert_eq!(told(false, false), None);
+        let sent = told(true, false).unwrap();
+        assert!(
+            sent.contains("src") && sent.contains("can leave this machine through") && sent.contains("net")
+        );
+        let unknown = told(false, true).unwrap();
+        assert!(unknown.contains("can be handed to") && unknown.contains("obj") && !unknown.contains("net"));
+        assert!(leaves(&[("net".to_owned(), Flows { sent: true, ..none })]).is_none());
     }
 }
