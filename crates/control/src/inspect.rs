@@ -21,6 +21,9 @@ pub struct Called {
     pub grant: Option<GrantRow>,
     /// What it leads to, through all grants.
     pub target: FormulaId,
+    /// Whether it has files that cannot be changed through it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
 }
 
 /// A reference between formulas.
@@ -47,6 +50,9 @@ pub struct FormulaView {
     pub is_more: bool,
     /// The grants of it that the agent gave.
     pub grants: Vec<GrantRow>,
+    /// For an object that code has made with a guard: that guard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<kernel::Value>,
 }
 
 /// A grant with what it was used for, and what falls with it.

@@ -33,7 +33,7 @@ use crate::show::reason::Reason;
 use crate::show::stats::Stats;
 
 /// The version of this protocol. A client and a daemon of different versions do not talk.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 
 /// What a client's environment has of the variables that models need, by name.
 pub type Brought = BTreeMap<String, String>;
@@ -176,12 +176,18 @@ pub enum Request {
         #[serde(default)]
         parts: Vec<Part>,
     },
-    /// Throw the staged copies of a run away.
+    /// Throw away what a run did in its staged copies.
     Discard {
         /// The command as the person gave it.
         text: Untrusted,
         /// The run, which is over.
         run: RunNumber,
+        /// Of these files alone: absolute paths, or as the run named them. All of it, if there are none.
+        #[serde(default)]
+        only: Vec<String>,
+        /// Of these files only some parts; each of them is among `only`.
+        #[serde(default)]
+        parts: Vec<Part>,
     },
     /// Forget what a run and all that it started worked on.
     Forget {

@@ -16,6 +16,9 @@ pub struct GrantRow {
     pub grant: Grant,
     /// Who holds it: the giver's own name for it, or what it is.
     pub held_by: Untrusted,
+    /// Whether that is gone: it has no page any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_gone: bool,
     /// The giver's own name for what it leads to, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -78,6 +81,9 @@ pub struct LetterView {
     pub from: String,
     /// The reader's name for whoever got it.
     pub to: String,
+    /// The message of the reader's that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<kernel::MessageNumber>,
     /// For a definition: its text.
     pub source: Option<Untrusted>,
     /// For a definition: its slots; for a form, its fields.

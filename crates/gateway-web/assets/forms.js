@@ -196,11 +196,14 @@
   });
   addEventListener('input', event => {
     const field = event.target, count = field.id && document.querySelector('[data-counter-of="' + CSS.escape(field.id) + '"]');
-    if (count) count.textContent = field.value.length > .8 * field.maxLength ? field.value.length + ' of ' + field.maxLength : '';
+    if (count) count.textContent = field.value.length > .8 * field.dataset.limit ? field.value.length + ' of ' + field.dataset.limit : '';
     const slid = field.dataset.slides && id(field.dataset.slides);
     if (slid) { slid.value = field.value; slid.dispatchEvent(new Event('input', { bubbles: true })); }
     const slider = field.id && field.value && document.querySelector('[data-slides="' + CSS.escape(field.id) + '"]');
     if (slider && slider !== document.activeElement) slider.value = field.value;
+  });
+  addEventListener('filled', event => {
+    for (const one of $$('[data-slides]', event.target)) one.value = id(one.dataset.slides).value || one.value;
   });
   const cover = field => {
     field.type = 'password';

@@ -323,7 +323,10 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
             }
             Ok(done)
         }
-        Formula::Promise { asker, code, .. } => {
+        Formula::Promise { asker, code, follows, .. } => {
+            if let Some(followed) = follows {
+                crate::state::follow::forget(state, followed, id)?;
+            }
             if let Some(code) = code {
                 state.unhold(&Number(code.number), id, b"x", b"")?;
                 state.unhold(asker, id, b"x", b"")?;

@@ -211,8 +211,12 @@ pub enum Entry {
         /// What is put in place.
         files: Vec<PutBack>,
     },
-    /// A person has thrown the staged copy away.
-    Discarded,
+    /// A person has thrown away what the run did in its staged copy.
+    Discarded {
+        /// Of these files alone, all of it or a part; of the whole copy if there are none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<ThrownAway>,
+    },
     /// A person has had forgotten what the run worked on: what its journal names goes, unless somebody else has it too.
     Forgotten,
 }
@@ -226,6 +230,18 @@ pub struct PutBack {
     pub from: String,
     /// What it is from then on, in words.
     pub to: String,
+    /// The step that changed it.
+    pub step: StepRef,
+}
+
+/// A file in a staged copy of which a person has thrown away what the run did, or a part of that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThrownAway {
+    /// Its absolute path, where it would be put in place.
+    pub path: String,
+    /// What can still be put in place, by its digest; nothing if all was thrown away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<BlobHash>,
     /// The step that changed it.
     pub step: StepRef,
 }
@@ -260,7 +276,7 @@ impl Entry {
             Entry::Finished { .. } => "finished",
             Entry::Undone { .. } => "undone",
             Entry::Applied { .. } => "applied",
-            Entry::Discarded => "discarded",
+            Entry::Discarded { .. } => "discarded",
             Entry::Forgotten => "forgotten",
         }
     }

@@ -100,6 +100,9 @@ pub enum Formula {
         /// The code that made it and settles it, if it is one of code's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<FormulaId>,
+        /// The promise with which it settles, if it was handed on before anything had come of that one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        follows: Option<FormulaId>,
     },
     /// The right to settle a promise.
     Resolver {
@@ -156,6 +159,9 @@ pub enum Formula {
         number: u32,
         /// What it says its interface is called.
         interface: String,
+        /// Its guard, as it was when the object first left the code: what its methods take and give.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        guard: Option<Value>,
         /// The agent who holds it by itself: whoever wrote the code, if nobody else endowed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         holder: Option<Number>,
@@ -453,7 +459,10 @@ impl Formula {
                 let named = endowments.iter().map(|(name, id)| (format!("endowment {name}"), *id));
                 named.chain([one("vat", vat), one("result", result)]).collect()
             }
-            Formula::Promise { code, .. } => code.iter().map(|code| one("code", code)).collect(),
+            Formula::Promise { code, follows, .. } => {
+                let followed = follows.iter().map(|promise| one("follows", promise));
+                code.iter().map(|code| one("code", code)).chain(followed).collect()
+            }
             Formula::Export { eval, .. } => vec![one("code", eval)],
             Formula::Worker { grants, .. } => grants.iter().map(|grant| one("grant", grant)).collect(),
             Formula::Run { worker, result, documents, .. } => {

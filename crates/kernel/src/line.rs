@@ -63,6 +63,7 @@ pub(crate) fn of(entry: &Entry) -> Untrusted {
         Entry::Finished { outcome: o } => outcome(o),
         Entry::Undone { files } => format!("{} put back", files.len()),
         Entry::Applied { files } => format!("{} put in place", files.len()),
-        Entry::Discarded | Entry::Forgotten => String::new(),
+        Entry::Discarded { files } if !files.is_empty() => format!("{} thrown away", files.len()),
+        Entry::Discarded { .. } | Entry::Forgotten => String::new(),
     })
 }

@@ -61,6 +61,10 @@ pub struct Proposal {
     pub provenance: Provenance,
     /// Where single arguments were found in what the run has read, for the person who is asked.
     pub traces: Vec<Trace>,
+    /// The directory in which its paths begin, as an absolute path, if an agent or code makes it without a run of its
+    /// own: what the grant leads to may be gone when somebody asks what became of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// Where the text of an argument was found in a document that the run has read.

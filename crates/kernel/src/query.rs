@@ -226,6 +226,27 @@ pub fn holds(txn: &mut dyn ReadTxn, agent: &FormulaId, id: &FormulaId) -> Result
     Ok(!txn.range(Table::Held, &agent.number, &id.number, &end, 1, false)?.is_empty())
 }
 
+/// A grant that an agent gave, also once whoever held it is gone and the grant has been collected.
+///
+/// # Errors
+/// When the store fails.
+pub fn given(txn: &mut dyn ReadTxn, owner: &Owner, id: &FormulaId) -> Result<Option<Grant>, StoreFault> {
+    table::load(txn, Table::Grant, owner, &id.number)
+}
+
+/// The number under which a message lies in an agent's mailbox.
+///
+/// # Errors
+/// When the store fails.
+pub fn numbered(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    message: &crate::id::Number,
+) -> Result<Option<MessageNumber>, StoreFault> {
+    let mailbox = mailbox(txn, agent)?;
+    table::mail_number(txn, &agent.number, &mailbox, message)
+}
+
 /// Every grant that an agent gave, in order of number.
 pub fn grants(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Grant>, StoreFault> {
     let rows = txn.range(Table::Grant, owner, b"n", b"o", usize::MAX, false)?;

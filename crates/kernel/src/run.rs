@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Exhausted;
 use crate::command::Addition;
-pub use crate::entry::{Entry, PutBack};
-use crate::id::{BlobHash, FormulaId, MessageNumber, RunNumber};
+pub use crate::entry::{Entry, PutBack, ThrownAway};
+use crate::id::{BlobHash, FormulaId, MessageNumber, Number, RunNumber};
 use crate::proposal::{Finding, Value};
 use crate::provenance::{Provenance, Source};
 
@@ -79,6 +79,9 @@ pub struct Run {
     /// The agent for whom it acts, if that is not the host whose run it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<FormulaId>,
+    /// Who endowed the code whose journal it is: the code itself may be gone when somebody asks why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endowed_by: Option<Number>,
     /// What a person has added to workers that it is about to make, by the step that proposed each, with the message of
     /// the answer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -157,6 +157,7 @@ impl World {
                 pins: BTreeSet::new(),
                 provenance,
                 traces: vec![],
+                place: None,
             },
             grant: Grant {
                 id: id(3),

@@ -84,6 +84,7 @@ impl Judged {
                 pins: BTreeSet::new(),
                 provenance: Provenance::host(),
                 traces: vec![],
+                place: None,
             },
             facts: Facts::default(),
         }

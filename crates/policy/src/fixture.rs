@@ -67,6 +67,7 @@ impl Call {
                 pins: BTreeSet::new(),
                 provenance: Provenance::host(),
                 traces: Vec::new(),
+                place: None,
             },
             grant: Grant {
                 id: id(3),

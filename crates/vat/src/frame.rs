@@ -246,6 +246,15 @@ pub enum Report {
         /// What it is now.
         outcome: Outcome,
     },
+    /// An object of the vat's that goes out has a guard. It comes before what the object is in.
+    Guard {
+        /// The vat.
+        vat: VatId,
+        /// The object's number.
+        export: u32,
+        /// The guard, as Endo writes it: `guard:interfaceGuard`, without references.
+        guard: Value<Slot>,
+    },
     /// The vat let go of things of the host's side.
     Dropped {
         /// The vat.

@@ -294,6 +294,7 @@ fn progress(report: &Report) -> Progress {
         Report::Send { vat, .. }
         | Report::Answer { vat, .. }
         | Report::Resolve { vat, .. }
+        | Report::Guard { vat, .. }
         | Report::Dropped { vat, .. }
         | Report::Console { vat, .. } => Progress::At(*vat),
     }

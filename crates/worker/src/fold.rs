@@ -175,7 +175,7 @@ impl Fold {
             | Entry::Resumed { .. }
             | Entry::Undone { .. }
             | Entry::Applied { .. }
-            | Entry::Discarded
+            | Entry::Discarded { .. }
             | Entry::Forgotten => {}
             Entry::Held { limit, .. } => self.goes_no_deeper |= *limit == LimitKind::Depth,
             Entry::Said { text, documents, .. } => self.said.push(Said {

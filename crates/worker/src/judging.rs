@@ -99,6 +99,7 @@ impl<'a> Bench<'a> {
             caller: Caller::Model,
             pins: facts.pins.clone(),
             provenance: self.run.provenance.join(&Provenance::of(Source::Model(self.run.model.clone()))),
+            place: None,
         };
         // Writing down what has been paid for costs no tokens.
         let used = match site {

@@ -518,6 +518,12 @@ pub struct ApplyArgs {
 pub struct DiscardArgs {
     /// The run, which must be over
     pub run: String,
+    /// Only this: a path as the run named it, or absolute (again for more)
+    #[arg(long, value_name = "PATH")]
+    pub only: Vec<String>,
+    /// Only this hunk of the one file that `--only` names, counted from 1 as `almoner diff` shows them (again for more)
+    #[arg(long, value_name = "N", requires = "only")]
+    pub hunk: Vec<usize>,
 }
 
 /// `almoner undo`.

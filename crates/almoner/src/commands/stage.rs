@@ -77,8 +77,17 @@ fn part(diff: Response, hunks: &[usize]) -> Result<Part, Failure> {
 /// # Errors
 /// When there is no such run, it is not over, or has no staged copy.
 pub fn discard(acting: &Acting<'_>, args: &DiscardArgs) -> Ended {
-    let request = Request::Discard { text: Untrusted::new(command_line()), run: number(&args.run)? };
-    match acting.connect()?.ask(request)? {
+    let (run, only) = (number(&args.run)?, args.only.clone());
+    let mut client = acting.connect()?;
+    let parts = match args.hunk.is_empty() {
+        true => vec![],
+        false => vec![part(client.ask(Request::Diff { run, only: only.clone() })?, &args.hunk)?],
+    };
+    let request = Request::Discard { text: Untrusted::new(command_line()), run, only, parts };
+    match client.ask(request)? {
+        Response::Reply(_) if !args.only.is_empty() => {
+            output::note("thrown away; `almoner diff` shows what is left")
+        }
         Response::Reply(_) => {
             output::note("thrown away: nothing of it was put in place that was not applied before")
         }

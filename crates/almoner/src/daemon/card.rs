@@ -9,12 +9,13 @@ use kernel::run::{Entry, Run};
 use kernel::{BlobHash, MessageNumber, StepRef, query, table};
 use passable::Untrusted;
 use worker::World as _;
+use worker::definition::Bundle;
 
 use super::desk::Desk;
 use super::world::Daemon;
-use super::{listing, why};
+use super::{listing, start_run, why};
 use control::exit::{Exit, Failure};
-use control::show::card::{Card, CardEntry, Changed};
+use control::show::card::{Card, CardEntry, Changed, MadeSlot, Making};
 use control::show::difference;
 use control::show::more::More;
 use control::show::value;
@@ -113,9 +114,7 @@ fn said(daemon: &Daemon, reply: &BlobHash) -> Option<Untrusted> {
 
 /// How a worker that is to be made differs from the definition of the run that makes it.
 fn from_maker(daemon: &Daemon, run: &Run, proposal: &Proposal) -> Option<Untrusted> {
-    let is_new = proposal.method == worker::CREATE
-        && matches!(why::made_on(daemon, proposal), Ok(Some(Formula::Workshop)));
-    let source = is_new.then(|| proposal.args.get(1)?.as_str())??;
+    let source = new_worker(daemon, proposal)?;
     let own = String::from_utf8(daemon.store.blobs().get(&run.definition).ok()?).ok()?;
     Some(Untrusted::new(difference::lines(&own, source)))
 }
@@ -168,8 +167,42 @@ fn entry(
         difference_of: difference.0,
         changed: vec![],
         replaces: replaces.filter(|_| matches!(proposal.method.as_str(), "write" | "put")),
+        making: making(daemon, proposal),
         answer,
     })
+}
+
+/// What is to be known of a worker that a call makes, beside its text.
+fn making(daemon: &Daemon, proposal: &Proposal) -> Option<Making> {
+    let source = new_worker(daemon, proposal)?;
+    let text = |index: usize| proposal.args.get(index).and_then(kernel::Value::as_str);
+    let name = text(0).unwrap_or_default().to_owned();
+    let file = format!("{name}.worker");
+    let bundle = Bundle { name, file, source: source.to_owned(), includes: BTreeMap::new() };
+    // What is no worker file is refused before anybody is asked.
+    let definition = start_run::parse(&bundle).ok()?;
+    let named = proposal.args.get(2).and_then(kernel::Value::as_record);
+    let run = daemon.read(|txn| table::run(txn, &daemon.host.number, proposal.run)).ok().flatten();
+    let from = |slot: &str| {
+        let own = named?.get(slot)?.as_str()?.to_owned();
+        let grant = run.as_ref().and_then(|run| run.grants.get(&own)).and_then(|id| daemon.grant(id).ok());
+        let words = grant.map_or_else(String::new, |(_, formula)| why::target_words(&formula));
+        Some((own, words))
+    };
+    let slots = definition.slots.iter().map(|slot| MadeSlot {
+        name: slot.name.clone(),
+        wants: slot.kind.to_string(),
+        label: slot.label.clone().map(Untrusted::new),
+        from: from(&slot.name),
+    });
+    Some(Making { digest: BlobHash::of(source.as_bytes()).to_string(), slots: slots.collect() })
+}
+
+/// The text of the worker that a call makes, if it makes one.
+fn new_worker<'a>(daemon: &Daemon, proposal: &'a Proposal) -> Option<&'a str> {
+    let is_new = proposal.method == worker::CREATE
+        && matches!(why::made_on(daemon, proposal), Ok(Some(Formula::Workshop)));
+    is_new.then(|| proposal.args.get(1)?.as_str())?
 }
 
 /// What a capability has drawn for a person of what the call would do, and was kept with the proposal.

@@ -1,6 +1,6 @@
 //! What stands in directories because a person had it put there out of a staged copy.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::RunNumber;
 use kernel::run::Entry;
@@ -17,6 +17,20 @@ pub struct InPlace {
     pub is_own: bool,
 }
 
+/// A run, what it started, and what started it: those who share staged copies.
+///
+/// # Errors
+/// When there is no such run, or it is not over.
+pub fn relatives(desk: &Desk, run: RunNumber) -> Result<BTreeSet<RunNumber>, Failure> {
+    let mut runs = changes::whole_family(desk, run)?;
+    let mut above = listing::one(&desk.daemon, run)?.parent;
+    while let Some(parent) = above {
+        runs.insert(parent.run);
+        above = listing::one(&desk.daemon, parent.run)?.parent;
+    }
+    Ok(runs)
+}
+
 /// What was put in place out of the staged copies of a run, of what it started and of what started it, and has not been
 /// put back since, by absolute path.
 ///
@@ -24,14 +38,8 @@ pub struct InPlace {
 /// When there is no such run, or it is not over.
 pub fn in_place(desk: &Desk, run: RunNumber) -> Result<BTreeMap<String, InPlace>, Failure> {
     let family = changes::whole_family(desk, run)?;
-    let mut runs = family.clone();
-    let mut above = listing::one(&desk.daemon, run)?.parent;
-    while let Some(parent) = above {
-        runs.insert(parent.run);
-        above = listing::one(&desk.daemon, parent.run)?.parent;
-    }
     let mut entries = Vec::new();
-    for run in runs {
+    for run in relatives(desk, run)? {
         listing::for_each_step(&desk.daemon, run, 1, |step| {
             match step.entry {
                 Entry::Applied { files } => entries.push((step.at_ms, true, run, files)),

@@ -146,6 +146,11 @@ pub(super) fn thing(desk: &Desk, view: &View, found: Found) -> Result<Thing, Fai
                 .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
             shown.text = String::from_utf8(bytes).ok().map(Untrusted::new);
         }
+        // A worker is its file.
+        Formula::Worker { definition, .. } => {
+            let bytes = daemon.store.blobs().get(&definition).ok();
+            shown.text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).map(Untrusted::new);
+        }
         Formula::Definition { source, .. } | Formula::Eval { source, modules: None, .. } => {
             shown.text = Some(source);
         }
@@ -197,12 +202,12 @@ fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault> {
     let (mut holders, mut names) = (BTreeMap::new(), BTreeMap::new());
     let mut rows = Vec::new();
     for grant in query::grants(txn, &view.agent.number)? {
-        let held_by = match holders.get(&grant.holder) {
-            Some(words) => String::clone(words),
+        let (held_by, is_gone) = match holders.get(&grant.holder) {
+            Some(known) => <(String, bool)>::clone(known),
             None => {
-                let words = holder(txn, view, &grant)?;
-                holders.insert(grant.holder, words.clone());
-                words
+                let known = (holder(txn, view, &grant)?, table::formula(txn, &grant.holder)?.is_none());
+                holders.insert(grant.holder, known.clone());
+                known
             }
         };
         let name = match names.get(&grant.target) {
@@ -213,7 +218,7 @@ fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault> {
                 name
             }
         };
-        rows.push(GrantRow { grant, held_by: Untrusted::new(held_by), name });
+        rows.push(GrantRow { grant, held_by: Untrusted::new(held_by), is_gone, name });
     }
     Ok(rows)
 }
@@ -239,6 +244,8 @@ pub(super) fn holder(txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Resul
     Ok(match formula {
         Formula::Eval { result, author, .. } => listing::code_name(txn, view, id, result, author)?
             .unwrap_or_else(|| format!("code {}", id.short())),
+        // Its file has called it so; the digits tell two of that name apart.
+        Formula::Worker { name, .. } => format!("worker {name} ({})", id.short()),
         other => format!("{} {}", other.kind(), id.short()),
     })
 }
@@ -340,9 +347,14 @@ fn letter_view(desk: &Desk, view: &View, letter: query::Letter) -> Result<Letter
         }
         None => (String::new(), String::new()),
     };
+    let answers = match letter.mail.envelope.reply_to {
+        Some(id) => daemon.read(|txn| query::numbered(txn, &view.agent, &id))?,
+        None => None,
+    };
     let mut shown = LetterView {
         from,
         to,
+        answers,
         source: None,
         holes: vec![],
         uses: vec![],

@@ -59,7 +59,8 @@ pub fn origin(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Reason>, Fail
                     (Err(unknown), Ok(number)) => {
                         let grants = query::grants(txn, &view.agent.number)?;
                         let grant = grants.into_iter().find(|grant| grant.number == number).ok_or(unknown)?;
-                        return of_grant(desk, txn, view, &grant);
+                        let (reasons, message) = of_grant(desk, txn, view, &grant)?;
+                        return Ok(Found { reasons, run: None, message });
                     }
                     (Err(unknown), Err(_)) => return Err(unknown),
                 }
@@ -116,9 +117,17 @@ fn look(
     Ok(Found { reasons, run, message })
 }
 
-/// A grant of the agent's, which can be told of also when who held it is gone, and what it led to: back to the message
-/// that asked for it and the command that gave it.
-fn of_grant(desk: &Desk, txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Result<Found, Fault> {
+/// A grant, which can be told of also when who held it is gone, and what it led to: back to the message that asked for it.
+/// With it comes the message of the command that gave it, if that is the agent's.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(super) fn of_grant(
+    desk: &Desk,
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    grant: &Grant,
+) -> Result<(Vec<Reason>, Option<MessageNumber>), Fault> {
     let reached = table::reach(txn, &grant.target)?;
     let words = reached.as_ref().map_or_else(|| grant.words.clone(), |to| target_words(&to.formula));
     let mut first = hand(txn, view, grant, &words)?;
@@ -127,19 +136,28 @@ fn of_grant(desk: &Desk, txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> R
     }
     let mut reasons = vec![first];
     let mut by = None;
-    if let Some(number) = grant.source {
+    // The messages of others are theirs.
+    let is_own = grant.owner.0 == view.agent.number;
+    if let Some(number) = grant.source.filter(|_| is_own) {
         match query::message(txn, &view.agent, number)? {
             Some(letter) if matches!(letter.body(), Some(Body::Command { .. })) => by = Some(number),
             letter => {
                 let says = match letter.as_ref().and_then(|letter| letter.message.as_ref()) {
-                    Some(message) => given_for(&message.body, &called(txn, view, &message.from)?),
+                    Some(message) => {
+                        let own =
+                            table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
+                        match own.is_some_and(|own| own.handle == message.from) {
+                            true => given_for(&message.body, "you"),
+                            false => given_for(&message.body, &called(txn, view, &message.from)?),
+                        }
+                    }
                     None => "is what it was given for; it was dismissed since".to_owned(),
                 };
                 reasons.push(Reason::new(format!("message {number}"), says));
             }
         }
     }
-    if view.agent == desk.daemon.host && by.is_none() {
+    if is_own && view.agent == desk.daemon.host && by.is_none() {
         let event = query::last_event(
             txn,
             &view.agent.number,
@@ -159,7 +177,7 @@ fn of_grant(desk: &Desk, txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> R
     {
         reasons.extend(depends(&row.provenance));
     }
-    Ok(Found { reasons, run: None, message: by })
+    Ok((reasons, by))
 }
 
 /// What a message has to do with what was given because of it.
@@ -219,10 +237,10 @@ fn commanded(
                 if next.at_ms == event.at_ms => {}
             Change::Message { number, .. } if next.at_ms == event.at_ms => {
                 let letter = query::message(txn, host, number)?;
-                let is_it = letter.is_some_and(
-                    |letter| matches!(letter.body(), Some(Body::Command { text, .. }) if is_about(text.raw())),
-                );
-                return Ok(is_it.then_some(number));
+                // What was sent to somebody comes before the command that sent it.
+                if let Some(Body::Command { text, .. }) = letter.as_ref().and_then(|letter| letter.body()) {
+                    return Ok(is_about(text.raw()).then_some(number));
+                }
             }
             _ => break,
         }
@@ -256,7 +274,9 @@ fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result
 
 /// Whether a command speaks of a name.
 fn says(command: &str, name: &str) -> bool {
-    command.split(|c: char| c.is_whitespace() || matches!(c, '=' | '/' | ':')).any(|word| word == name)
+    let mut words = command.split(|c: char| c.is_whitespace() || matches!(c, '=' | '/' | ':'));
+    // In what is sent, a name stands behind its sign, and all of it may be quoted.
+    words.any(|word| word == name || word.trim_matches(['@', '"', '\'']) == name)
 }
 
 type Brought = Option<(MessageNumber, String)>;

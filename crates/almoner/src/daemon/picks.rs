@@ -141,21 +141,27 @@ pub fn picked(desk: &Desk, agent: FormulaId, pattern: &Pattern, text: &str) -> O
         Ok(Some((id, pending, reached.formula)))
     });
     let (came, pending, formula) = found.ok()??;
-    let promised = match pattern.matcher() {
+    // Of a capability or a promise, either will do.
+    let parts = match pattern.matcher() {
+        Matcher::Or(parts) => parts.as_slice(),
+        _ => std::slice::from_ref(pattern),
+    };
+    match pending {
+        true => parts.iter().any(is_promise).then(|| Value::promise(id)),
+        false => {
+            let takes = |part: &Pattern| match part.matcher() {
+                Matcher::Promise(_) => Want::Capability.takes(&formula),
+                _ => Want::of(part).takes(&formula),
+            };
+            parts.iter().any(takes).then(|| Value::remotable(came))
+        }
+    }
+}
+
+fn is_promise(pattern: &Pattern) -> bool {
+    match pattern.matcher() {
         Matcher::Promise(_) => true,
         Matcher::Kind(kind) => *kind == "promise",
         _ => false,
-    };
-    match (pending, promised) {
-        (true, true) => Some(Value::promise(id)),
-        (true, false) => None,
-        _ => {
-            let want = match pattern.matcher() {
-                Matcher::Promise(_) => Want::Capability,
-                _ => Want::of(pattern),
-            };
-            let fits = want.takes(&formula) || (want == Want::Pattern && promised);
-            fits.then(|| Value::remotable(came))
-        }
     }
 }

@@ -57,6 +57,29 @@ fn digest(
 }
 
 /// A slot as a person binds it: by the label of its pattern, or with whatever has a name.
+/// Slots by name, as a person counts: `s2` before `s10`.
+fn in_order(slots: &BTreeMap<String, Slot>) -> impl Iterator<Item = (&String, &Slot)> {
+    let mut all: Vec<(&String, &Slot)> = slots.iter().collect();
+    all.sort_by_key(|(name, _)| counted(name));
+    all.into_iter()
+}
+
+/// A name in parts: words, and numbers by how many digits they have and what those are.
+fn counted(name: &str) -> Vec<(String, usize, String)> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(digits);
+        let end = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+        let (number, behind) = behind.split_at(end);
+        let number = number.trim_start_matches('0');
+        parts.push((word.to_owned(), number.len(), number.to_owned()));
+        rest = behind;
+    }
+    parts
+}
+
 fn slot(name: &str, slot: &Slot) -> ProposedSlot {
     let pattern = Pattern::from_value(&slot.pattern).unwrap_or_else(|_| Pattern::any());
     let label = match pattern.matcher() {
@@ -83,7 +106,7 @@ fn of_code(source: &str, slots: &BTreeMap<String, Slot>) -> Proposed {
     if !found.is_whole {
         notes.push(Untrusted::new("its brackets do not match, as far as it was read: it may be no program"));
     }
-    let slots = slots.iter().map(|(name, own)| {
+    let slots = in_order(slots).map(|(name, own)| {
         let used = found.slots.get(name.as_str());
         ProposedSlot {
             uses: used.map(|used| used.iter().cloned().collect()).unwrap_or_default(),
@@ -119,7 +142,7 @@ fn of_worker(bundle: &Bundle, slots: &BTreeMap<String, Slot>) -> Proposed {
     let definition = match start_run::parse(bundle) {
         Ok(definition) => definition,
         Err(failure) => {
-            shown.slots = slots.iter().map(|(name, own)| slot(name, own)).collect();
+            shown.slots = in_order(slots).map(|(name, own)| slot(name, own)).collect();
             shown.notes.push(failure.message);
             return shown;
         }
@@ -128,7 +151,7 @@ fn of_worker(bundle: &Bundle, slots: &BTreeMap<String, Slot>) -> Proposed {
     shown.input = Some(definition.input.to_value());
     shown.documents = definition.attachments.max;
     shown.model = definition.model.as_deref().map(Untrusted::new);
-    shown.slots = slots.iter().map(|(name, own)| used(name, own, &definition)).collect();
+    shown.slots = in_order(slots).map(|(name, own)| used(name, own, &definition)).collect();
     shown.notes = notes(&definition);
     shown
 }

@@ -89,8 +89,8 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Apply { text, run, only, parts } => {
             Response::Undone(Box::new(stage::apply(desk, text, run, &only, &parts)?))
         }
-        Request::Discard { text, run } => {
-            stage::discard(desk, text, run)?;
+        Request::Discard { text, run, only, parts } => {
+            stage::discard(desk, text, run, &only, &parts)?;
             Response::Reply(Reply::Done)
         }
         Request::Forget { text, run } => Response::Forgotten(forget::forget(desk, text, run)?),

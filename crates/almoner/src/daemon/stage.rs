@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use caps::undo::{Standing, Undo};
 use kernel::command::{Act, Said, Target};
 use kernel::formula::Formula;
-use kernel::run::{Entry, Run};
+use kernel::run::{Entry, Run, ThrownAway};
 use kernel::table::{self, FormulaRow};
 use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table};
 use kernel::{BlobHash, FormulaId, RunNumber};
@@ -18,8 +18,8 @@ use worker::World as _;
 
 use super::changes::{self, Change, Task};
 use super::desk::Desk;
-use super::in_place::in_place;
-use super::{listing, world};
+use super::in_place::{in_place, relatives};
+use super::{listing, start_run, world};
 use control::endowment::{Endowment, Fill};
 use control::exit::{Exit, Failure};
 use control::show::difference;
@@ -213,7 +213,7 @@ pub fn copies(desk: &Desk, run: &Run) -> Vec<PathBuf> {
 fn is_discarded(desk: &Desk, run: RunNumber) -> Result<bool, Failure> {
     let mut is_discarded = false;
     listing::for_each_step(&desk.daemon, run, 1, |step| {
-        is_discarded |= step.entry == Entry::Discarded;
+        is_discarded |= matches!(&step.entry, Entry::Discarded { files } if files.is_empty());
         !is_discarded
     })?;
     Ok(is_discarded)
@@ -232,13 +232,38 @@ fn staged(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Staged, Failur
             .help(format!("see `almoner trace {run}`")));
     }
     let (mut changes, beyond) = changes::of_run(desk, run, only)?;
-    changes.retain(|change| change.stage.is_some());
+    let thrown_away = thrown_away(desk, run)?;
+    changes.retain_mut(|change| {
+        match thrown_away.get(&change.full()) {
+            Some(None) => return false,
+            Some(Some(left)) => change.after = Standing::File(*left),
+            None => {}
+        }
+        change.stage.is_some()
+    });
     Ok(Staged { changes, beyond, copies })
 }
 
-/// The bytes of a file in the staged copy.
-fn held(change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
-    Undo::open(change.stage.as_deref()?).ok()?.bytes(&change.path, digest)
+/// What is left of files in the staged copies of a run, of what it started and of what started it, of which something was
+/// thrown away, by absolute path; nothing, where all was.
+fn thrown_away(desk: &Desk, run: RunNumber) -> Result<BTreeMap<String, Option<BlobHash>>, Failure> {
+    let mut entries = Vec::new();
+    for one in relatives(desk, run)? {
+        listing::for_each_step(&desk.daemon, one, 1, |step| {
+            if let Entry::Discarded { files } = step.entry {
+                entries.push((step.at_ms, files));
+            }
+            true
+        })?;
+    }
+    entries.sort_by_key(|(at_ms, _)| *at_ms);
+    Ok(entries.into_iter().flat_map(|(_, files)| files).map(|file| (file.path, file.left)).collect())
+}
+
+/// The bytes of a file in the staged copy, or of what was left of it.
+fn held(desk: &Desk, change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
+    let copied = || Undo::open(change.stage.as_deref()?).ok()?.bytes(&change.path, digest);
+    copied().or_else(|| desk.daemon.store.blobs().get(digest).ok())
 }
 
 /// All that would be put in place, as one diff.
@@ -248,7 +273,7 @@ fn held(change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
 pub fn diff(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Diff, Failure> {
     let changes = staged(desk, run, only)?.changes;
     let in_place = in_place(desk, run)?;
-    let tasks = changes::look(changes, false, &in_place, &held);
+    let tasks = changes::look(changes, false, &in_place, &|change, digest| held(desk, change, digest));
     let (mut files, mut shown) = (Vec::new(), 0);
     // As a person reads a directory.
     let mut tasks = tasks;
@@ -287,29 +312,43 @@ fn sides(desk: &Desk, task: &Task) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     };
     let new = match task.then {
         // Once it is applied, the copy has gone, and the file itself holds the same.
-        Standing::File(digest) => held(&task.change, &digest).or_else(|| there(&digest)),
+        Standing::File(digest) => held(desk, &task.change, &digest).or_else(|| there(&digest)),
         _ => None,
     };
     (old, new)
 }
 
-/// Leaves of each file that is named only the parts that were chosen. What they make of it, by its digest.
+/// Which of the parts of a file are left of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// Those that are named.
+    These,
+    /// The others.
+    Others,
+}
+
+/// Leaves of each file that is named only these parts of it. What they make of it, by its digest.
 ///
 /// # Errors
 /// When a file is not there to be changed, or its difference is not what was shown.
-fn narrow(desk: &Desk, tasks: &mut [Task], parts: &[Part]) -> Result<BTreeMap<BlobHash, Vec<u8>>, Failure> {
+fn narrow(
+    desk: &Desk,
+    tasks: &mut [Task],
+    parts: &[Part],
+    which: Which,
+) -> Result<BTreeMap<BlobHash, Vec<u8>>, Failure> {
     let mut made = BTreeMap::new();
     for part in parts {
         let task = tasks.iter_mut().find(|task| task.change.full() == part.path);
         let open = task.filter(|task| task.state == UndoState::Would);
         let task = open.ok_or_else(|| {
             Failure::new(Exit::Conflict, format!("`{}` is not there to be applied", visible_line(&part.path)))
-                .help("look at the diff again: nothing was applied")
+                .help("look at the diff again: nothing was done")
         })?;
         if BlobHash::of(lines(desk, task).as_bytes()) != part.shown {
             let message = format!("the diff of `{}` is not what was shown", visible_line(&part.path));
             return Err(
-                Failure::new(Exit::Conflict, message).help("look at the diff again: nothing was applied")
+                Failure::new(Exit::Conflict, message).help("look at the diff again: nothing was done")
             );
         }
         let (old, new) = sides(desk, task);
@@ -317,9 +356,13 @@ fn narrow(desk: &Desk, tasks: &mut [Task], parts: &[Part]) -> Result<BTreeMap<Bl
         let (Some(old), Some(new)) = (text(old), text(new)) else {
             let message =
                 format!("`{}` has no parts: it comes, goes, or is no text", visible_line(&part.path));
-            return Err(Failure::new(Exit::Usage, message).help("apply it whole, or leave it out"));
+            return Err(Failure::new(Exit::Usage, message).help("take it whole, or leave it out"));
         };
-        let some = difference::only(&old, &new, &part.hunks).ok_or_else(|| {
+        let some = match which {
+            Which::These => difference::only(&old, &new, &part.hunks),
+            Which::Others => difference::without(&old, &new, &part.hunks),
+        };
+        let some = some.ok_or_else(|| {
             Failure::new(Exit::Usage, format!("`{}` has no such part", visible_line(&part.path)))
                 .help("parts are counted from 1, as the diff shows them")
         })?;
@@ -342,10 +385,11 @@ pub fn apply(
     parts: &[Part],
 ) -> Result<Undone, Failure> {
     let Staged { changes, beyond, copies } = staged(desk, run, only)?;
-    let mut tasks = changes::look(changes, false, &in_place(desk, run)?, &held);
-    let made = narrow(desk, &mut tasks, parts)?;
+    let copied = |change: &Change, digest: &BlobHash| held(desk, change, digest);
+    let mut tasks = changes::look(changes, false, &in_place(desk, run)?, &copied);
+    let made = narrow(desk, &mut tasks, parts, Which::These)?;
     let held =
-        |change: &Change, digest: &BlobHash| made.get(digest).cloned().or_else(|| held(change, digest));
+        |change: &Change, digest: &BlobHash| made.get(digest).cloned().or_else(|| copied(change, digest));
     let files = changes::to_do(&tasks);
     if !files.is_empty() {
         let said = Said { verb: "apply".to_owned(), text };
@@ -362,19 +406,58 @@ pub fn apply(
     Ok(Undone { run, dry_run: false, entries, beyond })
 }
 
-/// Throws the staged copies of a run away. Where it was recorded before, a copy that a crash has left goes, and that is all.
+/// Throws away what a run did in its staged copies: all of it, or of what `only` names, the parts alone of files that
+/// `parts` names. Where it was recorded before, a copy that a crash has left goes, and that is all.
 ///
 /// # Errors
-/// When the run has none, or is not over.
-pub fn discard(desk: &Desk, text: Untrusted, run: RunNumber) -> Result<(), Failure> {
+/// When the run has none, is not over, or `only` names nothing that it changed.
+pub fn discard(
+    desk: &Desk,
+    text: Untrusted,
+    run: RunNumber,
+    only: &[String],
+    parts: &[Part],
+) -> Result<(), Failure> {
+    let said = Said { verb: "discard".to_owned(), text };
+    if !only.is_empty() {
+        let files = leave(desk, run, only, parts)?;
+        desk.apply_as(desk.daemon.host, Some(said), Act::Discard { run, files })?;
+        return Ok(());
+    }
     let copies = if is_discarded(desk, run)? {
         copies(desk, &listing::one(&desk.daemon, run)?).into_iter().collect()
     } else {
         let Staged { copies, .. } = staged(desk, run, &[])?;
-        let said = Said { verb: "discard".to_owned(), text };
-        desk.apply_as(desk.daemon.host, Some(said), Act::Discard { run })?;
+        desk.apply_as(desk.daemon.host, Some(said), Act::Discard { run, files: vec![] })?;
         copies
     };
     copies.iter().for_each(|copy| caps::stage::remove(copy));
     Ok(())
+}
+
+/// What is left of files once these parts of them are thrown away. Its bytes are kept before anything says so.
+fn leave(desk: &Desk, run: RunNumber, only: &[String], parts: &[Part]) -> Result<Vec<ThrownAway>, Failure> {
+    let Staged { changes, .. } = staged(desk, run, only)?;
+    if changes.is_empty() {
+        return Err(Failure::new(Exit::Conflict, "nothing is staged of that any more")
+            .help(format!("see `almoner diff {run}`")));
+    }
+    let copied = |change: &Change, digest: &BlobHash| held(desk, change, digest);
+    let mut tasks = changes::look(changes, false, &in_place(desk, run)?, &copied);
+    let made = narrow(desk, &mut tasks, parts, Which::Others)?;
+    for bytes in made.values() {
+        start_run::upload(desk, bytes)?;
+    }
+    let thrown = tasks.iter().map(|task| {
+        let path = task.change.full();
+        let left = match task.then {
+            // Without any of its parts it is what stands there.
+            Standing::File(digest) if parts.iter().any(|part| part.path == path) => {
+                (task.then != task.now).then_some(digest)
+            }
+            _ => None,
+        };
+        ThrownAway { path, left, step: task.change.at.1 }
+    });
+    Ok(thrown.collect())
 }

@@ -370,6 +370,7 @@ mod tests {
                             pins: Default::default(),
                             provenance: Default::default(),
                             traces: vec![],
+                            place: None,
                         });
                         let proposed = add(Entry::Proposed { site, proposal, fingerprint, replaces: None });
                         let completion = match refused {
@@ -436,6 +437,7 @@ mod tests {
             delivery: None,
             cancelled: None,
             principal: None,
+            endowed_by: None,
             additions: BTreeMap::new(),
             made: Default::default(),
             given: Default::default(),

@@ -71,3 +71,46 @@ fn why_says_what_the_gates_said_and_nothing_where_they_had_nothing_to_say() {
     let (_, reason) = asked.split_once("the gates said ask: ").unwrap_or_else(|| panic!("{asked}"));
     assert!(reason.trim().len() > 10, "{asked}");
 }
+
+/// The code is collected once it has ended and nobody holds what it made; what it did stays, and why.
+#[test]
+fn a_file_that_code_wrote_leads_back_to_what_was_said_also_once_the_code_is_gone() {
+    let home = with_dir();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
+    home.write("code.js", "E(d).writeText('by-host.md', 'x')");
+    fae(&["define", "code.js", "--slot", "d:any"]);
+    let number = wait_for_mail(&home, "definition").to_string();
+    home.almoner(&["endow", &number, "d=dir"]).expect(0);
+    // The same by a guest with what it was given.
+    home.almoner(&["send", "fae", "take @dir"]).expect(0);
+    let inbox = fae(&["inbox", "--all", "--json"]).json();
+    let sent = inbox.as_array().unwrap().iter().find(|one| one["mail"]["envelope"]["kind"] == "package");
+    fae(&["adopt", &sent.unwrap()["number"].to_string(), "dir"]);
+    fae(&["eval", "E(d).writeText('by-fae.md', 'x')", "d=dir"]);
+    let said = |args: &[&str]| home.almoner(args).expect(0).out;
+    let begun = std::time::Instant::now();
+    while said(&["runs", "--all"]).matches("done").count() < 2 {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{}", said(&["runs", "--all"]));
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    home.almoner(&["gc"]).expect(0);
+    home.almoner(&["stop"]).expect(0);
+    for (file, says) in [
+        (
+            "by-host.md",
+            &["you gave it to code ", "fae proposed what it was given to", "you said: almoner endow"][..],
+        ),
+        ("by-fae.md", &["it was given to ", "you gave it to fae", "you said: almoner send fae"]),
+    ] {
+        let why = said(&["why", "--json", &home.path("out").join(file).display().to_string()]);
+        assert!(why.contains("was written by an effect") && !why.contains("is gone since"), "{why}");
+        for says in says {
+            assert!(why.contains(says), "{says} is not in {why}");
+        }
+    }
+    let why = said(&["why", "--json", "r1"]);
+    for says in ["did it without a run", "you gave it to code ", "you said: almoner endow"] {
+        assert!(why.contains(says), "{says} is not in {why}");
+    }
+}

@@ -369,7 +369,7 @@ fn a_worker_is_made_once_and_does_its_work_once_wherever_the_daemon_is_killed() 
         assert_eq!(said.out, last.out, "{point} {nth}");
         assert_eq!(home.read("out/v.md"), "pass\n", "{point} {nth}");
         let grants = home.almoner(&["grants"]).expect(0).out;
-        let made = grants.lines().filter(|line| line.contains("worker judge")).count();
+        let made = grants.lines().filter(|line| line.contains("worker judge: ")).count();
         assert_eq!(made, 1, "{point} {nth}: {grants}");
         doomed.has_died()
     };

@@ -72,7 +72,7 @@ fn what_somebody_else_changed_in_a_part_is_left_alone() {
     apply(&home, &["1"], 0);
     home.write("out/long.md", lines(&[2]) + "mine\n");
     let said = apply(&home, &["1"], 8);
-    assert!(said.contains("nothing was applied"), "{said}");
+    assert!(said.contains("nothing was done"), "{said}");
     assert!(apply(&home, &[], 8).contains("CONFLICT"));
     assert!(home.almoner(&["undo", "r1"]).expect(8).out.contains("CONFLICT"));
     assert_eq!(home.read("out/long.md"), lines(&[2]) + "mine\n");
@@ -92,6 +92,38 @@ fn a_hunk_that_is_not_there_is_told() {
         assert!(said.err.contains(says), "{args:?}: {}", said.err);
         assert_eq!(home.read("out/long.md"), lines(&[]), "{args:?}");
     }
+}
+
+#[test]
+fn what_is_thrown_away_is_not_put_in_place_and_the_rest_still_is() {
+    let home = staged();
+    let diff = || home.almoner(&["diff", "r1"]).expect(0).out;
+    let discard = |args: &[&str], code: i32| home.almoner(&[&["discard", "r1"], args].concat()).expect(code);
+    discard(&["--only", "long.md", "--hunk", "2"], 0);
+    assert!(!diff().contains("LINE 20") && diff().contains("LINE 38"), "{}", diff());
+    // The daemon may have been ended meanwhile.
+    home.almoner(&["stop"]).expect(0);
+    apply(&home, &["1"], 0);
+    assert_eq!(home.read("out/long.md"), lines(&[2]));
+    discard(&["--only", "long.md", "--hunk", "2"], 2);
+    discard(&["--only", "long.md", "--hunk", "1"], 0);
+    let why = home.almoner(&["why", "out/long.md"]).expect(0).out;
+    assert!(why.contains("thrown away"), "{why}");
+    assert!(!diff().contains("long.md") && diff().contains("a.md"), "{}", diff());
+    discard(&["--only", "long.md"], 8);
+    discard(&["--only", "none.md"], 4);
+    home.almoner(&["apply", "r1"]).expect(0);
+    assert_eq!(home.read("out/long.md"), lines(&[2]), "what was applied stays, the rest is gone");
+    assert_eq!(home.read("out/a.md"), "one 2\n");
+    home.almoner(&["undo", "r1"]).expect(0);
+    assert_eq!(home.read("out/long.md"), lines(&[]));
+    let home = staged();
+    home.almoner(&["discard", "r1", "--only", "a.md"]).expect(0);
+    let trace = home.almoner(&["trace", "r1"]).expect(0).out;
+    assert!(trace.contains("you had thrown away of the staged copy"), "{trace}");
+    home.almoner(&["apply", "r1"]).expect(0);
+    assert_eq!(home.read("out/a.md"), "one two\n");
+    assert_eq!(home.read("out/long.md"), lines(&[2, 20, 38]));
 }
 
 #[test]

@@ -157,6 +157,7 @@ impl Bench {
             pins,
             provenance: Provenance::host(),
             traces: Vec::new(),
+            place: None,
         };
         Begun::for_test(at, proposal, self.grant.clone(), again)
     }

@@ -105,6 +105,7 @@ fn pinned(method: &str, args: Vec<Value>, methods: &[&str], reopened: bool, pins
         pins,
         provenance: Provenance::host(),
         traces: vec![],
+        place: None,
     };
     Begun::for_test(StepRef { run: RunNumber(3), step: 7 }, proposal, grant, reopened)
 }

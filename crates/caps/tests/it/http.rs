@@ -180,6 +180,7 @@ impl Bench {
             pins: BTreeSet::new(),
             provenance: Provenance::host(),
             traces: Vec::new(),
+            place: None,
         };
         Begun::for_test(step, proposal, self.grant.clone(), false)
     }

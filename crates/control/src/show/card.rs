@@ -79,8 +79,35 @@ pub struct CardEntry {
     /// What has changed since an earlier card with the same call was approved.
     #[serde(default)]
     pub changed: Vec<Changed>,
+    /// If it makes a worker: what is to be known of that beside its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub making: Option<Making>,
     /// The answer, if there is one.
     pub answer: Option<Answer>,
+}
+
+/// A worker that a call makes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Making {
+    /// The digest of its text.
+    pub digest: String,
+    /// Its slots, in the order of its file.
+    pub slots: Vec<MadeSlot>,
+}
+
+/// A slot of a worker that a call makes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MadeSlot {
+    /// Its name.
+    pub name: String,
+    /// What may fill it: `dir rw`.
+    pub wants: String,
+    /// What its file says of it. Foreign text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<Untrusted>,
+    /// The slot of its maker's that fills it, and what that leads to; nothing, if a person must fill it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<(String, String)>,
 }
 
 /// Something that a call depends on and that is not what it was when the call was approved.
@@ -271,6 +298,7 @@ mod tests {
             difference: None,
             difference_of: None,
             changed: vec![],
+            making: None,
             answer: None,
         }
     }

@@ -97,6 +97,16 @@ pub fn only(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String
     Some(text)
 }
 
+/// The text after without these parts of [`unified`], counted from 1; `None` if there is no such part.
+pub fn without(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String> {
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
+    let all = 1..=diff.grouped_ops(CONTEXT).len();
+    if parts.iter().any(|part| !all.contains(part)) {
+        return None;
+    }
+    only(before, after, &all.filter(|part| !parts.contains(part)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -243,7 +243,17 @@ pub fn detail(entry: &Entry) -> String {
             let paths: Vec<_> = files.iter().map(|file| visible_line(&file.path).into_owned()).collect();
             format!("you had put in place: {}", paths.join(", "))
         }
-        Entry::Discarded => "you had the staged copy thrown away".to_owned(),
+        Entry::Discarded { files } if files.is_empty() => "you had the staged copy thrown away".to_owned(),
+        Entry::Discarded { files } => {
+            let paths: Vec<_> = files
+                .iter()
+                .map(|file| match file.left {
+                    None => visible_line(&file.path).into_owned(),
+                    Some(_) => format!("a part of {}", visible_line(&file.path)),
+                })
+                .collect();
+            format!("you had thrown away of the staged copy: {}", paths.join(", "))
+        }
         Entry::Forgotten => "you had forgotten what it worked on: documents, requests, replies".to_owned(),
     }
 }

@@ -391,6 +391,7 @@ mod tests {
             letter: Letter { number: MessageNumber(3), message: Some(message), mail },
             from: "fae".to_owned(),
             to: "@self".to_owned(),
+            answers: None,
             source: Some(forged()),
             holes: vec![hole],
             uses: vec![("a\nb".to_owned(), "c\nd".to_owned())],

@@ -94,7 +94,7 @@ fn for_reader(text: &str, reader: Reader) -> String {
 /// Grants, one in a line.
 pub fn grants(rows: &[GrantRow]) -> String {
     let mut out = String::new();
-    for GrantRow { grant, held_by, name } in rows {
+    for GrantRow { grant, held_by, name, .. } in rows {
         let methods = if grant.methods.contains(EVERY_METHOD) {
             "everything".to_owned()
         } else {

@@ -60,8 +60,11 @@ const MOST: usize = 100;
 /// What a picker has sent, or what stands in JSON: an identifier that was among what was offered.
 pub(super) fn picked(pattern: &Pattern, text: &str, picks: &[PickRow]) -> Option<Value> {
     let id: FormulaId = text.parse().ok()?;
-    let pending = wants_promise(pattern);
-    let row = picks.iter().find(|row| row.id == id && row.fits(label(pattern).as_deref(), pending))?;
+    let (pending, settled) = (takes_promise(pattern), takes_settled(pattern));
+    let fits = |row: &&PickRow| {
+        row.id == id && (row.pending || settled) && row.fits(label(pattern).as_deref(), pending)
+    };
+    let row = picks.iter().find(fits)?;
     Some(if row.pending { Value::promise(id) } else { Value::remotable(id) })
 }
 
@@ -69,15 +72,28 @@ pub(super) fn picked(pattern: &Pattern, text: &str, picks: &[PickRow]) -> Option
 fn label(pattern: &Pattern) -> Option<String> {
     match pattern.matcher() {
         Matcher::Remotable(label) | Matcher::Promise(label) => Some(label.to_str_lossy().into_owned()),
+        // Of a capability or a promise of one, the capability says what it should be.
+        Matcher::Or(parts) => parts.iter().find(|part| takes_settled(part)).and_then(label),
         _ => None,
     }
 }
 
-fn wants_promise(pattern: &Pattern) -> bool {
+fn takes_promise(pattern: &Pattern) -> bool {
     match pattern.matcher() {
         Matcher::Promise(_) => true,
         Matcher::Kind(kind) => *kind == "promise",
+        Matcher::Or(parts) => parts.iter().any(takes_promise),
         _ => false,
+    }
+}
+
+/// Whether it takes anything but promises.
+fn takes_settled(pattern: &Pattern) -> bool {
+    match pattern.matcher() {
+        Matcher::Promise(_) => false,
+        Matcher::Kind(kind) => *kind != "promise",
+        Matcher::Or(parts) => parts.iter().any(takes_settled),
+        _ => true,
     }
 }
 

@@ -91,7 +91,9 @@ impl Drawn<'_> {
             Widget::Menu { options } => self.menu(place, options),
             Widget::Checks { options } => several("field", self.checks(spot, options)),
             Widget::Variants { variants } => several("field variants", self.variants(place, variants)),
-            Widget::Pick { label, pending } => single(self.pick(spot, label.as_deref(), *pending)),
+            Widget::Pick { label, pending, settled } => {
+                single(self.pick(spot, label.as_deref(), (*pending, *settled)))
+            }
             Widget::Rows { .. } | Widget::Pairs { .. } | Widget::Group { .. } => {
                 several("field", self.listed(spot))
             }
@@ -151,7 +153,7 @@ impl Drawn<'_> {
     pub(super) fn area(&self, place: &str, name: &str, text: &str, most: Option<u64>) -> Markup {
         let own = id(place);
         html! {
-            textarea id=(own) name=(name) rows="4" maxlength=[most] spellcheck="false" aria-invalid=[self.is_wrong(place)]
+            textarea id=(own) name=(name) rows="4" data-limit=[most] spellcheck="false" aria-invalid=[self.is_wrong(place)]
                 autofocus[self.typed.is_fresh(place)] data-caret=[self.typed.caret(place)]
                 aria-describedby={ (own) "-wants " (own) "-error" } { "\n" (text) }
             @if most.is_some() { p.note data-counter-of=(own) role="status" {} }
@@ -191,7 +193,7 @@ impl Drawn<'_> {
         // Browsers fill in what they know despite `off`, but nothing where something new is asked for.
         let keep = if line.secret { "new-password" } else { "off" };
         html! {
-            input id=(own) type=(kind) name=(place) maxlength=[limit] autocomplete=(keep) spellcheck="false"
+            input id=(own) type=(kind) name=(place) data-limit=[limit] autocomplete=(keep) spellcheck="false"
                 placeholder=[example] value=[(!line.secret).then_some(text)] aria-invalid=[self.is_wrong(place)]
                 list=[(!known.is_empty()).then(|| format!("{own}-list"))] data-secret[line.secret]
                 aria-describedby={ (own) "-wants " (own) "-error" };
@@ -244,8 +246,11 @@ impl Drawn<'_> {
         let typed = self.typed.text(place);
         let own = id(place);
         let described = format!("{own}-wants {own}-error");
-        let plain =
-            |one: &Choice| one.value.as_str() == Some(&one.sent) && visible_line(&one.sent) == one.sent;
+        // A text as it is, or anything else by what it is called.
+        let plain = |one: &Choice| {
+            (one.value.as_str() == Some(&one.sent) || one.label == one.sent)
+                && visible_line(&one.sent) == one.sent
+        };
         let is_text = options.iter().all(plain);
         match options.len() {
             0..=BUTTONS => several(
@@ -256,7 +261,7 @@ impl Drawn<'_> {
                     }
                 },
             ),
-            // What is typed is what is sent, so what can be looked for is text.
+            // What is typed is what is sent.
             count if count > MENU && is_text => single(html! {
                 input id=(own) type="text" name=(place) list={ (own) "-list" } autocomplete="off" spellcheck="false"
                     value=(typed.unwrap_or("")) aria-invalid=[self.is_wrong(place)] aria-describedby=(described);
@@ -320,19 +325,26 @@ impl Drawn<'_> {
         }
     }
 
-    fn pick(&self, spot: &Spot<'_>, label: Option<&str>, pending: bool) -> Markup {
+    /// The picker; `offered` says whether pending answers are offered, and whether anything else is.
+    fn pick(&self, spot: &Spot<'_>, label: Option<&str>, offered: (bool, bool)) -> Markup {
         let place = spot.place;
+        let (pending, settled) = offered;
+        let waiting: Vec<PickRow> = match settled {
+            true => vec![],
+            false => self.picks.iter().filter(|row| row.pending).cloned().collect(),
+        };
         let picker = Picker {
             place,
             called: spot.said,
             label,
             pending,
             data: false,
-            picks: self.picks,
+            picks: if settled { self.picks } else { &waiting },
             typed: self.typed.text(place),
             wrong: self.is_wrong(place).is_some(),
             fresh: self.typed.is_fresh(place),
-            narrows: self.narrows.then_some(spot.said),
+            // What has not come has no methods yet to be left out.
+            narrows: (self.narrows && settled).then_some(spot.said),
         };
         picker.draw()
     }

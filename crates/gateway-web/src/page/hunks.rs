@@ -5,6 +5,9 @@ use passable::Untrusted;
 
 use super::parts;
 
+/// A hunk of more bytes is folded once the script is there; nothing is done with it before it was unfolded.
+const LONG: usize = 20_000;
+
 /// What stands before the first hunk, and the hunks, each with its head line.
 fn split(text: &str) -> (&str, Vec<&str>) {
     let begins = |at: &usize| text[..*at].ends_with('\n') || *at == 0;
@@ -30,7 +33,8 @@ pub fn hunks(text: &Untrusted, choose: Option<&str>, is_marked: impl Fn(usize) -
             @if let Some(name) = choose.filter(|_| of > 1) {
                 label.choice { input type="checkbox" name=(name) value=(number) checked[is_marked(number)]; span { (label) } }
             }
-            (parts::difference(&label, &Untrusted::new(*hunk)))
+            @let shown = parts::difference(&label, &Untrusted::new(*hunk));
+            @if hunk.len() > LONG { (parts::unfolded_first(&label, hunk.len(), &shown)) } @else { (shown) }
         }
     }
 }

@@ -66,12 +66,17 @@ pub fn block(label: &str, text: &Untrusted) -> Markup {
 /// What shows so many bytes of somebody else's words, folded if they are many.
 pub fn folded(label: &str, bytes: usize, body: &Markup) -> Markup {
     html! {
-        @if bytes > LONG {
-            details.long data-must-open open {
-                summary { (label) " " span.note { (bytes) " bytes" } }
-                (body)
-            }
-        } @else { (body) }
+        @if bytes > LONG { (unfolded_first(label, bytes, body)) } @else { (body) }
+    }
+}
+
+/// What is folded, and must be unfolded before anything is approved.
+pub fn unfolded_first(label: &str, bytes: usize, body: &Markup) -> Markup {
+    html! {
+        details.long data-must-open open {
+            summary { (label) " " span.note { (bytes) " bytes" } }
+            (body)
+        }
     }
 }
 
@@ -91,6 +96,12 @@ pub fn when(ms: i64) -> Markup {
     // To the second: what is more is in the attribute.
     let shown = iso.get(..19).unwrap_or(&iso).replace('T', " ");
     html! { time datetime=(iso) { (shown) " UTC" } }
+}
+
+/// A time to the minute, where there is little room.
+pub fn minute(ms: i64) -> Markup {
+    let iso = kernel::time::iso(ms);
+    html! { time { (iso.get(..16).unwrap_or(&iso).replace('T', " ")) } }
 }
 
 /// How a run stands. Why it stands still is told in words that a model or a server may have chosen.

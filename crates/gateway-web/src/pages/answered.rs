@@ -8,7 +8,7 @@ use kernel::{MessageNumber, RunNumber};
 use maud::html;
 use passable::Untrusted;
 
-use super::asks::form;
+use super::asks::{form, making};
 use super::{approval, message};
 use crate::answer::Answer;
 use crate::asked::{Asked, take};
@@ -36,12 +36,23 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         entries.as_ref().map(|all| all.iter().map(|one| format!(" -e {}", one + 1)).collect::<String>());
     let marks = marks.unwrap_or_default();
     let request = match asked.field("do") {
-        Some("approve") => {
-            Request::yes(Untrusted::new(format!("approve {number}{marks}")), number, entries, false)
-        }
-        Some("run") => {
-            let text = format!("approve {number}{marks} --for-run");
-            Request::yes(Untrusted::new(text), number, entries, true)
+        Some(yes @ ("approve" | "run")) => {
+            let added = match making::added(asked, &card, entries.as_deref()) {
+                Ok(added) => added,
+                Err(failure) => return message::page(asked, number, Some(form::refused(&failure)), 422),
+            };
+            let for_run = yes == "run";
+            let run = if for_run { " --for-run" } else { "" };
+            Request::Approve {
+                text: Untrusted::new(format!("approve {number}{marks}{run}{}", added.words)),
+                message: number,
+                entries,
+                for_run,
+                endow: added.endow,
+                allow: vec![],
+                edited: added.edited,
+                raise: None,
+            }
         }
         Some("deny") => {
             let reason = asked.filled("reason").unwrap_or("no");
@@ -60,7 +71,13 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         }
         _ => return Err(Failure::new(Exit::Usage, "an answer is yes or no").help("press one of the buttons")),
     };
-    take!(asked.ask(request)?, Reply);
+    match asked.ask(request) {
+        // What was written on the card is not lost.
+        Err(failure) if matches!(failure.exit, Exit::Usage | Exit::Invalid) => {
+            return message::page(asked, number, Some(form::refused(&failure)), 422);
+        }
+        answered => take!(answered?, Reply),
+    };
     // A card in a conversation leads back to it.
     let back = asked.field(approval::BACK).and_then(|back| back.strip_prefix("/chat/"));
     let back = back.and_then(|run| run.parse::<RunNumber>().ok()).map(|run| format!("/chat/{run}"));

@@ -7,6 +7,7 @@ use kernel::message::Answer as Said;
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
+use super::asks::making;
 use crate::asked::Asked;
 use crate::page::parts;
 
@@ -40,7 +41,7 @@ pub fn card(asked: &Asked, card: &Card, back: Option<&str>) -> Result<Markup, Fa
             (parts::token(&asked.session))
             input type="hidden" name="_seen" value=(digest);
             @if let Some(back) = back { input type="hidden" name=(BACK) value=(back); }
-            @for (i, entry) in card.entries.iter().enumerate() { (self::entry(i, entry, several)) }
+            @for (i, entry) in card.entries.iter().enumerate() { (self::entry(asked, i, entry, several)) }
             @if let Some(more) = &card.more { (asks_for_more(more)) }
             (shown(card))
             @if let Some(said) = &card.said {
@@ -51,7 +52,7 @@ pub fn card(asked: &Asked, card: &Card, back: Option<&str>) -> Result<Markup, Fa
     })
 }
 
-fn entry(i: usize, entry: &CardEntry, several: bool) -> Markup {
+fn entry(asked: &Asked, i: usize, entry: &CardEntry, several: bool) -> Markup {
     let number = i + 1;
     html! {
         section.entry aria-labelledby={ "e-" (number) } {
@@ -93,6 +94,7 @@ fn entry(i: usize, entry: &CardEntry, several: bool) -> Markup {
                     @for finding in &entry.findings { li { (parts::finding(finding)) } }
                 }
             }
+            @if let Some(making) = &entry.making { (making::draw(asked, i, entry, making)) }
             @if let Some(answer) = &entry.answer { (said(answer)) }
         }
     }

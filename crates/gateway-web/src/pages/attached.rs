@@ -16,18 +16,22 @@ const NAMELESS: &str = "file";
 /// A file that the daemon has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    name: String,
-    hash: BlobHash,
-    bytes: usize,
+    /// What its owner calls it. Foreign text.
+    pub name: String,
+    /// Its bytes.
+    pub hash: BlobHash,
+    /// How many they are.
+    pub bytes: usize,
 }
 
 impl Kept {
     /// As a form carries it: hash, size, name.
-    fn written(&self) -> String {
+    pub fn written(&self) -> String {
         format!("{} {} {}", self.hash, self.bytes, self.name)
     }
 
-    fn read(text: &str) -> Option<Kept> {
+    /// The same, read.
+    pub fn read(text: &str) -> Option<Kept> {
         let mut words = text.splitn(3, ' ');
         let (hash, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
         Some(Kept { name: words.next()?.to_owned(), hash, bytes })

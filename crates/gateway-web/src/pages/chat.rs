@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use control::endowment::Endowment;
 use control::exit::{Exit, Failure};
-use control::protocol::{AgentAct, Document, Request, Response, RunRequest, TALKER};
+use control::protocol::{AgentAct, Document, Look, Request, Response, RunRequest, TALKER};
 use control::show::journal;
 use kernel::command::{Cancel, MOST_SAID, Reply};
 use kernel::run::{Attachment, Entry, PROJECT_POLICY, Run, Shape, State, Step};
-use kernel::{BlobHash, RunNumber};
+use kernel::{BlobHash, NamePath, RunNumber};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
@@ -32,6 +32,7 @@ struct Wrong {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Said,
+    Worker,
     Model,
     Slots,
     Documents,
@@ -90,7 +91,22 @@ fn form(asked: &Asked, runs: &[Run], kept: &[Kept], wrong: Option<&Wrong>) -> Ma
                 @for (name, number) in workers(runs) {
                     option value=(number) selected[typed("worker") == number.to_string()] { (name) }
                 }
+                @for name in named(asked) {
+                    @let value = format!("{NAMED}{name}");
+                    option value=(value) selected[typed("worker") == value] { (visible_line(&name)) ", by your name for it" }
+                }
             }
+            label for="worker-file" { "Or a worker file of yours" }
+            input #worker-file type="file" name="worker-file" accept=".worker" aria-describedby="worker-error"
+                aria-invalid=[at(wrong, Place::Worker).map(|_| "true")];
+            @if let Some(kept) = brought(asked) {
+                label.choice {
+                    input type="checkbox" name="worker-kept" value=(kept.written()) checked
+                        data-fresh[asked.field("worker-kept").is_none()];
+                    span { (parts::line(&Untrusted::new(kept.name.as_str()))) " " span.note { (kept.bytes) " bytes" } }
+                }
+            }
+            (parts::wrong("worker-error", at(wrong, Place::Worker)))
             label for="model" { "Model; empty for the one in your settings" }
             input #model name="model" value=(typed("model")) autocomplete="off" spellcheck="false"
                 aria-describedby="model-error" aria-invalid=[model.map(|_| "true")];
@@ -140,6 +156,27 @@ fn workers(runs: &[Run]) -> Vec<(String, RunNumber)> {
         visible_line(&format!("{}, as in {}{with}", run.name, run.number)).into_owned()
     };
     latest.into_values().map(|run| (words(run), run.number)).collect()
+}
+
+/// What stands before the name of a worker that is chosen by that.
+const NAMED: &str = "name:";
+
+/// The person's names for workers.
+fn named(asked: &Asked) -> Vec<String> {
+    let Ok(Response::Names(rows)) = asked.look(Look::Names { path: None }) else { return vec![] };
+    rows.into_iter().filter(|row| row.kind == "worker").map(|row| row.name).collect()
+}
+
+/// The worker file that came with the form, or was brought with it before.
+fn brought(asked: &Asked) -> Option<Kept> {
+    let sent = asked.files.iter().find(|file| file.field == "worker-file" && !file.bytes.is_empty());
+    match sent {
+        Some(file) => {
+            let hash = asked.site.backend.bring(&file.bytes).ok()?;
+            Some(Kept { name: file.name.clone(), hash, bytes: file.bytes.len() })
+        }
+        None => asked.field("worker-kept").and_then(Kept::read),
+    }
 }
 
 /// What the worker works with: nothing is handed on from the run in which it was met.
@@ -222,7 +259,7 @@ fn started(asked: &Asked, kept: &[Kept]) -> Result<RunNumber, Wrong> {
     let model = asked.site.backend.model(asked.filled("model")).map_err(Place::Model.of())?;
     let documents = attached::documents(asked, kept).map_err(Place::Documents.of())?;
     let endow = handed(asked).map_err(Place::Slots.of())?;
-    let request = request(asked, model, documents, endow).map_err(Place::Form.of())?;
+    let request = request(asked, model, documents, endow).map_err(Place::Worker.of())?;
     let begun = asked.ask(Request::Run(Box::new(request.clone())));
     let run = match begun.map_err(|failure| whose(asked, request, failure))? {
         Response::Reply(Reply::Started { run }) => run,
@@ -252,6 +289,8 @@ fn request(
 ) -> Result<RunRequest, Failure> {
     let mut policy = None;
     let (name, source, includes) = match asked.filled("worker") {
+        _ if brought(asked).is_some() => from_file(asked)?,
+        Some(named) if named.starts_with(NAMED) => from_name(asked, &named[NAMED.len()..])?,
         None => ("chat".to_owned(), TALKER.to_owned(), BTreeMap::new()),
         Some(number) => {
             let number: RunNumber =
@@ -285,6 +324,28 @@ fn request(
         retry: None,
         policy,
     })
+}
+
+/// A worker: its name, its text, and what that includes.
+type Program = (String, String, BTreeMap<String, String>);
+
+/// The worker of a file that was brought.
+fn from_file(asked: &Asked) -> Result<Program, Failure> {
+    let none = || Failure::new(Exit::Invalid, "no worker file came").help("choose it again");
+    let kept = brought(asked).ok_or_else(none)?;
+    let name = kept.name.strip_suffix(".worker").unwrap_or(&kept.name).to_owned();
+    Ok((name, text(asked, kept.hash)?, BTreeMap::new()))
+}
+
+/// The worker that one of the person's names stands for.
+fn from_name(asked: &Asked, name: &str) -> Result<Program, Failure> {
+    let bad = |error: &dyn std::fmt::Display| Failure::new(Exit::Invalid, error.to_string());
+    let path = NamePath::parse(name).map_err(|error| bad(&error))?;
+    let thing = take!(asked.look(Look::Thing { path })?, Thing);
+    match (thing.kind.as_str(), thing.text) {
+        ("worker", Some(source)) => Ok((name.to_owned(), source.raw().to_owned(), BTreeMap::new())),
+        _ => Err(bad(&format!("`{}` is no worker", visible_line(name)))),
+    }
 }
 
 /// What is handed over, as a person would have typed it.

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use control::exit::Failure;
-use control::protocol::{Look, Request};
+use control::protocol::{Look, Request, Response};
 use control::show::letter;
 use control::threads::{Standing, Thread, ThreadPage};
+use control::view::LetterView;
 use kernel::message::{Answer as Said, Body};
 use kernel::query::Letter;
 use kernel::{FormulaId, MessageNumber};
 use maud::{Markup, html};
+use passable::Untrusted;
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
@@ -117,7 +119,7 @@ fn needs(
             p.note { a href=(open(filter.kind)) { "Look at what needs you" } }
         }
         @else if page.open_count > 0 {
-            ol.rows { @for one in &page.open { li #{ "m-" (one.number) } { (row(asked, known, one)) } } }
+            ol.rows { @for one in folded(&page.open) { (open_row(asked, known, &one)) } }
         }
         @if page.open_count > page.open.len() && lists {
             p.note { "The newest " (page.open.len()) " are shown; the others come as these are answered." }
@@ -133,6 +135,68 @@ fn needs(
                 }
             }
         }
+    }
+}
+
+/// How many asks of one sender stand by themselves. One who asks more does not push away what others ask.
+const OF_ONE: usize = 5;
+
+/// A row of what needs an answer.
+enum Open<'a> {
+    /// One message.
+    One(&'a Letter),
+    /// What else somebody asks, behind their newest.
+    More(Vec<&'a Letter>),
+}
+
+/// What needs an answer; of one who asks much, all but the newest is one row.
+fn folded(open: &[Letter]) -> Vec<Open<'_>> {
+    let of = |one: &Letter| {
+        let run = one.body().and_then(Body::run);
+        run.map(|run| run.to_string()).or_else(|| Some(one.message.as_ref()?.from.to_string()))
+    };
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for who in open.iter().filter_map(of) {
+        *counts.entry(who).or_default() += 1;
+    }
+    let mut rows: Vec<Open<'_>> = Vec::new();
+    // Of each who asks much: how many stand by themselves, and where the others lie.
+    let mut at: BTreeMap<String, (usize, Option<usize>)> = BTreeMap::new();
+    for one in open {
+        let who = of(one).filter(|who| counts.get(who).is_some_and(|count| *count > OF_ONE));
+        let Some(who) = who else {
+            rows.push(Open::One(one));
+            continue;
+        };
+        let (shown, fold) = at.entry(who).or_default();
+        // One row of several says less than the one message in it.
+        if *shown + 1 < OF_ONE {
+            *shown += 1;
+            rows.push(Open::One(one));
+        } else if let Some(Open::More(more)) = fold.and_then(|fold: usize| rows.get_mut(fold)) {
+            more.push(one);
+        } else {
+            *fold = Some(rows.len());
+            rows.push(Open::More(vec![one]));
+        }
+    }
+    rows
+}
+
+fn open_row(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Open<'_>) -> Markup {
+    match one {
+        Open::One(one) => html! { li #{ "m-" (one.number) } { (row(asked, known, one)) } },
+        Open::More(more) => html! {
+            @if let (Some(newest), Some(oldest)) = (more.first(), more.last()) {
+                // The oldest of them stays the oldest, whatever comes.
+                li #{ "f-" (oldest.number) } {
+                    details #{ "o-" (oldest.number) } {
+                        summary.row { (more.len()) " more of " (parts::word(&sender(asked, known, newest))) }
+                        ol.rows { @for one in more { li #{ "m-" (one.number) } { (row(asked, known, one)) } } }
+                    }
+                }
+            }
+        },
     }
 }
 
@@ -175,8 +239,9 @@ fn row(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> Mark
             span.number { "#" (number) } " "
             span.kind { (parts::word(&one.mail.envelope.kind)) } " "
             @if !from.is_empty() { span.from { (parts::word(&from)) } " " }
-            span.what { (summary(one)) } " "
-            span.state { (state(asked, one)) }
+            span.what { (summary(asked, one)) } " "
+            span.state { (state(asked, one)) } " "
+            (parts::minute(one.mail.envelope.sent_ms))
         }
     }
 }
@@ -190,7 +255,7 @@ fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> S
         Some(body) => match body.run() {
             Some(run) => run.to_string(),
             None => match asked.look(Look::Letter { number: one.number }) {
-                Ok(control::protocol::Response::Letter(view)) => view.from,
+                Ok(Response::Letter(view)) => view.from,
                 _ => String::new(),
             },
         },
@@ -198,8 +263,13 @@ fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> S
 }
 
 /// What it says, in a line. Who said it stands before.
-fn summary(one: &Letter) -> Markup {
+fn summary(asked: &Asked, one: &Letter) -> Markup {
     match one.body() {
+        // What a guest proposes is told apart by what it says.
+        Some(Body::Definition { by: None, .. }) => match asked.look(Look::Letter { number: one.number }) {
+            Ok(Response::Letter(view)) => proposed(&view),
+            _ => html! { "code that is gone" },
+        },
         None => html! { "dismissed" @if let Some(ms) = one.mail.dismissed_ms { " " (parts::when(ms)) } },
         Some(Body::Approval { entries, .. }) => {
             let open = entries.len().saturating_sub(one.mail.answers.len());
@@ -214,10 +284,20 @@ fn summary(one: &Letter) -> Markup {
     }
 }
 
+/// Code or a worker that somebody proposes: over what, and how it begins.
+fn proposed(view: &LetterView) -> Markup {
+    let slots: Vec<&str> = view.holes.iter().map(|hole| hole.name.as_str()).collect();
+    html! {
+        @if view.is_worker { "a worker" } @else { "code" }
+        @if !slots.is_empty() { " over " (parts::line(&Untrusted::new(slots.join(", ")))) }
+        @if let Some(source) = &view.source { ": " (parts::short(source)) }
+    }
+}
+
 /// How it stands, if anything came of it.
 fn state(asked: &Asked, one: &Letter) -> Markup {
     if let Some(Body::Command { run: Some(run), .. }) = one.body()
-        && let Ok(control::protocol::Response::Run(run)) = asked.ask(Request::GetRun { run: *run })
+        && let Ok(Response::Run(run)) = asked.ask(Request::GetRun { run: *run })
     {
         return html! { (run.number) ": " (parts::state(&run)) };
     }

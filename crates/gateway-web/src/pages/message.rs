@@ -12,7 +12,7 @@ use super::{approval, package};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::field::pick::NARROW;
-use crate::page::parts;
+use crate::page::{link, parts};
 
 /// `GET /m/NUMBER`.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
@@ -113,6 +113,7 @@ fn envelope(view: &LetterView) -> Markup {
         p.envelope {
             "from " strong { (parts::word(&view.from)) } " to " (parts::word(&view.to)) ", "
             (parts::when(mail.envelope.sent_ms))
+            @if let Some(number) = view.answers { ", in answer to " (link::message(number)) }
             @if let Some(run) = view.letter.body().and_then(Body::run) { ", about " (parts::run(run)) }
         }
     }
@@ -149,8 +150,13 @@ fn answers(view: &LetterView) -> Markup {
 
 fn dismissal(asked: &Asked, view: &LetterView) -> Markup {
     let number = view.letter.number;
+    // What waits for a yes or a no is answered, and not put aside.
+    let asks = matches!(
+        view.letter.body(),
+        Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. } | Body::Release { .. })
+    );
     html! {
-        @if view.letter.message.is_some() {
+        @if view.letter.message.is_some() && !(asks && view.letter.mail.needs_you) {
             form.quiet method="post" action={ "/m/" (number) "/dismiss" } {
                 (parts::token(&asked.session))
                 button.plain { "Dismiss" }

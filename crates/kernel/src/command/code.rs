@@ -115,4 +115,7 @@ pub struct Exported {
     pub number: u32,
     /// What it says its interface is called.
     pub interface: String,
+    /// Its guard, if it has one that its maker gave it: what its methods take and give.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Value>,
 }

@@ -21,7 +21,9 @@ use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
 use crate::repository::Repository;
 pub use crate::run::Program;
-use crate::run::{Attachment, CallSite, Completion, Input, PutBack, RunOutcome, Shape, Trouble, Usage};
+use crate::run::{
+    Attachment, CallSite, Completion, Input, PutBack, RunOutcome, Shape, ThrownAway, Trouble, Usage,
+};
 use crate::secret::HandedSecret;
 use crate::slot::Slot;
 use crate::web::Web;
@@ -101,10 +103,13 @@ pub enum Act {
         /// What is put in place.
         files: Vec<PutBack>,
     },
-    /// A person throws a run's staged copy away.
+    /// A person throws away what a run did in its staged copy.
     Discard {
         /// The run; it is over.
         run: RunNumber,
+        /// Of these files alone; of the whole copy if there are none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<ThrownAway>,
     },
     /// A person has forgotten what a run worked on.
     Forget {

@@ -175,11 +175,13 @@ fn perform(
 fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<Exported>) -> Result<Reply, Fault> {
     expect_code(state, eval)?;
     let owner = own_code_of(state, eval)?;
-    for Exported { number, interface } in objects {
+    for Exported { number, interface, guard } in objects {
         let id = code::export_id(eval, number);
         if table::formula(state.txn, &id)?.is_none() {
             let said = Provenance::of(Source::Agent(Number(eval.number)));
-            state.put_formula(id, Formula::Export { eval: *eval, number, interface, holder: owner }, said)?;
+            let guard = guard.filter(is_guard);
+            let formula = Formula::Export { eval: *eval, number, interface, guard, holder: owner };
+            state.put_formula(id, formula, said)?;
         }
         state.hold(&Number(eval.number), &id, b"x", b"")?;
         if let Some(agent) = owner {
@@ -189,8 +191,15 @@ fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<Exported>) -> Re
     Ok(Reply::Done)
 }
 
+/// Whether a value is a guard that can be kept: one that refers to nothing, and is not too long.
+fn is_guard(value: &Value) -> bool {
+    passable::InterfaceGuard::from_value(value).is_ok()
+        && value.references().is_empty()
+        && passable::smallcaps::encode(value).body.len() <= LARGEST
+}
+
 /// The agent who endowed the code.
-fn endower(state: &mut State<'_>, eval: &FormulaId) -> Result<Number, Fault> {
+pub(super) fn endower(state: &mut State<'_>, eval: &FormulaId) -> Result<Number, Fault> {
     let Formula::Eval { result, .. } = state.formula(eval)? else { return Err(Fault::Dangling(*eval)) };
     match state.formula(&result)? {
         Formula::Promise { asker, .. } => Ok(asker),

@@ -93,9 +93,9 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
             state.hosts_only("apply what runs changed")?;
             undo::settle(state, run, Entry::Applied { files })?
         }
-        Act::Discard { run } => {
+        Act::Discard { run, files } => {
             state.hosts_only("discard what runs changed")?;
-            undo::settle(state, run, Entry::Discarded)?
+            undo::settle(state, run, Entry::Discarded { files })?
         }
         Act::Forget { run } => {
             state.hosts_only("forget runs")?;

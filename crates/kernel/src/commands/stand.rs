@@ -19,7 +19,7 @@ use crate::state::State;
 use crate::table;
 use crate::txn::Table;
 
-use super::{advance, cancel, propose};
+use super::{advance, cancel, code, propose};
 
 /// How many calls of one agent wait at most.
 const MOST_OPEN: usize = 200;
@@ -84,7 +84,9 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
     let formula = Formula::Run { run: number, worker: agent, result, documents: vec![] };
     state.put_formula(id, formula, provenance.clone())?;
     state.tie(&agent, LABEL, &id)?;
-    let kind = if matches!(state.formula(&agent)?, Formula::Eval { .. }) { "code " } else { "@" };
+    let is_code = matches!(state.formula(&agent)?, Formula::Eval { .. });
+    let kind = if is_code { "code " } else { "@" };
+    let endowed_by = if is_code { Some(code::endower(state, &agent)?) } else { None };
     let name = format!("{kind}{}", agent.short());
     state.event(Change::RunStarted { run: number, name: name.clone(), parent: None })?;
     let run = Run {
@@ -122,6 +124,7 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         delivery: None,
         cancelled: None,
         principal: (!is_own).then_some(agent),
+        endowed_by,
         additions: BTreeMap::new(),
         made: Default::default(),
         given: Default::default(),

@@ -254,6 +254,7 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
         delivery: seed.delivery,
         cancelled: None,
         principal: None,
+        endowed_by: None,
         additions: BTreeMap::new(),
         made: BTreeSet::new(),
         given: BTreeSet::new(),

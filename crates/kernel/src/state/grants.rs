@@ -151,9 +151,8 @@ impl State<'_> {
                 Some(PromiseRow::Rejected { reason }) => {
                     Err(Fault::Misfit { what: format!("what was asked for was refused: {reason}") })
                 }
-                _ => Err(Fault::Misfit {
-                    what: "nobody has answered yet: there is nothing to hand on".to_owned(),
-                }),
+                // What comes of it is handed on when it has come.
+                _ => super::follow::follow(self, id, &end, gift),
             },
             other => {
                 let words = crate::query::words(other);

@@ -1,6 +1,7 @@
 //! One command at work: the transaction, the actor, and what the command has done so far.
 
 mod alike;
+pub(crate) mod follow;
 mod grants;
 mod graph;
 mod mail;

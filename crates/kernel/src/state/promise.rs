@@ -19,7 +19,7 @@ impl State<'_> {
         call: Option<BlobHash>,
     ) -> Result<(FormulaId, FormulaId), Fault> {
         let said = self.said()?;
-        let promise = self.make(Formula::Promise { asker, call, code: None }, said)?;
+        let promise = self.make(Formula::Promise { asker, call, code: None, follows: None }, said)?;
         self.put_promise(&promise, &PromiseRow::Pending)?;
         let resolver = self.make(Formula::Resolver { promise }, Provenance::host())?;
         Ok((promise, resolver))
@@ -60,6 +60,7 @@ impl State<'_> {
         crate::commands::answered(self, promise, &row)?;
         let ok = matches!(row, PromiseRow::Fulfilled { .. });
         self.event_for(&asker.0, Change::Settled { promise: *promise, ok })?;
+        super::follow::settled(self, promise, &row)?;
         Ok(true)
     }
 

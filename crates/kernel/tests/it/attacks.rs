@@ -14,8 +14,8 @@ use kernel::table::PromiseRow;
 use kernel::{FormulaId, Number, Pattern, Value, table};
 
 use crate::agents::{
-    code, copy, define, endow, field, form, mail, path, program_of, record, request, resolve, send, start,
-    store, string, worker,
+    code, copy, define, endow, field, form, mail, path, program_of, record, reject, request, resolve, send,
+    start, store, string, worker,
 };
 use crate::world::{World, text};
 
@@ -288,20 +288,70 @@ fn names_that_an_agent_may_not_use_in_a_message() {
     assert_eq!(fault, "Duplicate edge name \"a\"");
 }
 
+/// What has not come yet is handed on when it comes, as it would be then: never the promise itself.
 #[test]
-fn a_pending_promise_is_not_handed_on() {
+fn a_promise_that_is_handed_on_settles_with_what_would_be_handed_on_then() {
     let (mut w, fae, _) = world();
-    w.ask(fae, request("@host", "x", Some("answer")));
-    let fault = w.fault(fae, send("@host", &[("p", "answer")]));
-    assert!(fault.contains("nobody has answered yet"), "{fault}");
     let host = w.host;
-    let number = w.last(host).number.0;
-    w.as_agent(host, store(string("yes"), "yes"));
-    w.as_agent(host, resolve(number, "yes"));
+    w.ask(fae, request("@host", "x", Some("answer")));
+    let asked = w.last(host).number.0;
+    let own = w.id(fae, "answer");
     w.as_agent(fae, send("@host", &[("p", "answer")]));
     let number = w.last(host).number;
     let id = w.id(host, &format!("@mail/{number}/p"));
+    assert_ne!(id, own, "the promise itself is its asker's");
+    assert_eq!(w.promise(id), PromiseRow::Pending);
+    // The host hands it on again: three follow one another.
+    w.as_agent(host, copy(&format!("@mail/{number}/p"), "later"));
+    w.as_agent(host, send("fae", &[("back", "later")]));
+    w.as_agent(host, resolve(asked, "cap"));
+    let PromiseRow::Fulfilled { value } = w.promise(own) else { panic!("it is not kept") };
+    let first = *value.as_reference().unwrap();
+    let PromiseRow::Fulfilled { value } = w.promise(id) else { panic!("it does not follow") };
+    let second = *value.as_reference().unwrap();
+    // Whoever handed the promise on has granted what came, and can take it back.
+    let Formula::Grant { owner, holder, .. } = w.formula(second) else { panic!("it is no grant") };
+    assert_eq!((owner.0, holder), (fae.number, host));
+    assert_ne!(first, second);
+    let mail = w.letters(fae).len() - 1;
+    let third = w.id(fae, &format!("@mail/{mail}/back"));
+    assert!(matches!(w.promise(third), PromiseRow::Fulfilled { .. }), "{:?}", w.promise(third));
+
+    // What is refused is refused to all, and what has come is handed on at once.
+    w.ask(fae, request("@host", "y", Some("no")));
+    let asked = w.last(host).number.0;
+    w.as_agent(fae, send("@host", &[("p", "no")]));
+    let number = w.last(host).number;
+    let id = w.id(host, &format!("@mail/{number}/p"));
+    w.as_agent(host, reject(asked, "never"));
+    assert_eq!(w.promise(id), PromiseRow::Rejected { reason: "never".to_owned() });
+    w.ask(fae, request("@host", "z", Some("yes")));
+    let asked = w.last(host).number.0;
+    w.as_agent(host, store(string("yes"), "yes"));
+    w.as_agent(host, resolve(asked, "yes"));
+    w.as_agent(fae, send("@host", &[("p", "yes")]));
+    let number = w.last(host).number;
+    let id = w.id(host, &format!("@mail/{number}/p"));
     assert_eq!(w.formula(id), Formula::Marshal { value: string("yes") }, "its value is");
+}
+
+#[test]
+fn a_promise_that_came_through_a_grant_comes_to_nothing_once_that_was_revoked() {
+    let (mut w, fae, _) = world();
+    let host = w.host;
+    // What the host was promised it hands to fae.
+    w.ask(fae, request("@host", "x", Some("answer")));
+    let asked = w.last(host).number.0;
+    w.as_agent(fae, send("@host", &[("p", "answer")]));
+    let number = w.last(host).number;
+    let id = w.id(host, &format!("@mail/{number}/p"));
+    let grants_before = kernel::query::grants(&mut w.store, &fae.number).unwrap().len();
+    w.as_agent(host, resolve(asked, "cap"));
+    let grants = kernel::query::grants(&mut w.store, &fae.number).unwrap();
+    assert_eq!(grants.len(), grants_before + 1, "only what came was granted");
+    w.as_agent(fae, Act::Grant(GrantAct::Revoke { grant: grants.last().unwrap().number }));
+    let PromiseRow::Fulfilled { value } = w.promise(id) else { panic!("it does not follow") };
+    assert!(w.behind(*value.as_reference().unwrap()).is_err(), "it was taken back");
 }
 
 #[test]

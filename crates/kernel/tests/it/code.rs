@@ -168,12 +168,13 @@ fn code_keeps_data_of_its_own_within_bounds() {
 #[test]
 fn objects_of_code_have_the_same_identity_each_time_and_keep_the_code() {
     let (mut w, eval, host) = world();
-    let objects = vec![Exported { number: 3, interface: "Alleged: A".to_owned() }];
+    let objects = vec![Exported { number: 3, interface: "Alleged: A".to_owned(), guard: None }];
     let export = || Act::Code(CodeAct::Export { eval, objects: objects.clone() });
     w.apply(export());
     w.apply(export());
     let id = code::export_id(&eval, 3);
     let made = Formula::Export {
+        guard: None,
         eval,
         number: 3,
         interface: "Alleged: A".to_owned(),

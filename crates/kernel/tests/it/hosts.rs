@@ -71,6 +71,7 @@ fn propose(w: &mut World, host: FormulaId, number: RunNumber, decision: Decision
         pins: BTreeSet::new(),
         provenance: Provenance::host(),
         traces: vec![],
+        place: None,
     };
     let verdict = Verdict { decision, findings: vec![], gates: BlobHash([7; 32]) };
     let judgement = Judgement { site: CallSite::Write { index: 0 }, proposal, verdict };

@@ -34,7 +34,7 @@ fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
         (Act::Answer(answer), "only a host can approve"),
         (Act::Resume { run: RunNumber(1) }, "only a host can resume runs"),
         (Act::Apply { run: RunNumber(1), files: vec![] }, "only a host can apply what runs changed"),
-        (Act::Discard { run: RunNumber(1) }, "only a host can discard what runs changed"),
+        (Act::Discard { run: RunNumber(1), files: vec![] }, "only a host can discard what runs changed"),
         (Act::Forget { run: RunNumber(1) }, "only a host can forget runs"),
         (Act::Undo { run: RunNumber(1), files: vec![] }, "only a host can undo what runs changed"),
         (Act::Stand { agent }, "only the daemon can keep the journals of agents"),

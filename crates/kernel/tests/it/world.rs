@@ -186,6 +186,7 @@ impl World {
                 pins: BTreeSet::new(),
                 provenance: Provenance::host(),
                 traces: vec![],
+                place: None,
             },
             verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]) },
         }

@@ -84,6 +84,9 @@ pub enum Widget {
         label: Option<String>,
         /// Pending answers are offered too.
         pending: bool,
+        /// Whether anything else is offered.
+        #[serde(skip_serializing_if = "is_true")]
+        settled: bool,
     },
     /// Any number of rows of one control.
     Rows {
@@ -131,6 +134,11 @@ pub enum Widget {
     },
     /// A pattern as text, with a preview of the form that it makes.
     PatternText,
+}
+
+/// What is so as a rule is not written.
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 /// One literal that can be chosen.

@@ -38,6 +38,7 @@ mod write;
 pub use read::form_bytes;
 pub use tally::Tally;
 
+use super::controls::told_apart;
 use super::{Mismatch, Pattern, Resolve};
 use crate::value::{Reference, Value};
 
@@ -157,7 +158,19 @@ impl<C: Reference> Pattern<C> {
 pub(super) fn choice_texts<C: Reference>(values: &[Value<C>]) -> Vec<String> {
     let texts: Option<Vec<String>> =
         values.iter().map(|value| value.as_str().filter(|text| is_plain(text)).map(str::to_owned)).collect();
-    texts.unwrap_or_else(|| (0..values.len()).map(|at| at.to_string()).collect())
+    texts.or_else(|| called(values)).unwrap_or_else(|| (0..values.len()).map(|at| at.to_string()).collect())
+}
+
+/// How many literals are offered as a list at most. Of more, one is looked for and typed, also where they are no texts.
+const LISTED: usize = 20;
+
+/// What each of many literals is called, if that tells them apart.
+fn called<C: Reference>(values: &[Value<C>]) -> Option<Vec<String>> {
+    let labels: Vec<String> = values.iter().map(|value| told_apart(values, value)).collect();
+    let different: std::collections::BTreeSet<&String> = labels.iter().collect();
+    let is_told =
+        values.len() > LISTED && different.len() == labels.len() && labels.iter().all(|one| is_plain(one));
+    is_told.then_some(labels)
 }
 
 /// Whether text comes back as it was sent: carriage returns do not.

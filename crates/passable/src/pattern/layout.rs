@@ -94,9 +94,28 @@ fn refined(refinement: Refinement, limits: &Limits) -> Widget {
     }
 }
 
-fn pick(label: Option<&Text>, pending: bool) -> Widget {
+fn pick(label: Option<&Text>, pending: bool, settled: bool) -> Widget {
     let label = label.map(|label| crate::visible_line(&label.to_str_lossy()).into_owned());
-    Widget::Pick { label, pending }
+    Widget::Pick { label, pending, settled }
+}
+
+/// `M.eref` of a capability: that, or a promise. One picker asks for both.
+fn either<C: Reference>(parts: &[Pattern<C>]) -> Option<Widget> {
+    let is_promise = |part: &Pattern<C>| match part.matcher() {
+        Matcher::Promise(_) => true,
+        Matcher::Kind(kind) => kind == "promise",
+        _ => false,
+    };
+    let other = match parts {
+        [one, two] if is_promise(two) => one,
+        [one, two] if is_promise(one) => two,
+        _ => return None,
+    };
+    match other.matcher() {
+        Matcher::Remotable(label) => Some(pick(Some(label), true, true)),
+        Matcher::Kind(kind) if kind == "remotable" => Some(pick(None, true, true)),
+        _ => None,
+    }
 }
 
 fn digits(natural: bool, limits: &Limits) -> Widget {
@@ -209,8 +228,8 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
             Some("boolean") => single(Widget::Toggle),
             Some("number") => single(Widget::Spin { min: None, max: None, whole: false }),
             Some("string") => single(text(&Limits::none())),
-            Some("remotable") => single(pick(None, false)),
-            Some("promise") => single(pick(None, true)),
+            Some("remotable") => single(pick(None, false, true)),
+            Some("promise") => single(pick(None, true, false)),
             Some("error") => {
                 let part = |name: &str| Part::new(Text::from(name), &Pattern::string(), true);
                 Layout::Group { parts: vec![part("name"), part("message")], rest: None, of: "error" }
@@ -230,6 +249,9 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
             }
             if let Some(options) = literals(parts) {
                 return Layout::Menu(options);
+            }
+            if let Some(picker) = either(parts) {
+                return single(picker);
             }
             let variant = |part: &Pattern<C>| (part.describe(), Some(part.clone()));
             // Whoever may say anything says at once what of it.
@@ -254,8 +276,8 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
             format: Some("symbol"),
         }),
         Matcher::Bytes(limits) => single(Widget::File { max_bytes: limits.get(Limit::ByteLength) }),
-        Matcher::Remotable(label) => single(pick(Some(label), false)),
-        Matcher::Promise(label) => single(pick(Some(label), true)),
+        Matcher::Remotable(label) => single(pick(Some(label), false, true)),
+        Matcher::Promise(label) => single(pick(Some(label), true, false)),
         Matcher::Tagged(tag, payload) => {
             let part = |name: &str, pattern| Part::new(Text::from(name), pattern, true);
             let parts = vec![part("tag", tag), part("payload", payload)];

@@ -150,10 +150,7 @@ fn what_browsers_send_is_understood() {
 #[test]
 fn capabilities_are_picked_by_name() {
     let pattern = P::parse("{ dir: M.remotable('dir'), all: M.arrayOf(M.eref(M.remotable())) }").unwrap();
-    let found = read(
-        &pattern,
-        "value/dir=r1&value/all/0:kind=0&value/all/0/0=r2&value/all/1:kind=1&value/all/1/1=?3",
-    );
+    let found = read(&pattern, "value/dir=r1&value/all/0=r2&value/all/1=?3");
     let all = Value::array([Value::remotable("r2".to_owned()), Value::promise("?3".to_owned())]);
     let value = Value::record([("dir", Value::remotable("r1".to_owned())), ("all", all)]).unwrap();
     assert_eq!(found, Ok(value.clone()));

@@ -46,6 +46,8 @@ pub(crate) struct Shared {
     exports: RefCell<BTreeMap<u32, u32>>,
     let_go: RefCell<LetGo>,
     guards: RefCell<Vec<Rc<InterfaceGuard<u32>>>>,
+    /// The exports whose guards the host was told.
+    told: RefCell<BTreeSet<u32>>,
     console_left: Cell<Option<usize>>,
     /// The source last evaluated, and how many there were.
     sources: RefCell<(u32, String)>,
@@ -67,6 +69,7 @@ impl Shared {
             exports: RefCell::default(),
             let_go: RefCell::default(),
             guards: RefCell::default(),
+            told: RefCell::default(),
             console_left: Cell::default(),
             sources: RefCell::default(),
             programs: Programs::default(),
@@ -190,11 +193,14 @@ impl Shared {
     /// A value on its way out, its references counted.
     pub(crate) fn outward<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Passable<Slot>> {
         let kit = self.kit(ctx)?;
-        let mut naming = Slots { touched: Vec::new() };
+        let mut naming = Slots { touched: Vec::new(), guarded: Vec::new() };
         let made = self.walk(ctx, &kit, value, &mut naming);
         match &made {
             Ok((made, spent)) => {
                 self.charge(spent.saturating_mul(2));
+                for (export, guard) in std::mem::take(&mut naming.guarded) {
+                    self.tell_guard(export, guard);
+                }
                 for slot in distinct(made) {
                     if let Slot::Vat(number) = slot {
                         let mut exports = self.exports.borrow_mut();
@@ -215,6 +221,18 @@ impl Shared {
             }
         }
         made.map(|(made, _)| made)
+    }
+
+    /// Says once what guard an object has that goes out. One that names things is the vat's alone.
+    fn tell_guard(&self, export: u32, guard: u32) {
+        if !self.told.borrow_mut().insert(export) {
+            return;
+        }
+        let value = self.guard(guard).map(|guard| guard.to_value());
+        let plain = value.and_then(|value| value.try_map_references(&mut |_| Err::<Slot, ()>(())).ok());
+        if let Some(guard) = plain {
+            self.report(Report::Guard { vat: self.vat, export, guard });
+        }
     }
 
     /// A value to be compared with a pattern: nothing is handed out.
@@ -303,6 +321,8 @@ impl Shared {
 /// Names things by slots, and remembers which of the vat's own were named.
 struct Slots {
     touched: Vec<u32>,
+    /// What goes out with a guard: its number, and the guard's.
+    guarded: Vec<(u32, u32)>,
 }
 
 impl Slots {
@@ -327,7 +347,12 @@ impl Naming<Slot> for Slots {
         thing: &Value<'js>,
     ) -> Result<(Slot, Option<Text>)> {
         let named: Array<'js> = call(ctx, &kit.remotable_slot, (thing.clone(),))?;
-        Ok((self.slot(ctx, &named.get(0)?)?, iface(ctx, &named.get(1)?)?))
+        let slot = self.slot(ctx, &named.get(0)?)?;
+        let guard: Value<'js> = named.get(2)?;
+        if let (Slot::Vat(export), true) = (slot, guard.is_number()) {
+            self.guarded.push((export, number(&guard)));
+        }
+        Ok((slot, iface(ctx, &named.get(1)?)?))
     }
 
     fn promise<'js>(&mut self, ctx: &Ctx<'js>, kit: &Kit, promise: &Value<'js>) -> Result<Slot> {

@@ -164,6 +164,7 @@
       defineProperty(self, '__getInterfaceGuard__', { value: () => guard });
     }
     declare(`Alleged: ${tag}`, self);
+    if (number !== undefined) guardNumbers.set(self, number);
     harden(context);
     return self;
   };

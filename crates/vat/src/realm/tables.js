@@ -8,6 +8,8 @@
   const exportsByNumber = new TheMap();
   const exportsByThing = new TheWeakMap();
   const answers = new TheMap();
+  // Under which number the checks know the guard of an object that has one.
+  const guardNumbers = new TheWeakMap();
   let lastExport = 0;
 
   const presences = new TheRegistry(({ slot, mark }) => {
@@ -93,7 +95,7 @@
         ? 'a function cannot be passed unless it is declared by Far'
         : `Remotables must be explicitly declared: (${an(typeName(thing))})`);
     }
-    return [`v${exported(thing)}`, iface];
+    return [`v${exported(thing)}`, iface, guardNumbers.get(thing)];
   };
   const promiseSlot = promise => {
     if (!isPlainPromise(promise)) throw new TheTypeError('a promise with properties of its own cannot be passed');

@@ -249,6 +249,7 @@ fn judgement(
         pins,
         provenance: Provenance::of(Source::Agent(Number(call.handed.agent.number))),
         traces: vec![],
+        place: Some(capability.path().to_owned()),
     };
     // Looking once more is harmless, and what was seen is kept nowhere.
     let origin = call.origin.filter(|_| changes);

@@ -171,6 +171,7 @@ impl Gates {
             pins: BTreeSet::new(),
             provenance: Provenance::of(Source::Agent(Number(self.agent.number))),
             traces: vec![],
+            place: None,
         };
         let facts = Facts {
             bytes: content.map(|text| text.len() as u64),

@@ -68,8 +68,19 @@ fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option
         Some(grant) => Some(row(txn, view, grant)?),
         None => None,
     };
-    let (kind, words) = (reached.formula.kind().to_owned(), words(&reached.formula));
-    Ok(Some(Called { id: *id, name, kind, words: Untrusted::new(words), grant, target: reached.id }))
+    let kind = reached.formula.kind().to_owned();
+    // A staged copy lies where nobody looks: it goes by the directory that it is one of.
+    let staged = reached.grants.iter().find_map(|grant| grant.attenuation.staged_from.clone());
+    let words = match staged {
+        Some(real) => format!("staged copy of directory {real}"),
+        None => words(&reached.formula),
+    };
+    let read_only = matches!(
+        reached.formula,
+        Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true }
+    );
+    let (words, target) = (Untrusted::new(words), reached.id);
+    Ok(Some(Called { id: *id, name, kind, words, grant, target, read_only }))
 }
 
 /// What a formula is, in words.
@@ -83,7 +94,8 @@ fn words(formula: &Formula) -> String {
 fn row(txn: &mut dyn ReadTxn, view: &View, grant: Grant) -> Result<GrantRow, Fault> {
     let held_by = Untrusted::new(look::holder(txn, view, &grant)?);
     let name = look::name_of_target(txn, view, &grant.target)?;
-    Ok(GrantRow { grant, held_by, name })
+    let is_gone = table::formula(txn, &grant.holder)?.is_none();
+    Ok(GrantRow { grant, held_by, is_gone, name })
 }
 
 /// The latest grants that the agent gave of a thing, and of what it came to if it is a promise: a grant of a promise that
@@ -127,7 +139,11 @@ pub fn formula(desk: &Desk, view: &View, id: &FormulaId) -> Result<FormulaView, 
             text: None,
             promise: None,
         };
-        Ok(Some(FormulaView { thing, called, refers_to, referred_by, is_more, grants }))
+        let guard = match table::reach(txn, id)?.map(|reached| reached.formula) {
+            Some(Formula::Export { guard, .. }) => guard,
+            _ => None,
+        };
+        Ok(Some(FormulaView { thing, called, refers_to, referred_by, is_more, grants, guard }))
     })?;
     let mut shown = found.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is nothing of the identifier {id}"))

@@ -208,6 +208,7 @@ impl Work {
                         | Event::Report(
                             Report::Send { .. }
                                 | Report::Answer { .. }
+                                | Report::Guard { .. }
                                 | Report::Dropped { .. }
                                 | Report::Console { .. }
                         )
@@ -683,6 +684,7 @@ fn vat_of(report: &Report) -> Option<VatId> {
         | Report::Send { vat, .. }
         | Report::Answer { vat, .. }
         | Report::Resolve { vat, .. }
+        | Report::Guard { vat, .. }
         | Report::Dropped { vat, .. }
         | Report::Console { vat, .. }
         | Report::Fault { vat, .. }

@@ -29,6 +29,8 @@ pub struct Slots {
     questions: HashMap<u32, Ref>,
     /// Objects of the heap that whoever begins the code anew finds again.
     lasting: BTreeSet<u32>,
+    /// The guards of those that have one and no identity yet.
+    guards: BTreeMap<u32, kernel::Value>,
     /// Those that have an identity.
     exported: BTreeMap<u32, FormulaId>,
     own: HashMap<FormulaId, u32>,
@@ -83,6 +85,7 @@ impl Slots {
             told: HashMap::new(),
             questions: HashMap::new(),
             lasting: BTreeSet::new(),
+            guards: BTreeMap::new(),
             exported: BTreeMap::new(),
             own: HashMap::new(),
             promised: BTreeMap::new(),
@@ -100,6 +103,19 @@ impl Slots {
                 self.own.insert(export_id(&self.eval, *number), *number);
             }
         }
+    }
+
+    /// The heap has said what guard an object of it has.
+    pub fn guarded(&mut self, number: u32, guard: &Value<Slot>) {
+        let plain = guard.try_map_references(&mut |_| Err::<FormulaId, ()>(()));
+        if let (Ok(guard), false) = (plain, self.exported.contains_key(&number)) {
+            self.guards.insert(number, guard);
+        }
+    }
+
+    /// The guard of an object that gets an identity now.
+    pub fn guard(&mut self, number: u32) -> Option<kernel::Value> {
+        self.guards.remove(&number)
     }
 
     /// The objects in a value that need an identity and have none, with what they say their interfaces are called.

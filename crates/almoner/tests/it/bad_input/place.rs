@@ -206,11 +206,11 @@ fn a_daemon_and_a_client_of_different_versions_do_not_talk() {
     let home = Home::new();
     let socket = home.root().join("run/control.sock");
     let mut later = answer.clone();
-    later["body"]["message"] = json!("the daemon speaks version 12, this client version 11");
+    later["body"]["message"] = json!("the daemon speaks version 13, this client version 12");
     let daemon = impostor(&socket, Some(frame(&later)));
     let said = home.almoner(&["runs"]);
-    check(&said, &["runs"], 8, &["speaks version 12"], "stop the daemon (process");
-    assert_eq!(daemon.join().unwrap()["version"], 11);
+    check(&said, &["runs"], 8, &["speaks version 13"], "stop the daemon (process");
+    assert_eq!(daemon.join().unwrap()["version"], 12);
     desk.nothing_happened();
 }
 
@@ -235,7 +235,7 @@ fn whoever_listens_without_owning_the_store_is_put_aside() {
 fn a_client_that_talks_nonsense_harms_nobody() {
     let desk = Desk::new();
     let socket = desk.home.root().join("run/control.sock");
-    let hello = frame(&json!({"version": 11, "build": "x", "keys": {}}));
+    let hello = frame(&json!({"version": 12, "build": "x", "keys": {}}));
     let long = [&u32::MAX.to_le_bytes()[..], b"{"].concat();
     for bytes in
         [b"GET / HTTP/1.1\r\n\r\n".to_vec(), long.clone(), [hello.clone(), long].concat(), frame(&json!(7))]

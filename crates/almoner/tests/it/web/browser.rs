@@ -258,10 +258,15 @@ impl Browser {
 
     /// Chooses files of this machine, as a person does in the system's window.
     #[track_caller]
-    pub(crate) fn hand_over(&self, paths: &[PathBuf]) {
-        let field = self.elements("input[type=file]").into_iter().next().expect("a field for files");
+    pub(crate) fn hand_over(&self, field: &str, paths: &[PathBuf]) {
+        let named = |one: &String| {
+            let label = self.get(&format!("/element/{one}/computedlabel"));
+            label.as_str().is_some_and(|label| label.trim().starts_with(field))
+        };
+        let found = self.elements("input[type=file]").into_iter().find(named);
+        let field = Thing(found.unwrap_or_else(|| panic!("no field for files `{field}`")));
         let all: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-        self.post(&format!("/element/{field}/value"), &json!({ "text": all.join("\n") }));
+        self.write_into(&field, &all.join("\n"));
     }
 
     /// Chooses an option of a list by what it begins with: of a menu, or of one that can be written into.

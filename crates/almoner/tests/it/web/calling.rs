@@ -31,28 +31,40 @@ fn called(scripts: bool) {
     looked_at_with(&browser, if scripts { "call" } else { "call-without-scripts" }, scripts);
     browser.press("button", "Call it");
     arrives(&browser, "what it says");
-    // What code has made is asked by a name that is written.
+    // What code has made has the guard that its maker gave it.
     browser.go(&door.page("/names/counter"));
-    browser.says("only that code knows its methods");
-    browser.press("link", "Call a method of it");
-    browser.write("textbox", "Method", "add");
-    browser.press("button", "Add a row to Arguments");
-    browser.press("radio", "big integer");
+    browser.says("This is its guard");
+    looked_at_with(&browser, if scripts { "guarded" } else { "guarded-without-scripts" }, scripts);
+    browser.press("link", "Call add");
+    browser.write("textbox", "Argument 1", "-1");
+    browser.press("button", "Call it");
+    browser.says("Nothing was called");
     if scripts {
         // Told while one writes, by the code that reads the form when it is sent.
-        browser.write("textbox", "big integer", "x");
-        browser.says("expected a big integer");
-        browser.write("textbox", "big integer", "\u{E003}");
+        browser.write("textbox", "Argument 1", "x");
+        browser.says("found the text \"-1x\"");
+        browser.write("textbox", "Argument 1", "\u{E003}");
     }
-    browser.write("textbox", "big integer", "41");
+    browser.write("textbox", "Argument 1", &format!("{}41", "\u{E003}".repeat(3)));
     browser.write("textbox", "Your name for what comes of it", "sum");
     browser.press("button", "Call it");
     arrives(&browser, "41");
+    // Without one it is asked by a name that is written.
+    home.almoner(&["eval", "Far('Plain', { twice: n => n * 2n })", "--name", "plain"]).expect(0);
+    browser.go(&door.page("/names/plain"));
+    browser.says("only that code knows its methods");
+    browser.press("link", "Call a method of it");
+    browser.write("textbox", "Method", "twice");
+    browser.press("button", "Add a row to Arguments");
+    browser.press("radio", "big integer");
+    browser.write("textbox", "big integer", "21");
+    browser.press("button", "Call it");
+    arrives(&browser, "42");
     assert_eq!(crate::sends::evaluated(&home, &["E(c).incr()", "c=counter"]), "42");
     home.almoner(&["show", "sum"]).expect(0);
     // A name that has come to mean something else meanwhile is not called.
-    browser.go(&door.page("/call?path=counter"));
-    browser.write("textbox", "Method", "incr");
+    browser.go(&door.page("/call?path=counter&method=incr"));
+    browser.says("It takes nothing");
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "other"]).expect(0);
     home.almoner(&["copy", "other", "counter"]).expect(0);
     browser.press("button", "Call it");

@@ -48,7 +48,7 @@ fn talked(scripts: bool) {
     hears(&browser, scripts, "Good day.");
     // What is typed stays while files are brought.
     browser.write("textbox", "What you say", "Read this");
-    browser.hand_over(&[home.path("note.txt")]);
+    browser.hand_over("Files from here", &[home.path("note.txt")]);
     if !scripts {
         browser.press("button", "Only bring the files");
     }
@@ -63,7 +63,7 @@ fn talked(scripts: bool) {
     browser.says("note.txt 17 bytes");
     // A file that is not what its name says is refused where the files are, and everything else stays.
     browser.write("textbox", "What you say", "And this");
-    browser.hand_over(&[home.path("bad.png")]);
+    browser.hand_over("Files from here", &[home.path("bad.png")]);
     if !scripts {
         browser.press("button", "Say it");
     }

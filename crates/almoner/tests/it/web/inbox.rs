@@ -146,6 +146,36 @@ fn what_comes_does_not_push_away_what_one_is_at() {
     browser.clean(&[]);
 }
 
+/// Whoever asks much does not push away what others ask.
+#[test]
+fn the_asks_of_one_sender_fold_into_one_row_beyond_a_few() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["mkguest", "bob", "agent-bob"]).expect(0);
+    home.almoner(&["--as", "agent-bob", "request", "@host", "the only one"]).expect(0);
+    for i in 0..9 {
+        home.almoner(&["--as", "agent-fae", "request", "@host", &format!("number {i} of many")]).expect(0);
+    }
+    home.write("code.js", "count");
+    home.almoner(&["--as", "agent-bob", "define", "code.js", "--slot", "count:any"]).expect(0);
+    let (browser, _) = let_in(&home, true, "/");
+    browser.says("5 more of fae");
+    browser.says("the only one");
+    browser.says("number 8 of many");
+    // What is proposed is told apart by what it says.
+    browser.says("code over count: count");
+    assert!(!browser.text().contains("number 2 of many"), "{}", browser.text());
+    browser.press("button", "5 more of fae");
+    browser.says("number 2 of many");
+    // It stays unfolded when more comes.
+    home.almoner(&["--as", "agent-fae", "request", "@host", "one more"]).expect(0);
+    browser.says("one more");
+    browser.says("6 more of fae");
+    browser.says("number 2 of many");
+    looked_at_with(&browser, "many-asks", true);
+    browser.clean(&[]);
+}
+
 #[test]
 fn what_needs_somebody_is_not_dismissed_by_a_key() {
     let home = Home::with_inbox();
@@ -308,7 +338,8 @@ fn words_of_ours_are_plain_in_a_row_and_only_its_senders_are_set_apart() {
     let what: Vec<&str> = page.split("<span class=\"what\">").skip(1).collect();
     let row =
         |with: &str| *what.iter().find(|one| one.contains(with)).unwrap_or_else(|| panic!("{with}: {page}"));
-    assert!(row("proposes a program").starts_with("proposes a program: see what it needs"), "{page}");
+    let code = "code over <bdi class=\"foreign\" dir=\"ltr\">count</bdi>: <bdi class=\"foreign\" dir=\"ltr\">E(count)";
+    assert!(row("E(count)").starts_with(code), "{page}");
     assert!(
         row("something").starts_with("asks: <bdi class=\"foreign\" dir=\"ltr\">something</bdi>"),
         "{page}"

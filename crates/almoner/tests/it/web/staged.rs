@@ -46,6 +46,49 @@ fn in_parts(scripts: bool) {
     browser.clean(&["409"]);
 }
 
+/// What is marked is thrown away, after a second word; marks are set and taken away all at once.
+fn thrown_away(scripts: bool) {
+    let home = staged();
+    let (browser, _) = let_in(&home, scripts, "/r/r1/diff");
+    let marked = || browser.run("return document.querySelectorAll('input[name=only]:checked').length");
+    assert_eq!(marked(), 2);
+    browser.press("button", "Mark none");
+    assert!(browser.wait(|| (marked() == 0).then_some(())).is_some(), "{}", marked());
+    browser.press("button", "Apply those that are marked");
+    browser.says("no file was marked");
+    // A file without any of its hunks is told of beside the marks, which stay.
+    browser.press("checkbox", &home.path("out/long.md").display().to_string());
+    for number in 1..=3 {
+        browser.press("checkbox", &format!("hunk {number} of 3"));
+    }
+    browser.press("button", "Discard those that are marked");
+    browser.says("no hunk of");
+    assert_eq!(marked(), 1);
+    browser.press("checkbox", "hunk 2 of 3");
+    browser.press("button", "Discard those that are marked");
+    browser.says("Throw away what is marked?");
+    browser.says("1 file");
+    assert!(home.almoner(&["diff", "r1"]).expect(0).out.contains("LINE 20"), "not before the second word");
+    browser.press("button", "Throw it away for good");
+    browser.says("hunk 2 of 2");
+    browser.press("button", "Mark all");
+    assert!(browser.wait(|| (marked() == 2).then_some(())).is_some(), "{}", marked());
+    browser.press("button", "Apply those that are marked");
+    browser.says("It was applied");
+    assert_eq!(home.read("out/long.md"), lines(&[2, 38]));
+    browser.clean(&["422"]);
+}
+
+#[test]
+fn what_is_marked_is_thrown_away_with_scripts() {
+    thrown_away(true);
+}
+
+#[test]
+fn what_is_marked_is_thrown_away_without_scripts() {
+    thrown_away(false);
+}
+
 #[test]
 fn a_staged_copy_is_applied_in_parts_with_scripts() {
     in_parts(true);

@@ -77,6 +77,41 @@ fn a_worker_is_handed_what_it_works_with_without_scripts() {
     talks_with_a_worker(false);
 }
 
+/// A worker that has never run is met by its file, which outlives what is wrong with the rest of the form.
+fn talks_with_a_file(scripts: bool) {
+    let home = Home::new();
+    home.write("talk.json", r#"[{"turns": [{"text": "At your service."}]}]"#);
+    home.write("butler.worker", "---\ndescription: Serves.\n---\nServe.\n");
+    let (browser, _) = let_in(&home, scripts, "/chat");
+    browser.hand_over("Or a worker file of yours", &[home.path("butler.worker")]);
+    browser.write("textbox", "What you say", "Hello");
+    browser.write("textbox", "Model", "scripted:nowhere.json");
+    browser.press("button", "Begin");
+    browser.says("butler.worker");
+    let model = format!("{}scripted:{}", "\u{E003}".repeat(21), home.path("talk.json").display());
+    browser.write("textbox", "Model", &model);
+    browser.press("button", "Begin");
+    let answered = browser.wait(|| {
+        if !scripts && browser.at().contains("/chat/r") {
+            browser.reload();
+        }
+        browser.text().contains("At your service").then_some(())
+    });
+    assert!(answered.is_some(), "{}", browser.text());
+    assert!(home.almoner(&["runs"]).expect(0).out.contains("butler"));
+    browser.clean(&["422"]);
+}
+
+#[test]
+fn a_worker_is_met_by_its_file_with_scripts() {
+    talks_with_a_file(true);
+}
+
+#[test]
+fn a_worker_is_met_by_its_file_without_scripts() {
+    talks_with_a_file(false);
+}
+
 /// Nothing is handed on from the run in which the worker was met, and nothing is begun that lacks something.
 #[test]
 fn nothing_is_handed_over_that_was_not_written() {

@@ -50,6 +50,11 @@ impl Handed {
         Handed { path: path.to_owned(), read_only, attenuation: attenuation.clone(), grant, outside }
     }
 
+    /// The absolute path in which its paths begin.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     fn open(&self) -> Result<Mount, OpenError> {
         Mount::open(&self.path, self.read_only, &self.attenuation)
     }

@@ -153,7 +153,7 @@ impl Shown {
                 button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate {
                     "Look"
                 }
-                (source(shown))
+                (source(asked, view, shown))
                 (analysis(shown))
                 @if said::is_open(view) {
                     (chosen.draw(shown, &self.picks))
@@ -207,7 +207,7 @@ fn words(view: &LetterView, shown: &Proposed) -> Markup {
     }
 }
 
-fn source(shown: &Proposed) -> Markup {
+fn source(asked: &Asked, view: &LetterView, shown: &Proposed) -> Markup {
     let lines = shown.source.raw().lines().count();
     html! {
         section.entry aria-labelledby="source" {
@@ -221,12 +221,25 @@ fn source(shown: &Proposed) -> Markup {
                 h3 { "It includes " (parts::line(&Untrusted::new(name.as_str()))) }
                 (numbered("An included file", text))
             }
+            @if let Some(difference) = from_original(asked, view, shown) {
+                h3 { "How it differs from what it is a copy of" }
+                (parts::difference("The difference from the original", &difference))
+            }
             @if let Some(difference) = &shown.difference {
                 h3 { "How it differs from the definition of the run that proposes it" }
                 (parts::difference("The difference", difference))
             }
         }
     }
+}
+
+/// What was changed in a copy, if it is one of another proposal.
+fn from_original(asked: &Asked, view: &LetterView, shown: &Proposed) -> Option<Untrusted> {
+    let Ok(Response::Letter(original)) = asked.look(Look::Letter { number: view.answers? }) else {
+        return None;
+    };
+    let before = original.source?;
+    Some(Untrusted::new(control::show::difference::lines(before.raw(), shown.source.raw())))
 }
 
 /// Said of what cannot be told from a text.
@@ -401,7 +414,9 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         Ok(granted) => granted,
         Err(failure) => {
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
-            return again(None, Some(form::refused(&failure)), status);
+            // Each at its own field as well.
+            let card = shown.draw(asked, view, &chosen.clone().told(), None);
+            return Ok(message::with_card(asked, view, &card, Some(form::refused(&failure)), status));
         }
     };
     if asked.field(crate::field::typed::ROW).is_some() || asked.field("do") != Some("endow") {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use control::exit::{Exit, Failure};
-use control::protocol::{AgentAct, Look, Written};
-use control::view::{LetterView, PickRow};
+use control::inspect::Called;
+use control::protocol::{AgentAct, Look, Response, Written};
+use control::view::{LetterView, PickRow, PromiseState};
 use kernel::message::{Body, Field};
 use kernel::{MessageNumber, Pattern, Value};
 use maud::{Markup, html};
@@ -20,7 +21,7 @@ use crate::field::early::{self, is_below};
 use crate::field::tally::{self, Tallies};
 use crate::field::typed::{ROW, Typed, has_pick, has_secret, of_field};
 use crate::field::{control_at, insert};
-use crate::page::parts;
+use crate::page::{link, parts};
 use crate::pages::message;
 
 /// Fields, as they are drawn and read.
@@ -207,6 +208,63 @@ fn drawn(
                 div.buttons { button.yes name="do" value="submit" { "Send the answer" } }
             }
             (said::refusal(asked, number, "Or refuse", "Refuse to answer"))
+        } @else {
+            section.entry aria-labelledby="asked-title" {
+                h2 #asked-title { "What it asked for" }
+                ul { @for one in &fields.all {
+                    li { (parts::line(&one.field.label)) ": " (visible_line(&one.pattern.describe())) }
+                } }
+            }
+        }
+        (came(asked, view, fields))
+    }
+}
+
+/// What was answered, field by field; what is sealed is shown nowhere.
+fn came(asked: &Asked, view: &LetterView, fields: &Fields) -> Markup {
+    let promise = view.letter.body().and_then(Body::asks).map(|(promise, _)| promise);
+    let state = promise.and_then(|promise| asked.look(Look::Promise { promise, wait: false }).ok());
+    let Some(Response::Promise(PromiseState::Fulfilled { value })) = state else { return html! {} };
+    let Some(values) = value.as_record() else { return html! {} };
+    html! {
+        section.entry aria-labelledby="answered-title" {
+            h2 #answered-title { "What you answered" }
+            dl { @for one in &fields.all {
+                @if let Some(value) = values.get(&one.field.name) {
+                    dt { (parts::line(&one.field.label)) }
+                    dd { @if one.field.secret { "sealed" } @else { (answered(asked, fields, value)) } }
+                }
+            } }
+        }
+    }
+}
+
+/// One value, with what it refers to by the person's own names.
+fn answered(asked: &Asked, fields: &Fields, value: &Value) -> Markup {
+    let ids: Vec<_> = value.references().into_iter().copied().collect();
+    // What was handed over is a grant of what was picked.
+    let called = match ids.is_empty() {
+        true => vec![],
+        false => match asked.look(Look::Called { ids }) {
+            Ok(Response::Called(called)) => called,
+            _ => vec![],
+        },
+    };
+    let name = |one: &Called| {
+        let known = |row: &&PickRow| row.id == one.id || row.id == one.target;
+        one.name.clone().or_else(|| fields.picks.iter().find(known).map(|row| row.path.clone()))
+    };
+    html! {
+        @if value.as_reference().is_none() {
+            (parts::block("What you answered", &Untrusted::new(control::show::value::argument(value))))
+        }
+        @for one in &called {
+            p {
+                a href=(link::formula(&one.target)) {
+                    @match name(one) { Some(name) => (parts::word(&name)), None => (parts::line(&one.words)) }
+                }
+                @if let Some(grant) = &one.grant { ", as grant " (link::grant(grant.grant.number)) }
+            }
         }
     }
 }

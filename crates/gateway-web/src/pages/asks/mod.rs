@@ -4,6 +4,7 @@ pub mod confirm;
 pub mod definition;
 pub mod evaluation;
 pub mod form;
+pub mod making;
 pub mod narrow;
 pub mod release;
 pub mod said;

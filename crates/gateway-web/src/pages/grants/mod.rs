@@ -73,6 +73,14 @@ fn is_found(row: &GrantRow, find: &str) -> bool {
         || row.held_by.raw().contains(find)
 }
 
+/// Who holds a grant, with their page if they are still there.
+pub fn holder(row: &GrantRow) -> Markup {
+    html! {
+        @if row.is_gone { (parts::line(&row.held_by)) }
+        @else { a href=(link::formula(&row.grant.holder)) { (parts::line(&row.held_by)) } }
+    }
+}
+
 /// Grants as a table.
 pub fn table(rows: &[GrantRow], now_ms: i64) -> Markup {
     html! {
@@ -80,8 +88,8 @@ pub fn table(rows: &[GrantRow], now_ms: i64) -> Markup {
             table {
                 thead { tr {
                     th scope="col" { "Grant" } th scope="col" { "Slot or name" } th scope="col" { "What" }
-                    th scope="col" { "Held by" } th scope="col" { "Methods" } th scope="col" { "Limits" }
-                    th scope="col" { "Since" } th scope="col" { "By" } th scope="col" { "State" }
+                    th scope="col" { "Held by" } th scope="col" { "May" }
+                    th scope="col" { "Since" } th scope="col" { "State" }
                 } }
                 tbody { @for row in rows { (self::row(row, now_ms)) } }
             }
@@ -102,11 +110,13 @@ fn row(row: &GrantRow, now_ms: i64) -> Markup {
                     (parts::word(&grant.words))
                 }
             }
-            td { (parts::line(&row.held_by)) }
-            td { (methods(&grant.methods)) }
-            td { (visible_line(&grant.attenuation.words().join("; "))) }
-            td { (parts::when(grant.given_ms)) }
-            td { @if let Some(message) = grant.source { (link::message(message)) } }
+            td { (holder(row)) }
+            td {
+                (methods(&grant.methods))
+                @let limits = grant.attenuation.words();
+                @if !limits.is_empty() { p.facts { (visible_line(&limits.join("; "))) } }
+            }
+            td { (parts::when(grant.given_ms)) @if let Some(message) = grant.source { " by " (link::message(message)) } }
             td { span.mark.good[state == "in force"].warn[state != "in force"] { (state) } " " (link::why(grant.number)) }
         }
     }

@@ -8,7 +8,7 @@ use kernel::{FormulaId, GrantNumber};
 use maud::{Markup, html};
 use passable::visible_line;
 
-use super::{state, table};
+use super::{holder, state, table};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::{link, parts, seen};
@@ -63,7 +63,7 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
             p { span.mark { (state(row, now)) } " " (link::why(number)) }
             dl.facts {
                 dt { "What" } dd { (called(&view.target)) @if view.target.name.is_some() { ": " (parts::line(&view.target.words)) } }
-                dt { "Held by" } dd { a href=(link::formula(&grant.holder)) { (parts::line(&row.held_by)) } }
+                dt { "Held by" } dd { (holder(row)) }
                 dt { "Methods" } dd { (methods(&grant.methods)) }
                 dt { "Limits" }
                 dd {
@@ -89,7 +89,8 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
                             td { (parts::when(one.at_ms)) }
                             td { (parts::line(&one.method)) }
                             td { (parts::word(&one.outcome)) }
-                            td { @if let Some(at) = one.at { (link::why(at)) } }
+                            // Whoever stands in no journal calls because it holds the grant.
+                            td { @if let Some(at) = one.at { (link::why(at)) } @else { (link::why(number)) } }
                         } } }
                     }
                 }
@@ -109,9 +110,8 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
 /// Code or an agent that called without a run.
 fn caller(by: &FormulaId, row: &GrantRow) -> Markup {
     html! {
-        a href=(link::formula(by)) {
-            @if *by == row.grant.holder { (parts::line(&row.held_by)) } @else { (by.short()) }
-        }
+        @if *by == row.grant.holder { (holder(row)) }
+        @else { a href=(link::formula(by)) { (by.short()) } }
     }
 }
 

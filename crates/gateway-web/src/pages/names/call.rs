@@ -10,9 +10,9 @@ use control::protocol::{AgentAct, Look};
 use control::view::{PickRow, Thing};
 use kernel::command::{MailAct, Reply};
 use kernel::facet::{Param, Presence};
-use kernel::{NamePath, Pattern, Value};
+use kernel::{FormulaId, NamePath, Pattern, Value};
 use maud::{Markup, html};
-use passable::{Control, Untrusted, Widget, visible_line};
+use passable::{ArgGuard, Control, MethodGuard, Untrusted, Widget, visible_line};
 
 use super::methods::Methods;
 use super::way;
@@ -53,6 +53,32 @@ fn argument(at: usize, said: &str, pattern: Pattern, presence: Presence) -> Argu
     Argument { said: said.to_owned(), pattern, control, prefix, is_rest: presence == Presence::Rest }
 }
 
+/// A control for each argument of a method that has a guard.
+fn guarded(method: &MethodGuard<FormulaId>) -> Vec<Argument> {
+    let pattern = |guard: &ArgGuard<FormulaId>| match guard {
+        ArgGuard::Pattern(pattern) => pattern.clone(),
+        // What is awaited may not have come yet.
+        ArgGuard::Await(pattern) => Pattern::or([pattern.clone(), Pattern::promise("")]),
+        ArgGuard::Raw => Pattern::any(),
+    };
+    let required = method.args.iter().map(|one| (pattern(one), Presence::Required));
+    let optional = method.optional.iter().flatten().map(|one| (pattern(one), Presence::Optional));
+    // What further arguments there are is one array.
+    let rest = method.rest.iter().map(|one| match one {
+        ArgGuard::Raw => (Pattern::array(), Presence::Rest),
+        other => (pattern(other), Presence::Rest),
+    });
+    let all = required.chain(optional).chain(rest).enumerate();
+    all.map(|(at, (pattern, presence))| {
+        let said = match presence {
+            Presence::Rest => "Further arguments".to_owned(),
+            _ => format!("Argument {}", at + 1),
+        };
+        argument(at, &said, pattern, presence)
+    })
+    .collect()
+}
+
 impl Shown {
     fn of(asked: &Asked, said: impl Fn(&str) -> Option<String>) -> Result<Shown, Failure> {
         let text = said("path").unwrap_or_default();
@@ -68,15 +94,21 @@ impl Shown {
         let view: FormulaView = *take!(asked.look(Look::Formula { id })?, Formula);
         let methods = Methods::of(asked, &view)?.ok_or_else(no_methods)?;
         let method = said("method").unwrap_or_default().trim().to_owned();
+        let no_method = || {
+            let message = format!("it has no method `{}`", visible_line(&method));
+            Failure::new(Exit::NotFound, message).help("its page lists those that it has")
+        };
         let fields = match &methods {
+            Methods::Guarded(guard, can) => {
+                let found = guard.methods.iter().find(|(name, _)| name.to_str_lossy() == method.as_str());
+                let (_, found) = found.filter(|_| can.contains(&method)).ok_or_else(no_method)?;
+                guarded(found)
+            }
             Methods::OfCode(_) => vec![argument(0, "Arguments", Pattern::array(), Presence::Rest)],
             Methods::Known(facet, can) => {
                 let known =
                     can.contains(&method.as_str()).then(|| facet.methods.get(method.as_str())).flatten();
-                let known = known.ok_or_else(|| {
-                    let message = format!("it has no method `{}`", visible_line(&method));
-                    Failure::new(Exit::NotFound, message).help("its page lists those that it has")
-                })?;
+                let known = known.ok_or_else(no_method)?;
                 let one = |(at, param): (usize, &Param)| {
                     argument(at, param.name, param.shape.pattern(), param.presence)
                 };
@@ -139,6 +171,11 @@ impl Shown {
                         @if let Some(method) = facet.methods.get(self.method.as_str()) {
                             p { (method.says) " (" (method.effect.as_words()) ")" }
                         }
+                        @if self.fields.is_empty() { p.note { "It takes nothing." } }
+                    }
+                    Methods::Guarded(..) => {
+                        input type="hidden" name="method" value=(self.method);
+                        h2 { (parts::line(&Untrusted::new(self.method.as_str()))) }
                         @if self.fields.is_empty() { p.note { "It takes nothing." } }
                     }
                     Methods::OfCode(_) => {

@@ -6,10 +6,11 @@ use control::exit::Failure;
 use control::inspect::FormulaView;
 use control::protocol::Look;
 use control::view::PromiseState;
-use kernel::Value;
 use kernel::facet::{Facet, Presence, Support, facet};
 use kernel::grant::EVERY_METHOD;
+use kernel::{FormulaId, Value};
 use maud::{Markup, html};
+use passable::{ArgGuard, CallKind, Effect, InterfaceGuard, MethodGuard, Untrusted, visible_line};
 
 use crate::asked::{Asked, take};
 use crate::page::{link, parts};
@@ -21,6 +22,8 @@ const OF_CODE: &str = "export";
 pub enum Methods {
     /// What Almoner has made knows its methods; these are those that may be called.
     Known(&'static Facet, Vec<&'static str>),
+    /// Code has made it, with a guard; these of its methods may be called.
+    Guarded(Box<InterfaceGuard<FormulaId>>, Vec<String>),
     /// Only its maker knows; if a grant names some, these.
     OfCode(BTreeSet<String>),
 }
@@ -42,12 +45,22 @@ impl Methods {
         let granted = view.called.grant.as_ref().map(|row| &row.grant);
         let allows = |name: &str| granted.is_none_or(|grant| grant.allows(name));
         if view.called.kind == OF_CODE {
+            let guard = view.guard.as_ref().and_then(|guard| InterfaceGuard::from_value(guard).ok());
+            if let Some(guard) = guard {
+                let names = guard.methods.iter().map(|(name, _)| name.to_str_lossy().into_owned());
+                let can = names.filter(|name| allows(name)).collect();
+                return Ok(Some(Methods::Guarded(Box::new(guard), can)));
+            }
             let named = granted.filter(|grant| !grant.allows(EVERY_METHOD));
             return Ok(Some(Methods::OfCode(named.map(|grant| grant.methods.clone()).unwrap_or_default())));
         }
         let own = facet(&view.called.kind);
-        let can =
-            own.methods.values().filter(|method| method.support == Support::Full && allows(method.name));
+        // What only reads refuses all that changes.
+        let fits = |effect: Effect| effect == Effect::Observe || !view.called.read_only;
+        let can = own
+            .methods
+            .values()
+            .filter(|method| method.support == Support::Full && fits(method.effect) && allows(method.name));
         let can: Vec<_> = can.map(|method| method.name).collect();
         Ok((!can.is_empty()).then_some(Methods::Known(own, can)))
     }
@@ -66,6 +79,23 @@ impl Methods {
                         p { "This grant lets through: " @for name in named { (parts::word(name)) " " } }
                     }
                     @if let Some(href) = call("") { p { a href=(href) { "Call a method of it" } } }
+                }
+                Methods::Guarded(guard, can) => {
+                    p.note { "Code has made it. This is its guard, as it was when it first left the code: what is called otherwise is refused there." }
+                    div.wide tabindex="0" role="region" aria-label="Table of methods" {
+                        table {
+                            thead { tr {
+                                th scope="col" { "Method" } th scope="col" { "Takes" } th scope="col" { "Gives" }
+                            } }
+                            tbody {
+                                @for (name, method) in &guard.methods {
+                                    @let name = name.to_str_lossy().into_owned();
+                                    @if can.contains(&name) { (guarded(&name, method, call(&name))) }
+                                }
+                            }
+                        }
+                    }
+                    @if guard.default_guards.is_some() { p.note { "It may have other methods, whose arguments are not described." } }
                 }
                 Methods::Known(facet, can) => {
                     div.wide tabindex="0" role="region" aria-label="Table of methods" {
@@ -104,6 +134,39 @@ impl Methods {
                     }
                 }
             }
+        }
+    }
+}
+
+/// One row: a method of code's, what it takes and what it gives.
+fn guarded(name: &str, method: &MethodGuard<FormulaId>, href: Option<String>) -> Markup {
+    let optional = method.optional.iter().flatten();
+    html! {
+        tr {
+            th scope="row" {
+                @let shown = parts::line(&Untrusted::new(name));
+                @match href { Some(href) => a href=(href) aria-label={ "Call " (visible_line(name)) } { (shown) }, None => (shown) }
+            }
+            td {
+                @if method.args.is_empty() && method.optional.is_none() && method.rest.is_none() { "nothing" }
+                ol.args {
+                    @for one in &method.args { li { (takes(one)) } }
+                    @for one in optional { li { (takes(one)) ", or nothing" } }
+                    @if let Some(rest) = &method.rest { li { "further: " (takes(rest)) } }
+                }
+            }
+            td { (takes(&method.returns)) @if method.kind == CallKind::Async { ", later" } }
+        }
+    }
+}
+
+/// What a guard lets through, in words.
+fn takes(guard: &ArgGuard<FormulaId>) -> Markup {
+    html! {
+        @match guard {
+            ArgGuard::Pattern(pattern) => (parts::line(&Untrusted::new(pattern.describe()))),
+            ArgGuard::Await(pattern) => { (parts::line(&Untrusted::new(pattern.describe()))) ", or a promise of it" }
+            ArgGuard::Raw => "anything",
         }
     }
 }

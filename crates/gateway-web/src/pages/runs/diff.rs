@@ -13,6 +13,9 @@ use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::{hunks, link, parts, seen};
 
+/// With more files than this the buttons stand above them too.
+const FEW: usize = 3;
+
 fn ask(asked: &Asked, run: RunNumber) -> Result<Diff, Failure> {
     Ok(*take!(asked.ask(Request::Diff { run, only: vec![] })?, Diff))
 }
@@ -29,48 +32,99 @@ pub fn act(asked: &Asked) -> Result<Answer, Failure> {
     let diff = ask(asked, run)?;
     let to = format!("/r/{run}/diff");
     let wanted = asked.field("do");
-    if wanted == Some("look") {
-        return Ok(Answer::Go(to));
+    match wanted {
+        Some("look") => return Ok(Answer::Go(to)),
+        // Marks are made anew; nothing is done.
+        Some("all" | "none") => {
+            return page(asked, &diff, Some(html! { div data-taken={ "staged " (run) } {} }));
+        }
+        _ => {}
     }
     if asked.field("_seen") != Some(seen::digest(&diff)?.as_str()) {
-        return Ok(match page(asked, &diff, Some(seen::changed("changed")))? {
-            Answer::Page(page) => page.status(409).into(),
-            other => other,
-        });
+        return status(page(asked, &diff, Some(seen::changed("changed")))?, 409);
     }
     match wanted {
-        Some("apply") => {
-            let only = seen::chosen(asked, ready(&diff).count())?;
-            let parts = parts_of(asked, &diff, &only)?;
-            let text = Untrusted::new(format!("apply {run}{}", marks(&only, &parts)));
-            let applied = take!(asked.ask(Request::Apply { text, run, only, parts })?, Undone);
-            let diff = ask(asked, run)?;
-            page(asked, &diff, Some(html! { div data-taken={ "staged " (run) } { (outcome(&applied)) } }))
-        }
-        Some("discard") => {
-            let said = html! {
-                section.failure role="alert" {
-                    h2 { "Throw the whole copy away?" }
-                    p { "All " (diff.files.len()) " files of it are gone then, for good. Nothing was thrown away yet." }
-                    form method="post" action=(to) {
-                        (parts::token(&asked.session))
-                        input type="hidden" name="_seen" value=(seen::digest(&diff)?);
-                        div.buttons {
-                            button name="do" value="look" { "Keep it" }
-                            button.yes.away name="do" value="throw" { "Throw it away for good" }
-                        }
-                    }
+        Some("apply" | "discard" | "throw") => {
+            let marked = seen::chosen(asked, ready(&diff).count())
+                .and_then(|only| Ok((parts_of(asked, &diff, &only)?, only)));
+            let (parts, only) = match marked {
+                Ok(marked) => marked,
+                // What was marked stays marked.
+                Err(failure) => {
+                    return status(page(asked, &diff, Some(parts::failure_below(&failure)))?, 422);
                 }
             };
+            match wanted {
+                Some("apply") => apply(asked, run, only, parts),
+                Some("discard") => {
+                    let said = sure(asked, &diff, &format!("of {}", counted(only.len())), "throw", true)?;
+                    page(asked, &diff, Some(said))
+                }
+                _ => {
+                    let text = Untrusted::new(format!("discard {run}{}", marks(&only, &parts)));
+                    take!(asked.ask(Request::Discard { text, run, only, parts })?, Reply);
+                    Ok(Answer::Go(to))
+                }
+            }
+        }
+        Some("discard-copy") => {
+            let what = format!(": {} of it", counted(diff.files.len()));
+            let said = sure(asked, &diff, &what, "throw-copy", false)?;
             page(asked, &diff, Some(said))
         }
-        Some("throw") => {
+        Some("throw-copy") => {
             let text = Untrusted::new(format!("discard {run}"));
-            take!(asked.ask(Request::Discard { text, run })?, Reply);
+            take!(asked.ask(Request::Discard { text, run, only: vec![], parts: vec![] })?, Reply);
             Ok(Answer::Go(format!("/r/{run}")))
         }
         _ => Err(Failure::new(Exit::Usage, "apply or discard").help("press one of the buttons")),
     }
+}
+
+fn status(answer: Answer, status: u16) -> Result<Answer, Failure> {
+    Ok(match answer {
+        Answer::Page(page) => page.status(status).into(),
+        other => other,
+    })
+}
+
+fn counted(files: usize) -> String {
+    if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
+}
+
+fn apply(asked: &Asked, run: RunNumber, only: Vec<String>, parts: Vec<Part>) -> Result<Answer, Failure> {
+    let text = Untrusted::new(format!("apply {run}{}", marks(&only, &parts)));
+    let applied = take!(asked.ask(Request::Apply { text, run, only, parts })?, Undone);
+    let diff = ask(asked, run)?;
+    page(asked, &diff, Some(html! { div data-taken={ "staged " (run) } { (outcome(&applied)) } }))
+}
+
+/// Asks once more before something is thrown away. With it go the marks, if they say what.
+fn sure(asked: &Asked, diff: &Diff, what: &str, yes: &str, with_marks: bool) -> Result<Markup, Failure> {
+    let (run, is_copy) = (diff.run, !with_marks);
+    Ok(html! {
+        section.failure role="alert" {
+            h2 { @if is_copy { "Throw the whole copy away?" } @else { "Throw away what is marked?" } }
+            p {
+                @if is_copy { "The whole copy" (what) " is gone then, for good." }
+                @else { "What is marked " (what) " is gone then, for good. What is not marked can still be applied." }
+                " Nothing was thrown away yet."
+            }
+            form method="post" action={ "/r/" (run) "/diff" } {
+                (parts::token(&asked.session))
+                input type="hidden" name="_seen" value=(seen::digest(diff)?);
+                @if with_marks {
+                    @for (name, value) in asked.body.iter().filter(|(name, _)| name == "only" || name.starts_with(CHOICE)) {
+                        input type="hidden" name=(name) value=(value);
+                    }
+                }
+                div.buttons {
+                    button name="do" value="look" { "Keep it" }
+                    button.yes.away name="do" value=(yes) { "Throw it away for good" }
+                }
+            }
+        }
+    })
 }
 
 /// The files of which only some hunks were marked.
@@ -114,9 +168,12 @@ fn has_choice(file: &FileDiff) -> bool {
     file.entry.state == UndoState::Would && hunks::count(&file.text) > 1
 }
 
+/// How the names of marks of hunks begin.
+const CHOICE: &str = "hunk-";
+
 /// What the marks of a file's hunks are called.
 fn choice(at: usize) -> String {
-    format!("hunk-{at}")
+    format!("{CHOICE}{at}")
 }
 
 /// The files that could be put in place.
@@ -137,18 +194,38 @@ fn page(asked: &Asked, diff: &Diff, said: Option<Markup>) -> Result<Answer, Fail
             (parts::token(&asked.session))
             input type="hidden" name="_seen" value=(digest);
             button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
+            @if diff.files.len() > FEW { (buttons(is_any, diff)) }
             @for (at, file) in diff.files.iter().enumerate() { (self::file(asked, at, file)) }
-            div.buttons {
-                @if is_any { button.yes name="do" value="apply" { "Apply those that are marked" } }
-                @if !diff.files.is_empty() { button.yes.away name="do" value="discard" { "Discard the whole copy" } }
-            }
+            (buttons(is_any, diff))
         }
     };
     Ok(Page::new("/runs", format!("Staged changes of {run}"), main).live(format!("run:{run}")).into())
 }
 
+/// What can be done with what is marked, and with all of it.
+fn buttons(is_any: bool, diff: &Diff) -> Markup {
+    html! {
+        div.buttons {
+            @if is_any {
+                button.yes name="do" value="apply" { "Apply those that are marked" }
+                button.yes.away name="do" value="discard" { "Discard those that are marked" }
+            }
+            @if !diff.files.is_empty() { button.yes.away name="do" value="discard-copy" { "Discard the whole copy" } }
+            @if ready(diff).count() > 1 {
+                button name="do" value="all" { "Mark all" }
+                button name="do" value="none" { "Mark none" }
+            }
+        }
+    }
+}
+
 /// Whether something was marked: what is left of what somebody has sent, and otherwise everything.
 fn is_marked(asked: &Asked, name: &str, value: &str) -> bool {
+    match asked.field("do") {
+        Some("all") => return true,
+        Some("none") => return false,
+        _ => {}
+    }
     asked.body.is_empty() || asked.body.iter().any(|(own, text)| own == name && text == value)
 }
 

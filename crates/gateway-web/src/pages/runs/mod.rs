@@ -2,6 +2,7 @@
 
 pub mod act;
 pub mod diff;
+mod facts;
 mod family;
 pub mod figures;
 pub mod list;

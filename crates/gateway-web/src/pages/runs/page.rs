@@ -54,7 +54,7 @@ pub fn page(asked: &Asked, number: RunNumber, wrong: Option<Markup>, status: u16
         section #view aria-labelledby="view-title" data-live {
             h2 #view-title { "Journal" }
             @match *view {
-                "timeline" => (timeline::timeline(&family, asked.site.backend.now_ms())),
+                "timeline" => (timeline::timeline(&family, &known, asked.site.backend.now_ms())),
                 "raw" => (raw::raw(&family)),
                 _ => (tree::tree(&family, &known)),
             }

@@ -43,6 +43,10 @@ pub struct Call<'a> {
     pub message: Option<MessageNumber>,
     /// What the person said.
     pub approved: Option<bool>,
+    /// The message that asks, or has asked, whether it happened: a crash had cut it off.
+    pub doubt: Option<MessageNumber>,
+    /// Whether the person said that it had.
+    pub vouched: bool,
     /// When it began.
     pub begun_ms: Option<i64>,
     /// Until when it waits.
@@ -54,6 +58,14 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// The message that waits for the person's answer, if it is still open.
+    pub fn asked(&self) -> Option<MessageNumber> {
+        match self.doubt {
+            Some(message) => (!self.vouched).then_some(message),
+            None => self.message.filter(|_| self.approved.is_none()),
+        }
+    }
+
     /// How long it took from when it began, in milliseconds.
     pub fn took_ms(&self) -> Option<i64> {
         self.completed.map(|(step, _)| step.at_ms - self.begun_ms.unwrap_or(self.proposed.at_ms))
@@ -100,6 +112,8 @@ pub fn rows(steps: &[Step]) -> Vec<Row<'_>> {
                     verdict: None,
                     message: None,
                     approved: None,
+                    doubt: None,
+                    vouched: false,
                     begun_ms: None,
                     until_ms: None,
                     child: None,
@@ -143,10 +157,14 @@ fn add<'a>(call: &mut Call<'a>, step: &'a Step) {
             call.child = *child;
         }
         Entry::Slept { until_ms, .. } => call.until_ms = Some(*until_ms),
-        Entry::Questioned { message, .. }
-        | Entry::Doubted { message, .. }
-        | Entry::Vouched { message, .. } => {
-            call.message = Some(*message);
+        Entry::Questioned { message, .. } => call.message = Some(*message),
+        Entry::Doubted { message, .. } => {
+            call.doubt = Some(*message);
+            call.vouched = false;
+        }
+        Entry::Vouched { message, .. } => {
+            call.doubt = Some(*message);
+            call.vouched = true;
         }
         Entry::Completed { completion, .. } => call.completed = Some((step, completion)),
         _ => {}

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
 use super::figures::{Known, called};
-use super::{family, tree};
+use super::{facts, family};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::{link, parts};
@@ -42,7 +42,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             }
         }
         p { (parts::line(&Untrusted::new(journal::detail(&step.entry)))) }
-        (tree::findings(journal::findings(&step.entry).1))
+        (facts::findings(journal::findings(&step.entry).1))
         (what(asked, &known, &step.entry))
         h2 { "What it depends on" }
         @if step.provenance.sources.is_empty() { p.note { "Nothing is recorded." } }

@@ -1,13 +1,17 @@
 //! A family of runs as bars over time.
 
+use std::collections::BTreeMap;
+
 use control::show::timeline::{Kind, Scale, Span, of_family, total};
-use kernel::StepRef;
 use kernel::run::{Run, Step};
+use kernel::{RunNumber, StepRef};
 use maud::{Markup, html};
 use passable::Untrusted;
 
+use super::facts;
 use super::family::Family;
-use super::figures::took;
+use super::figures::{Known, took};
+use super::rows::{Row, rows};
 use crate::page::{link, parts};
 
 /// How wide the drawing is, in its own units.
@@ -49,7 +53,8 @@ fn class(kind: Kind) -> &'static str {
 }
 
 /// The bars, in a table whose other columns say the same. What has not ended goes on until now.
-pub fn timeline(family: &Family, now_ms: i64) -> Markup {
+pub fn timeline(family: &Family, known: &Known, now_ms: i64) -> Markup {
+    let told = told(family, known);
     let spans = of_family(&family.members, now_ms);
     let scale = Scale::of(&spans);
     let begun = family.members.first().map_or(0, |(run, _): &(Run, Vec<Step>)| run.started_ms);
@@ -74,7 +79,10 @@ pub fn timeline(family: &Family, now_ms: i64) -> Markup {
                                 td { (took((span.from - begun).max(0))) }
                                 td { (link::step(StepRef { run: span.run, step: span.step })) }
                                 td { (words(span.kind)) }
-                                td { (parts::line(&Untrusted::new(span.what.clone()))) }
+                                td {
+                                    (parts::line(&Untrusted::new(span.what.clone())))
+                                    @if let Some(facts) = told.get(&(span.run, span.step)) { (facts) }
+                                }
                                 td { (took(span.to - span.from)) }
                                 td.bars {
                                     svg viewBox={ "0 0 " (WIDTH) " 14" } width=(WIDTH) height="14"
@@ -92,6 +100,22 @@ pub fn timeline(family: &Family, now_ms: i64) -> Markup {
             @if spans.len() > BARS { p.note { (spans.len() - BARS) " more are not drawn." } }
         }
     }
+}
+
+/// What is told of the rows of a family, by the steps at which they began.
+fn told(family: &Family, known: &Known) -> BTreeMap<(RunNumber, u64), Markup> {
+    let mut told = BTreeMap::new();
+    for (run, steps) in &family.members {
+        for row in rows(steps) {
+            let step = match &row {
+                Row::Turn(turn) => turn.asked.number,
+                Row::Call(call) => call.proposed.number,
+                Row::Other(step) => step.number,
+            };
+            told.insert((run.number, step), facts::of_row(family, known, run, &row));
+        }
+    }
+    told
 }
 
 #[cfg(test)]

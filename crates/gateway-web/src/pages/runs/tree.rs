@@ -1,14 +1,14 @@
 //! A journal as a tree: what each step did, with the runs that it started below it.
 
 use control::show::{journal, value};
-use kernel::proposal::{Decision, Finding, Verdict};
 use kernel::run::{Completion, Entry, Run, RunOutcome, Shape, Step};
 use kernel::{RunNumber, StepRef};
 use maud::{Markup, html};
 use passable::Untrusted;
 
+use super::facts::{self, findings};
 use super::family::Family;
-use super::figures::{Known, called, depends, took, usage};
+use super::figures::{Known, called, took, usage};
 use super::list::mark;
 use super::rows::{Call, Row, Turn, rows};
 use crate::page::{link, parts};
@@ -51,12 +51,13 @@ fn member(family: &Family, known: &Known, number: RunNumber) -> Markup {
 }
 
 fn row(family: &Family, known: &Known, run: &Run, row: &Row<'_>) -> Markup {
+    let facts = facts::of_row(family, known, run, row);
     match row {
-        Row::Turn(turn) => self::turn(run, turn),
-        Row::Call(call) => self::call(family, known, run, call),
+        Row::Turn(turn) => self::turn(run, turn, &facts),
+        Row::Call(call) => self::call(family, known, run, call, &facts),
         // They have a table.
         Row::Other(Step { entry: Entry::Spawned { .. } | Entry::Collected { .. }, .. }) => html! {},
-        Row::Other(step) => other(run, step),
+        Row::Other(step) => other(run, step, &facts),
     }
 }
 
@@ -66,7 +67,7 @@ fn at(run: &Run, step: &Step) -> Markup {
     html! { time.at datetime=(kernel::time::iso(step.at_ms)) { (after) } }
 }
 
-fn turn(run: &Run, turn: &Turn<'_>) -> Markup {
+fn turn(run: &Run, turn: &Turn<'_>, facts: &Markup) -> Markup {
     let reference = |step: &Step| StepRef { run: run.number, step: step.number };
     let is_open = turn.replied.is_none() && !run.is_finished();
     html! {
@@ -94,16 +95,12 @@ fn turn(run: &Run, turn: &Turn<'_>) -> Markup {
                 }
                 (findings(found))
             }
-            @if let Some((step, _)) = &turn.replied { (provenance(step)) }
+            (facts)
         }
     }
 }
 
-fn provenance(step: &Step) -> Markup {
-    html! { @if !step.provenance.sources.is_empty() { p.facts { (depends(&step.provenance)) } } }
-}
-
-fn call(family: &Family, known: &Known, run: &Run, call: &Call<'_>) -> Markup {
+fn call(family: &Family, known: &Known, run: &Run, call: &Call<'_>, facts: &Markup) -> Markup {
     let proposal = call.proposal;
     let step = StepRef { run: run.number, step: call.proposed.number };
     let words = journal::detail(&call.proposed.entry);
@@ -114,16 +111,9 @@ fn call(family: &Family, known: &Known, run: &Run, call: &Call<'_>) -> Markup {
                 span.kind { (proposal.effect.as_words()) } " "
                 (parts::line(&Untrusted::new(words))) " "
                 (came_to(call)) " "
-                @if let Some(ms) = call.took_ms() { span.note { (took(ms)) } " " }
                 (link::why(step))
             }
-            p.facts {
-                "through " (parts::word(&proposal.slot))
-                @if let Some(what) = known.get(&proposal.grant) { ": " (called(what)) }
-                @if let Some(grant) = known.grant(&proposal.grant) { ", grant " (link::grant(grant)) }
-                @if !proposal.provenance.sources.is_empty() { "; " (depends(&proposal.provenance)) }
-            }
-            @if let Some(verdict) = call.verdict { (judged(call, verdict)) }
+            (facts)
             @match call.completed {
                 Some((_, Completion::Done { value, .. })) => p.facts {
                     "came to " (parts::line(&Untrusted::new(journal::shorten(&value::argument(value)))))
@@ -147,8 +137,8 @@ fn came_to(call: &Call<'_>) -> Markup {
         Some((_, Completion::Done { .. })) => html! { span.mark.good { "done" } },
         Some((_, Completion::Refused(_))) => html! { span.mark.bad { "refused" } },
         Some((_, Completion::Failed(_))) => html! { span.mark.bad { "failed" } },
-        None => match (call.message, call.until_ms) {
-            (Some(message), _) if call.approved.is_none() => html! {
+        None => match (call.asked(), call.until_ms) {
+            (Some(message), _) => html! {
                 span.mark.open { "waits for you: " (link::message(message)) }
             },
             (_, Some(until)) => html! { span.mark.open { "waits until " (parts::when(until)) } },
@@ -158,41 +148,7 @@ fn came_to(call: &Call<'_>) -> Markup {
     }
 }
 
-/// What the gates said, by which rules, and what a person answered.
-fn judged(call: &Call<'_>, verdict: &Verdict) -> Markup {
-    let said = match verdict.decision {
-        Decision::Allow => "the gates allow it",
-        Decision::Ask => "the gates ask",
-        Decision::Deny => "the gates refuse it",
-    };
-    html! {
-        p.facts {
-            (said)
-            @if let Some(message) = call.message {
-                ": " (link::message(message))
-                @match call.approved {
-                    Some(true) => ", you approved",
-                    Some(false) => ", you denied",
-                    None => {}
-                }
-            }
-        }
-        (findings(&verdict.findings))
-    }
-}
-
-/// Findings, each in a line with its rule.
-pub fn findings(found: &[Finding]) -> Markup {
-    html! {
-        @if !found.is_empty() {
-            ul.findings {
-                @for one in found { li { (parts::finding(one)) } }
-            }
-        }
-    }
-}
-
-fn other(run: &Run, step: &Step) -> Markup {
+fn other(run: &Run, step: &Step, facts: &Markup) -> Markup {
     let reference = StepRef { run: run.number, step: step.number };
     let words = journal::detail(&step.entry);
     html! {
@@ -203,7 +159,7 @@ fn other(run: &Run, step: &Step) -> Markup {
                 (parts::line(&Untrusted::new(words)))
                 @if let Some(message) = message(&step.entry) { " " (link::message(message)) }
             }
-            (findings(journal::findings(&step.entry).1))
+            (facts)
         }
     }
 }

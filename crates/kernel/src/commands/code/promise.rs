@@ -25,7 +25,8 @@ pub(super) fn promise(
         let id = code::promise_id(eval, *which);
         if table::formula(state.txn, &id)?.is_none() {
             let said = Provenance::of(Source::Agent(Number(eval.number)));
-            state.put_formula(id, Formula::Promise { asker, call: None, code: Some(*eval) }, said)?;
+            let made = Formula::Promise { asker, call: None, code: Some(*eval), follows: None };
+            state.put_formula(id, made, said)?;
             state.put_promise(&id, &PromiseRow::Pending)?;
             code::write::open(state.txn, eval, &id)?;
         }

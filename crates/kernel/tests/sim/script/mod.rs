@@ -253,7 +253,8 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
             CodeAct::Do { eval, send, actor, then: Then::Nothing, reach: Box::new(Reference::Passing), act }
         }
         6 => {
-            let exported = Exported { number: number(world, 3), interface: "Alleged: X".to_owned() };
+            let exported =
+                Exported { number: number(world, 3), interface: "Alleged: X".to_owned(), guard: None };
             CodeAct::Export { eval, objects: vec![exported] }
         }
         7 => CodeAct::Promise { eval, promises: vec![code_promise(world)] },

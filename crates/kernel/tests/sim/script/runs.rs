@@ -66,7 +66,7 @@ fn settle(world: &mut World, actor: FormulaId, run: RunNumber) -> Law {
     let what = match world.random.below(4) {
         0 => Act::Undo { run, files },
         1 => Act::Apply { run, files },
-        2 => Act::Discard { run },
+        2 => Act::Discard { run, files: vec![] },
         _ => Act::Forget { run },
     };
     act(world, actor, what)
@@ -438,6 +438,7 @@ fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
             pins: BTreeSet::new(),
             provenance: Provenance::host(),
             traces: vec![],
+            place: None,
         },
         verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]) },
     }

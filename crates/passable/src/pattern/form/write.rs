@@ -159,8 +159,9 @@ impl<C: Reference> Writer<'_, C> {
             (Widget::Spin { .. }, Value::Number(number)) => Some(number_text(*number)),
             (Widget::Digits { .. }, Value::BigInt(number)) => Some(number.to_string()),
             (Widget::Toggle, Value::Bool(value)) => Some(value.to_string()),
-            (Widget::Pick { pending, .. }, Value::Remotable(remote) | Value::Promise(remote)) => {
-                (*pending || matches!(value, Value::Remotable(_))).then(|| (self.refer)(&remote.reference))
+            (Widget::Pick { pending, settled, .. }, Value::Remotable(remote) | Value::Promise(remote)) => {
+                let fits = if matches!(value, Value::Promise(_)) { *pending } else { *settled };
+                fits.then(|| (self.refer)(&remote.reference))
             }
             (Widget::File { .. }, Value::Bytes(bytes)) => Some(to_base64(bytes)),
             (Widget::Json { .. }, _) => {

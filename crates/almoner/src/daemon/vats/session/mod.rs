@@ -358,6 +358,7 @@ impl Session {
                 self.result = Some((outcome, place));
             }
             Report::Answer { answer, outcome, .. } => self.answer_letter(tools, answer, &outcome)?,
+            Report::Guard { export, guard, .. } => self.slots.guarded(export, &guard),
             Report::Dropped { imports, questions, .. } => {
                 self.drops.push(Dropped { imports, questions });
             }

@@ -238,7 +238,8 @@ impl Session {
             return Ok(());
         }
         let numbers: Vec<u32> = unnamed.iter().map(|(number, _)| *number).collect();
-        let objects = unnamed.into_iter().map(|(number, interface)| Exported { number, interface }).collect();
+        let exported = |(number, interface)| Exported { number, interface, guard: self.slots.guard(number) };
+        let objects = unnamed.into_iter().map(exported).collect();
         act(tools, CodeAct::Export { eval: self.parcel.eval, objects })?;
         for number in numbers {
             self.slots.named(number);

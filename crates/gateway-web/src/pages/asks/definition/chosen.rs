@@ -47,10 +47,12 @@ const GOES_TO: [(&str, ResultGoesTo, &str); 3] = [
 ];
 
 /// What was chosen and typed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Chosen {
     pairs: Pairs,
     typed: Typed,
+    /// Whether it is told at each field what is missing or does not fit.
+    told: bool,
 }
 
 impl Chosen {
@@ -63,7 +65,7 @@ impl Chosen {
         if let Some(pattern) = input(shown) {
             typed.forget_secrets(&pattern.controls(), INPUT);
         }
-        Chosen { pairs: pairs.clone(), typed }
+        Chosen { pairs: pairs.clone(), typed, told: false }
     }
 
     /// The same, with something that was picked just now.
@@ -71,6 +73,18 @@ impl Chosen {
     pub fn fresh(mut self, place: &str) -> Chosen {
         self.typed.freshen(place);
         self
+    }
+
+    /// The same, with what is missing or does not fit told at each field.
+    #[must_use]
+    pub fn told(mut self) -> Chosen {
+        self.told = true;
+        self
+    }
+
+    /// Whether nothing was chosen or written for a slot.
+    fn is_empty(&self, at: usize) -> bool {
+        self.text(&format!("s{at}")).is_empty() && self.text(&format!("t{at}")).is_empty()
     }
 
     /// The picker at a place.
@@ -109,6 +123,7 @@ impl Chosen {
     fn slot(&self, at: usize, slot: &ProposedSlot, is_worker: bool, picks: &[PickRow]) -> Markup {
         let pick = format!("s{at}");
         let said = format!("slot {}", visible_line(&slot.name));
+        let is_missing = self.told && own(is_worker, slot).is_none() && self.is_empty(at);
         let picker = Picker {
             place: &pick,
             called: "One of your names",
@@ -117,7 +132,7 @@ impl Chosen {
             data: slot.data,
             picks,
             typed: self.typed.text(&pick),
-            wrong: false,
+            wrong: is_missing,
             fresh: self.typed.is_fresh(&pick),
             narrows: Some(&said),
         };
@@ -131,7 +146,9 @@ impl Chosen {
                 @else {
                     label for=(pick) { "One of your names" }
                     p.note id={ (pick) "-wants" } { (wants(slot)) }
-                    p.error id={ (pick) "-error" } role="status" {}
+                    p.error id={ (pick) "-error" } role="status" {
+                        @if is_missing { "nothing fills this slot: choose something, or send it back" }
+                    }
                     (picker.draw())
                     @if is_worker {
                         @let fill = format!("t{at}");
@@ -146,9 +163,15 @@ impl Chosen {
 
     /// What a worker works on, and with which model.
     fn for_worker(&self, shown: &Proposed) -> Markup {
-        let wrong = BTreeMap::new();
         let mut tallies = Tallies::new();
         let pattern = input(shown);
+        let wrong: BTreeMap<String, String> = match &pattern {
+            Some(pattern) if self.told => check::read(pattern, INPUT, &self.pairs, &[])
+                .err()
+                .map(|all| all.into_iter().map(|one| (one.place, one.why)).collect())
+                .unwrap_or_default(),
+            _ => BTreeMap::new(),
+        };
         if let Some(pattern) = &pattern {
             tally::count(pattern, INPUT, &self.typed, &[], &mut tallies);
         }
@@ -226,15 +249,20 @@ impl Chosen {
         picks: &[PickRow],
     ) -> Result<Granted, Failure> {
         let picked = self.picked(shown, picks)?;
+        if shown.worker.is_none() {
+            let missing = shown.slots.iter().enumerate().filter(|(at, _)| self.is_empty(*at));
+            let missing: Vec<String> =
+                missing.map(|(_, slot)| format!("`{}`", visible_line(&slot.name))).collect();
+            if !missing.is_empty() {
+                let slots = if missing.len() == 1 { "slot" } else { "slots" };
+                let what = format!("nothing fills the {slots} {}", missing.join(", "));
+                return Err(Failure::new(Exit::Invalid, what).help("choose one of your names for each"));
+            }
+        }
         let mut lines: Vec<Markup> = Vec::new();
         for slot in &shown.slots {
-            match picked.get(&slot.name) {
-                Some(row) => lines.push(sentence(slot, row)),
-                None if shown.worker.is_none() => {
-                    let what = format!("nothing fills the slot `{}`", slot.name);
-                    return Err(Failure::new(Exit::Invalid, what).help("choose one of your names for it"));
-                }
-                None => {}
+            if let Some(row) = picked.get(&slot.name) {
+                lines.push(sentence(slot, row));
             }
         }
         let (mut tools, mut worker) = (vec![], None);

@@ -1,0 +1,147 @@
+//! Promises that were handed on before anything had come of them. Whoever gets one gets a promise of its own: once the
+//! first settles, what it came to is handed on as it would be then, by whoever gave it, and the other settles with that.
+
+use serde::{Deserialize, Serialize};
+
+use crate::command::Fault;
+use crate::formula::Formula;
+use crate::id::{FormulaId, MessageNumber, Number};
+use crate::table::{self, PromiseRow};
+use crate::txn::{NOBODY, StoreFault, Table};
+
+use super::State;
+use super::grants::Gift;
+
+/// How many promises follow one another at most.
+const LONGEST: usize = 32;
+
+/// How many promises follow one at most.
+const MOST: usize = 1_000;
+
+/// How a promise was handed on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Follow {
+    /// Who gave it.
+    giver: FormulaId,
+    /// What was given: the promise, or a grant that leads to it.
+    id: FormulaId,
+    /// To whom.
+    to: FormulaId,
+    /// Under which name.
+    name: String,
+    /// The giver's message that caused it.
+    source: Option<MessageNumber>,
+    /// The grants through which the giver reached it.
+    through: Vec<FormulaId>,
+    /// Whether it went to code that the giver endowed and that is its own.
+    own: bool,
+}
+
+/// What stands before the rows of those that follow a promise.
+fn prefix(followed: &FormulaId) -> Vec<u8> {
+    [b"follow ", &followed.number[..]].concat()
+}
+
+fn key(followed: &FormulaId, promise: &FormulaId) -> Vec<u8> {
+    [&prefix(followed)[..], &promise.number].concat()
+}
+
+/// A promise of the recipient's that settles with `followed`, to which `id` leads.
+pub(super) fn follow(
+    state: &mut State<'_>,
+    id: &FormulaId,
+    followed: &FormulaId,
+    gift: &Gift<'_>,
+) -> Result<FormulaId, Fault> {
+    let misfit = |what: &str| Err(Fault::Misfit { what: what.to_owned() });
+    let (mut at, mut length) = (*followed, 0);
+    while let Formula::Promise { follows: Some(before), .. } = state.formula(&at)? {
+        (at, length) = (before, length + 1);
+        if length >= LONGEST {
+            return misfit("nobody has answered yet, and this was passed on too often to be passed on again");
+        }
+    }
+    let start = prefix(followed);
+    let known = state.txn.range(Table::Meta, &NOBODY, &start, &table::behind(&start), MOST, false)?;
+    if known.len() >= MOST {
+        return misfit("nobody has answered yet, and too many wait for it already");
+    }
+    // Code has what it was endowed with; that something has come is told to whoever endowed it.
+    let agent = table::formula(state.txn, &gift.to)?.is_some_and(|row| row.formula.agent().is_some());
+    let asker = if agent { Number(gift.to.number) } else { state.me() };
+    let provenance = state.provenance_of(followed)?;
+    let made = Formula::Promise { asker, call: None, code: None, follows: Some(*followed) };
+    let promise = state.make(made, provenance)?;
+    state.put_promise(&promise, &PromiseRow::Pending)?;
+    let row = Follow {
+        giver: state.actor,
+        id: *id,
+        to: gift.to,
+        name: gift.name.to_owned(),
+        source: gift.source,
+        through: gift.through.clone(),
+        own: gift.own,
+    };
+    table::save(state.txn, Table::Meta, &NOBODY, &key(followed, &promise), &row, None)?;
+    Ok(promise)
+}
+
+/// Something has come of a promise: what follows it settles as well.
+pub(super) fn settled(state: &mut State<'_>, followed: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
+    let start = prefix(followed);
+    let rows: Vec<(Vec<u8>, Follow)> =
+        table::scan(state.txn, Table::Meta, &NOBODY, &start, &table::behind(&start), MOST, false)?;
+    for (at, follow) in rows {
+        state.txn.delete(Table::Meta, &NOBODY, &at)?;
+        let number = at.get(start.len()..).and_then(|number| number.try_into().ok());
+        let number =
+            number.ok_or_else(|| StoreFault::Corrupt("a promise follows under a bad key".to_owned()))?;
+        let promise = FormulaId { number, node: followed.node };
+        let came = match row {
+            PromiseRow::Fulfilled { .. } => match hand(state, &follow, row) {
+                Err(Fault::Store(fault)) => return Err(Fault::Store(fault)),
+                Err(why) => {
+                    PromiseRow::Rejected { reason: format!("what came of it cannot be handed on: {why}") }
+                }
+                Ok(row) => row,
+            },
+            other => other.clone(),
+        };
+        state.settle_with(&promise, came)?;
+    }
+    Ok(())
+}
+
+/// What a promise was kept with, as whoever gave the promise hands it on.
+fn hand(state: &mut State<'_>, follow: &Follow, row: &PromiseRow) -> Result<PromiseRow, Fault> {
+    let PromiseRow::Fulfilled { value } = row else { return Ok(row.clone()) };
+    for party in [&follow.giver, &follow.to] {
+        if table::formula(state.txn, party)?.is_none() || crate::collect::is_going(state.txn, party)? {
+            return Err(Fault::Dangling(*party));
+        }
+    }
+    // A grant on the way may have been revoked, or have expired, meanwhile.
+    for passed in std::iter::once(&follow.id).chain(&follow.through) {
+        state.behind(passed)?;
+    }
+    let gift = Gift {
+        to: follow.to,
+        name: &follow.name,
+        source: follow.source,
+        through: follow.through.clone(),
+        own: follow.own,
+    };
+    let actor = std::mem::replace(&mut state.actor, follow.giver);
+    let given = state.give_value(value, &gift);
+    state.actor = actor;
+    Ok(PromiseRow::Fulfilled { value: given? })
+}
+
+/// Nobody waits for what follows any more.
+pub(crate) fn forget(
+    state: &mut State<'_>,
+    followed: &FormulaId,
+    promise: &FormulaId,
+) -> Result<(), StoreFault> {
+    state.txn.delete(Table::Meta, &NOBODY, &key(followed, promise))
+}
