@@ -111,7 +111,8 @@ fn envelope(view: &LetterView) -> Markup {
     let mail = &view.letter.mail;
     html! {
         p.envelope {
-            "from " strong { (parts::word(&view.from)) } " to " (parts::word(&view.to)) ", "
+            // Of what was dismissed only the envelope is left, which names nobody.
+            @if !view.from.is_empty() { "from " strong { (parts::word(&view.from)) } " to " (parts::word(&view.to)) ", " }
             (parts::when(mail.envelope.sent_ms))
             @if let Some(number) = view.answers { ", in answer to " (link::message(number)) }
             @if let Some(run) = view.letter.body().and_then(Body::run) { ", about " (parts::run(run)) }

@@ -230,6 +230,11 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
             Some("string") => single(text(&Limits::none())),
             Some("remotable") => single(pick(None, false, true)),
             Some("promise") => single(pick(None, true, false)),
+            Some("tagged") => {
+                let part = |name: &str, pattern: Pattern<C>| Part::new(Text::from(name), &pattern, true);
+                let parts = vec![part("tag", Pattern::string()), part("payload", Pattern::any())];
+                Layout::Group { parts, rest: None, of: "tagged" }
+            }
             Some("error") => {
                 let part = |name: &str| Part::new(Text::from(name), &Pattern::string(), true);
                 Layout::Group { parts: vec![part("name"), part("message")], rest: None, of: "error" }

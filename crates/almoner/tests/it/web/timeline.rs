@@ -18,6 +18,21 @@ fn a_wait_goes_on_until_now_counts_once_and_the_items_of_a_batch_have_bars() {
     for run in 2..=11 {
         assert!(journal.contains(&format!("href=\"/r/r{run}/step/")), "r{run}: {journal}");
     }
+    // Each row says for whom, through what, what the gates said by which rule, what it depends on, and what it cost.
+    let tree = Visitor::new(&home).get("/r/r1", &[]).body;
+    for page in [&page, &tree] {
+        let rows = page.matches("for you, through <bdi dir=\"ltr\">out</bdi>: <a href").count();
+        assert!(rows >= 6, "{rows}: {page}");
+        for says in [
+            "depends on ",
+            "the gates ask: <a href=\"/m/1\"",
+            "effects/modify",
+            " tokens in, ",
+            "grant <a href=\"/grants/g",
+        ] {
+            assert!(page.contains(says), "{says}: {page}");
+        }
+    }
     // The terminal says the same.
     let shown = home.almoner(&["trace", "r1", "--timeline"]).expect(0).out;
     let waited = between(&shown, "waiting for you ", " s (drawn short)").parse::<f64>().unwrap();
