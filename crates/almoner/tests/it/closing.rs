@@ -9,6 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::home::{Home, Said};
+use crate::wire;
 
 fn home() -> Home {
     let home = Home::new();
@@ -37,8 +38,8 @@ fn never_answered(home: &Home) -> (std::net::TcpListener, Child) {
 /// A connection that has greeted, and then says nothing more.
 fn silent(home: &Home) -> UnixStream {
     let mut stream = UnixStream::connect(home.root().join("run/control.sock")).unwrap();
-    let hello = br#"{"version": 11, "build": "x", "keys": {}}"#;
-    stream.write_all(&[&u32::try_from(hello.len()).unwrap().to_le_bytes()[..], hello].concat()).unwrap();
+    let hello = wire::hello().to_string();
+    stream.write_all(&[&u32::try_from(hello.len()).unwrap().to_le_bytes()[..], hello.as_bytes()].concat()).unwrap();
     let mut length = [0; 4];
     stream.read_exact(&mut length).unwrap();
     let mut body = vec![0; u32::from_le_bytes(length) as usize];

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use serde_json::{Value, json};
 
 use crate::home::{Home, Said};
+use crate::wire;
 
 fn with_fae() -> Home {
     let home = Home::new();
@@ -20,7 +21,7 @@ fn fae(home: &Home, args: &[&str]) -> Said {
 /// Sends requests to the daemon as they are, and reads the answer to the last.
 fn ask(home: &Home, request: &Value) -> Value {
     let mut stream = UnixStream::connect(home.root().join("run/control.sock")).unwrap();
-    for value in [&json!({"version": 11, "build": "x", "keys": {}}), request] {
+    for value in [&wire::hello(), request] {
         let bytes = value.to_string().into_bytes();
         stream.write_all(&u32::try_from(bytes.len()).unwrap().to_le_bytes()).unwrap();
         stream.write_all(&bytes).unwrap();
@@ -105,8 +106,10 @@ fn holders_are_shown_by_the_names_that_the_giver_has_for_them() {
     assert_eq!(held_by.len(), 4, "{grants}");
     // The store's own host is a host to itself.
     assert_eq!((held_by[0], held_by[2]), ("fae", "@host"), "{grants}");
-    for (at, kind) in [(1, "guest "), (3, "worker ")] {
-        let digits = held_by[at].strip_prefix(kind).unwrap_or_else(|| panic!("{grants}"));
+    // A worker also by what its file is called.
+    for (at, before, behind) in [(1, "guest ", ""), (3, "worker note (", ")")] {
+        let digits = held_by[at].strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
+        let digits = digits.unwrap_or_else(|| panic!("{grants}"));
         assert!(digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_hexdigit()), "{grants}");
     }
     let rows = home.almoner(&["grants", "--json"]).expect(0).json();

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::home::Home;
+use crate::wire;
 
 /// How often the daemon is killed.
 const KILLS: u64 = 50;
@@ -23,7 +24,7 @@ struct Client(UnixStream);
 impl Client {
     fn connect(socket: &Path) -> io::Result<Client> {
         let mut client = Client(UnixStream::connect(socket)?);
-        client.ask(&json!({ "version": 11, "build": "load", "keys": {} }))?;
+        client.ask(&wire::hello())?;
         Ok(client)
     }
 

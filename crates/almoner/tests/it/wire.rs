@@ -12,7 +12,7 @@ use crate::home::Home;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The version of the control protocol.
-pub(crate) const VERSION: u32 = 12;
+pub(crate) use control::protocol::VERSION;
 
 /// What the end of a connection is heard as.
 pub(crate) const CLOSED: &str = "(closed)";

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Desk, check, files};
 use crate::home::{Home, Said};
+use crate::wire;
 
 fn said(command: &mut Command) -> Said {
     Said::of(command.output().unwrap())
@@ -235,7 +236,7 @@ fn whoever_listens_without_owning_the_store_is_put_aside() {
 fn a_client_that_talks_nonsense_harms_nobody() {
     let desk = Desk::new();
     let socket = desk.home.root().join("run/control.sock");
-    let hello = frame(&json!({"version": 12, "build": "x", "keys": {}}));
+    let hello = frame(&wire::hello());
     let long = [&u32::MAX.to_le_bytes()[..], b"{"].concat();
     for bytes in
         [b"GET / HTTP/1.1\r\n\r\n".to_vec(), long.clone(), [hello.clone(), long].concat(), frame(&json!(7))]
