@@ -39,7 +39,9 @@ fn never_answered(home: &Home) -> (std::net::TcpListener, Child) {
 fn silent(home: &Home) -> UnixStream {
     let mut stream = UnixStream::connect(home.root().join("run/control.sock")).unwrap();
     let hello = wire::hello().to_string();
-    stream.write_all(&[&u32::try_from(hello.len()).unwrap().to_le_bytes()[..], hello.as_bytes()].concat()).unwrap();
+    stream
+        .write_all(&[&u32::try_from(hello.len()).unwrap().to_le_bytes()[..], hello.as_bytes()].concat())
+        .unwrap();
     let mut length = [0; 4];
     stream.read_exact(&mut length).unwrap();
     let mut body = vec![0; u32::from_le_bytes(length) as usize];
