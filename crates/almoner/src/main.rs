@@ -12,6 +12,7 @@
 mod cli;
 mod client;
 mod clock;
+mod code_reader;
 mod commands;
 mod daemon;
 mod git_host;
@@ -67,6 +68,7 @@ fn run(cli: &Cli) -> Ended {
     match &cli.verb {
         Verb::ModelHost { weights } => return model_host::live(weights),
         Verb::VatHost => return vat_host::live(),
+        Verb::CodeReader => return code_reader::live(),
         Verb::GitHost => return git_host::serve(),
         Verb::Sandbox { words } => return confine(words),
         _ => {}
@@ -146,7 +148,9 @@ fn run(cli: &Cli) -> Ended {
         Verb::Backup(args) => commands::backup::backup(&place, args),
         Verb::Gateway(args) => commands::gateway::gateway(&acting, *args),
         Verb::Stop => commands::daemon::stop(&place),
-        Verb::ModelHost { .. } | Verb::VatHost | Verb::GitHost | Verb::Sandbox { .. } => Ok(Exit::Ok),
+        Verb::ModelHost { .. } | Verb::VatHost | Verb::CodeReader | Verb::GitHost | Verb::Sandbox { .. } => {
+            Ok(Exit::Ok)
+        }
         Verb::Secret(args) => commands::secret::secret(&place, args),
         Verb::Unlock => commands::secret::unlock(&place),
     }

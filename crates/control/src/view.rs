@@ -218,8 +218,11 @@ pub struct Proposed {
     pub model: Option<Untrusted>,
     /// Its slots.
     pub slots: Vec<ProposedSlot>,
-    /// What code takes from its surroundings: names that it uses and does not declare.
+    /// What code takes from its surroundings: names that it uses and does not declare, and that all code has.
     pub free: Vec<String>,
+    /// Names that code uses and does not declare, and that nobody gives it: using one fails.
+    #[serde(default)]
+    pub absent: Vec<String>,
     /// What else it says that it does, in sentences.
     pub notes: Vec<Untrusted>,
     /// How it differs from the definition of the run that proposes it, if one does and both are worker files.
@@ -240,9 +243,25 @@ pub struct ProposedSlot {
     pub data: bool,
     /// The methods that the program calls, or can, each with what that does to the world.
     pub uses: Vec<String>,
-    /// Whether the text nowhere uses it.
-    pub unused: bool,
-    /// Whether code uses it in other ways as well, of which the text does not tell what comes.
+    /// The slots and methods that code gives it to, as `slot.method`.
     #[serde(default)]
-    pub elsewhere: bool,
+    pub given: Vec<String>,
+    /// How much of what becomes of it is known.
+    #[serde(default)]
+    pub told: Told,
+}
+
+/// How much a text tells of what it does with a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// All of it.
+    #[default]
+    Whole,
+    /// It uses it in other ways as well, of which the text does not tell what comes.
+    Partly,
+    /// It nowhere uses it.
+    Unused,
+    /// The text could not be read.
+    Unread,
 }

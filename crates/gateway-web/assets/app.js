@@ -65,7 +65,9 @@
     if (form.getAttribute('method') !== 'post') return;
     const waits = event.submitter && event.submitter.getAttribute('aria-disabled') === 'true', mute = keyed() && !key();
     if (mute) tell(KEYLESS, true);
-    if (waits || mute) return event.preventDefault();
+    const fold = waits && $$('details[data-must-open]', form).find(one => !one.dataset.opened);
+    if (fold) { tell('Unfold everything above first.', true); fold.querySelector('summary').focus(); }
+    if (waits || mute || form.dataset.sent) return event.preventDefault();
     let field = form.elements._key;
     if (!field) {
       field = document.createElement('input');
@@ -76,6 +78,13 @@
     field.value = key();
     form.elements._token.value = token();
   }, true);
+
+  // What was pressed twice is sent once.
+  addEventListener('submit', ({ target: form, defaultPrevented }) => {
+    if (defaultPrevented || form.getAttribute('method') !== 'post') return;
+    form.dataset.sent = 'yes';
+    setTimeout(() => delete form.dataset.sent, 3000);
+  });
 
   // ---- Markup comes from our own pages only --------------------------------------------------------------------
   const own = window.trustedTypes
@@ -108,28 +117,35 @@
     if (field && old.nodeName !== 'SELECT') return;
     children(old, now);
   };
+  // Moved, what is focused stays focused.
+  const move = (parent, node, before) => parent.moveBefore ? parent.moveBefore(node, before) : parent.insertBefore(node, before);
   const children = (old, now) => {
-    const byId = new Map([...old.children].filter(c => c.id).map(c => [c.id, c]));
+    const ids = new Set([...now.children].map(child => child.id).filter(Boolean));
+    const gone = node => node.nodeType === 1 && node.id && !ids.has(node.id);
+    // First what is not there any more: what stands below it need not move then.
+    for (const child of [...old.children]) if (gone(child) && !held(child)) child.remove();
+    const byId = new Map([...old.children].filter(child => child.id).map(child => [child.id, child]));
     let at = old.firstChild;
     for (const next of [...now.childNodes]) {
+      while (at && gone(at)) { stale(at); at = at.nextSibling; }
       const same = next.nodeType === 1 && next.id ? byId.get(next.id) : null;
       if (same) {
-        if (same !== at) old.insertBefore(same, at);
+        if (same !== at) move(old, same, at);
         else at = at.nextSibling;
         morph(same, next);
       } else if (at && at.nodeName === 'FORM' && next.nodeName === 'FORM' && does(at) !== does(next) && held(at)) {
         stale(at);
         at = at.nextSibling;
-      } else if (at && !(at.nodeType === 1 && at.id && byId.has(at.id) && now.querySelector('#' + CSS.escape(at.id)))) {
+      } else if (at && !(at.nodeType === 1 && at.id && byId.has(at.id))) {
         const here = at;
         at = at.nextSibling;
         morph(here, next);
       } else old.insertBefore(document.adoptNode(next), at);
     }
     while (at) {
-      const gone = at;
+      const rest = at;
       at = at.nextSibling;
-      if (held(gone)) stale(gone); else gone.remove();
+      if (held(rest)) stale(rest); else rest.remove();
     }
   };
   // What has changed under somebody's hands is not taken away: they are told.
@@ -164,6 +180,8 @@
     const top = () => at.getBoundingClientRect().top, before = top();
     if (before < 0 || before > innerHeight) return () => {};
     return () => {
+      // Not every browser keeps the focus of what moves.
+      if (at.isConnected && document.activeElement !== at) at.focus({ preventScroll: true });
       const off = top() - before;
       if (!off || !at.isConnected) return;
       // There may be no room to scroll as far yet.
@@ -248,26 +266,30 @@
 
   // ---- Weighty buttons wait until one can have read what they stand under -------------------------------------
   const settle = () => {
+    // What came just now is as folded as what was there before.
+    for (const one of $$('details[data-must-open]:not([data-met])')) { one.open = false; one.dataset.met = 'yes'; }
     for (const form of $$('form[data-weighty]')) {
-      const seen = form.elements._seen ? form.elements._seen.value : '';
-      const folded = $$('details[data-must-open]', form).some(one => !one.dataset.opened);
-      const fresh = form.dataset.seen !== seen;
-      if (fresh) {
+      const seen = form.elements._seen ? form.elements._seen.value : '', folds = $$('details[data-must-open]', form);
+      if (form.dataset.seen !== seen) {
+        // What was read before is not what stands there now.
+        for (const one of folds) if (!held(one)) { one.open = false; delete one.dataset.opened; }
         form.dataset.seen = seen;
         form.dataset.fresh = 'yes';
         setTimeout(() => { delete form.dataset.fresh; settle(); }, SETTLE);
       }
+      const folded = folds.some(one => !one.dataset.opened);
       for (const button of $$('button.yes', form)) {
-        const not = form.dataset.fresh || folded;
-        if (not) button.setAttribute('aria-disabled', 'true'); else button.removeAttribute('aria-disabled');
-        button.title = folded ? 'Unfold everything above first' : '';
+        if (form.dataset.fresh || folded) button.setAttribute('aria-disabled', 'true'); else button.removeAttribute('aria-disabled');
+        if (folded) button.setAttribute('aria-describedby', 'unfold'); else button.removeAttribute('aria-describedby');
       }
+      for (const one of $$('.unfold', form)) one.hidden = !folded;
     }
   };
-  for (const one of $$('details[data-must-open]')) {
-    one.open = false;
-    one.addEventListener('toggle', () => { if (one.open) { one.dataset.opened = 'yes'; settle(); } });
-  }
+  document.addEventListener('toggle', ({ target }) => {
+    if (!target.matches('details[data-must-open]') || !target.open) return;
+    target.dataset.opened = 'yes';
+    settle();
+  }, true);
   settle();
 
   // ---- What takes time comes when it is there --------------------------------------------------------------------

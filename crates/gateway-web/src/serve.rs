@@ -214,6 +214,8 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
                 Some(boundary) => multipart::read(body, &boundary).await,
                 None => (form(&body), vec![]),
             };
+            // Browsers send every end of a line as two characters, whatever was typed.
+            let body = body.into_iter().map(|(name, text)| (name, text.replace("\r\n", "\n"))).collect();
             let asked = Asked { site, session, path: parts(&path), query: pairs(uri.query()), body, files };
             // What a script sends says so in a header, which no form of another page can.
             let mode = headers.get("sec-fetch-mode").and_then(|mode| mode.to_str().ok());

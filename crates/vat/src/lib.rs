@@ -43,5 +43,5 @@ pub use frame::{FrameError, Level, Name, Order, Outcome, Place, Report, Slot, Va
 pub use limits::Limits;
 pub use modules::{Language, MOST_MODULES, MOST_SOURCE, Module, ModuleName, Modules};
 pub use parent::{End, Event, GRACE_MS, Host, HostError, SharedClock, Waker};
-pub use realm::{REALM_VERSION, engine_version};
+pub use realm::{GLOBALS, REALM_VERSION, engine_version};
 pub use serve::{MOST_VATS, serve};

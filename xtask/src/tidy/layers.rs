@@ -9,7 +9,10 @@ const LAYERS: &[&[&str]] = &[
     &["passable"],
     &["kernel"],
     &["switchboard"],
-    &["policy", "memory", "model", "store", "document", "git", "vat", "captp", "sandbox", "vault"],
+    &[
+        "policy", "memory", "model", "store", "document", "git", "vat", "captp", "sandbox", "vault",
+        "analysis",
+    ],
     &["caps", "operator", "worker", "skill", "pipeline"],
     &["control"],
     &[
@@ -42,6 +45,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ("vault", &["kernel"]),
     ("vat", &["passable"]),
     ("git", &[]),
+    ("analysis", &[]),
     ("control", &["kernel", "passable", "vault"]),
 ];
 

@@ -6,7 +6,7 @@ use super::tree::Tree;
 use crate::workspace::ArrowKind;
 
 /// The crates that this holds for.
-const PURE: &[&str] = &["passable", "kernel", "switchboard", "captp", "policy", "operator"];
+const PURE: &[&str] = &["passable", "kernel", "switchboard", "captp", "policy", "operator", "analysis"];
 
 /// Modules of `std` that reach outside, and where their work belongs.
 const MODULES: &[(&str, &str)] = &[

@@ -55,6 +55,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/cli/programs.rs", &[Files], "finds the programs that a person names"),
     ("crates/almoner/src/client.rs", &[Files, Network, Processes, Clocks], "finds the daemon, or starts it"),
     ("crates/almoner/src/clock.rs", &[Clocks], "tells the whole program what time it is"),
+    ("crates/almoner/src/code_reader.rs", &[Processes], "starts the process that reads proposed code, and waits for it no longer than it may take"),
     ("crates/almoner/src/commands/answer.rs", &[Files], "reads a worker file that a person has changed"),
     ("crates/almoner/src/commands/cases/case.rs", &[Files], "reads the cases of workers, and writes what one comes to now"),
     ("crates/almoner/src/commands/cases/mod.rs", &[Files], "finds cases, and makes the home in which they are tried"),

@@ -15,6 +15,7 @@ const DOORS: &[(&str, &str)] = &[
     ),
     ("crates/almoner/src/commands/models.rs", "a progress bar with figures of ours"),
     ("crates/almoner/src/daemon/log.rs", "the daemon's log, each line made visible"),
+    ("crates/almoner/src/code_reader.rs", "what the process that reads proposed code has found, as JSON"),
     ("crates/almoner/src/daemon/main_loop.rs", "tells the client that started it why it ends, as JSON"),
     ("crates/almoner/src/git_host.rs", "frames of the process of a repository"),
     ("crates/almoner/src/model_host.rs", "frames of the model host"),

@@ -164,6 +164,9 @@ pub enum Verb {
     /// The process in which guest code runs.
     #[command(hide = true)]
     VatHost,
+    /// The process that reads proposed code.
+    #[command(hide = true)]
+    CodeReader,
     /// The process that looks into one repository.
     #[command(hide = true)]
     GitHost,

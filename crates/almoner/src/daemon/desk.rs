@@ -11,6 +11,7 @@ use passable::visible_line;
 
 use super::engine::Engine;
 use super::own::Own;
+use super::reader::Reader;
 use super::threads::Threads;
 use super::web::WebPages;
 use super::world::Daemon;
@@ -36,6 +37,8 @@ pub struct Desk {
     pub threads: Arc<Threads>,
     /// The web pages, if they are open.
     pub web: Arc<WebPages>,
+    /// What reads proposed code.
+    pub reader: Arc<Reader>,
 }
 
 impl Desk {

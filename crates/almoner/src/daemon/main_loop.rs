@@ -15,6 +15,7 @@ use super::engine::Engine;
 use super::gardener::Gardener;
 use super::own::Own;
 use super::policies::PolicyDesk;
+use super::reader::Reader;
 use super::serve::{Server, bind};
 use super::timekeeper::keep_time;
 use super::vault::{self, Keeper};
@@ -195,6 +196,7 @@ fn open(
         own: Arc::new(Own::of(place)),
         threads: Arc::default(),
         web: Arc::new(WebPages::new(&place.state)),
+        reader: Arc::new(Reader::new(own_program()?)),
     };
     Ok((Arc::new(Server::new(desk)), listener))
 }

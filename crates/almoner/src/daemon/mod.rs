@@ -45,6 +45,7 @@ mod picks;
 pub mod policies;
 mod private;
 mod proposed;
+mod reader;
 pub mod request;
 mod requested;
 mod retry;

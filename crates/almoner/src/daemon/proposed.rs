@@ -1,8 +1,9 @@
 //! What a message proposes, as a person studies it before endowing it: the text itself, and what it would do with what
-//! it is given, found without running any of it.
+//! it is given, read without running any of it.
 
 use std::collections::BTreeMap;
 
+use analysis::{Trouble, Uses};
 use kernel::formula::Formula;
 use kernel::message::Body;
 use kernel::slot::{Slot, Want};
@@ -15,8 +16,8 @@ use super::{agents, start_run};
 use crate::commands::models;
 use control::endowment::{Endowment, Fill};
 use control::exit::{Exit, Failure};
-use control::show::{difference, uses};
-use control::view::{Proposed, ProposedSlot};
+use control::show::difference;
+use control::view::{Proposed, ProposedSlot, Told};
 
 /// What a message proposes.
 ///
@@ -35,7 +36,7 @@ pub fn proposed(desk: &Desk, agent: FormulaId, number: MessageNumber) -> Result<
     let digest = digest(&source, bundle.as_ref(), &slots)?;
     let mut shown = match &bundle {
         Some(bundle) => of_worker(bundle, &slots),
-        None => of_code(source.raw(), &slots),
+        None => of_code(desk, source.raw(), &slots),
     };
     shown.digest = digest;
     if let (Some(draft), Some(bundle)) = (by, &bundle) {
@@ -56,7 +57,6 @@ fn digest(
     Ok(BlobHash::of(&all).to_string())
 }
 
-/// A slot as a person binds it: by the label of its pattern, or with whatever has a name.
 /// Slots by name, as a person counts: `s2` before `s10`.
 fn in_order(slots: &BTreeMap<String, Slot>) -> impl Iterator<Item = (&String, &Slot)> {
     let mut all: Vec<(&String, &Slot)> = slots.iter().collect();
@@ -80,6 +80,7 @@ fn counted(name: &str) -> Vec<(String, usize, String)> {
     parts
 }
 
+/// A slot as a person binds it: by the label of its pattern, or with whatever has a name.
 fn slot(name: &str, slot: &Slot) -> ProposedSlot {
     let pattern = Pattern::from_value(&slot.pattern).unwrap_or_else(|_| Pattern::any());
     let label = match pattern.matcher() {
@@ -94,27 +95,13 @@ fn slot(name: &str, slot: &Slot) -> ProposedSlot {
         label,
         data,
         uses: vec![],
-        unused: false,
-        elsewhere: false,
+        given: vec![],
+        told: Told::Whole,
     }
 }
 
-fn of_code(source: &str, slots: &BTreeMap<String, Slot>) -> Proposed {
-    let names: Vec<&str> = slots.keys().map(String::as_str).collect();
-    let found = uses::of(source, &names);
-    let mut notes = vec![];
-    if !found.is_whole {
-        notes.push(Untrusted::new("its brackets do not match, as far as it was read: it may be no program"));
-    }
-    let slots = in_order(slots).map(|(name, own)| {
-        let used = found.slots.get(name.as_str());
-        ProposedSlot {
-            uses: used.map(|used| used.iter().cloned().collect()).unwrap_or_default(),
-            unused: used.is_none(),
-            elsewhere: found.elsewhere.contains(name.as_str()),
-            ..slot(name, own)
-        }
-    });
+/// What is shown of any text before anything is known of it.
+fn bare(source: &str) -> Proposed {
     Proposed {
         digest: String::new(),
         source: Untrusted::new(source),
@@ -124,11 +111,45 @@ fn of_code(source: &str, slots: &BTreeMap<String, Slot>) -> Proposed {
         input: None,
         documents: 0,
         model: None,
-        slots: slots.collect(),
-        free: found.free.into_iter().collect(),
-        notes,
+        slots: vec![],
+        free: vec![],
+        absent: vec![],
+        notes: vec![],
         difference: None,
     }
+}
+
+fn of_code(desk: &Desk, source: &str, slots: &BTreeMap<String, Slot>) -> Proposed {
+    let names: Vec<&str> = slots.keys().map(String::as_str).collect();
+    let uses = desk.reader.read(source, &names);
+    let is_read = uses.as_ref().is_some_and(|uses| uses.trouble.is_none());
+    let mut shown = bare(source);
+    match &uses {
+        None => {
+            let line = "its text is more than can be looked through: nothing is known of what it does";
+            shown.notes.push(Untrusted::new(line));
+        }
+        Some(Uses { trouble: Some(Trouble { line, column, message }), .. }) => {
+            let line = format!("it is no program, and would fail: line {line}, column {column}: {message}");
+            shown.notes.push(Untrusted::new(line));
+        }
+        Some(_) => {}
+    }
+    let uses = uses.unwrap_or_default();
+    for (name, own) in in_order(slots) {
+        let mut one = slot(name, own);
+        one.told = if is_read { Told::Unused } else { Told::Unread };
+        if let Some(used) = uses.slots.get(name.as_str()) {
+            one.uses = used.methods.iter().cloned().collect();
+            one.given = used.given.iter().cloned().collect();
+            // Data has no methods that anybody could be surprised by.
+            one.told = if used.elsewhere && !one.data { Told::Partly } else { Told::Whole };
+        }
+        shown.slots.push(one);
+    }
+    let is_there = |name: &String| vat::GLOBALS.contains(&name.as_str());
+    (shown.free, shown.absent) = uses.free.into_iter().partition(is_there);
+    shown
 }
 
 fn of_worker(bundle: &Bundle, slots: &BTreeMap<String, Slot>) -> Proposed {
@@ -137,7 +158,7 @@ fn of_worker(bundle: &Bundle, slots: &BTreeMap<String, Slot>) -> Proposed {
         source: Untrusted::new(bundle.source.as_str()),
         worker: Some(bundle.name.clone()),
         includes: includes.map(|(name, text)| (name.clone(), Untrusted::new(text.as_str()))).collect(),
-        ..of_code("", &BTreeMap::new())
+        ..bare("")
     };
     let definition = match start_run::parse(bundle) {
         Ok(definition) => definition,
@@ -178,7 +199,9 @@ fn used(name: &str, own: &Slot, definition: &Definition) -> ProposedSlot {
     if write > 0 {
         shown.uses.push(format!("{} by {write} `write` step(s), once the run is through", words("write")));
     }
-    shown.unused = shown.uses.is_empty();
+    if shown.uses.is_empty() {
+        shown.told = Told::Unused;
+    }
     shown
 }
 

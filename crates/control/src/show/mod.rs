@@ -17,6 +17,5 @@ pub mod reason;
 pub mod stats;
 pub mod thing;
 pub mod timeline;
-pub mod uses;
 pub mod value;
 pub mod waiting;

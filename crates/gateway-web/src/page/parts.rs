@@ -80,6 +80,11 @@ pub fn unfolded_first(label: &str, bytes: usize, body: &Markup) -> Markup {
     }
 }
 
+/// Says why a yes cannot be pressed, as long as something above it is folded.
+pub fn unfold_first() -> Markup {
+    html! { p.note.unfold #unfold hidden { "Unfold everything above first: a yes is for all of it." } }
+}
+
 /// The same, never folded: for what is only looked at.
 pub fn whole(label: &str, text: &Untrusted) -> Markup {
     html! { pre.foreign tabindex="0" aria-label=(label) { (text.visible()) } }

@@ -164,13 +164,15 @@ fn answers(card: &Card, reason: &str) -> Markup {
             // A form's first button is what Enter presses. This one does nothing but show the page again.
             button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
             @if card.in_doubt {
+                (parts::unfold_first())
                 div.buttons {
                     button name="do" value="happened" { "It happened" }
-                    button name="do" value="repeat" { "It did not: do it now" }
+                    button.yes name="do" value="repeat" { "It did not: do it now" }
                 }
             } @else {
                 label for="reason" { "If not, why: the model reads this" }
                 textarea #reason name="reason" rows="2" { "\n" (reason) }
+                (parts::unfold_first())
                 div.buttons {
                     button name="do" value="deny" { "Deny" }
                     button.yes name="do" value="approve" { @if card.more.is_some() { "Give it" } @else { "Approve" } }

@@ -5,7 +5,7 @@ mod chosen;
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Look, Response};
-use control::view::{LetterView, PickRow, PromiseState, Proposed};
+use control::view::{LetterView, PickRow, PromiseState, Proposed, ProposedSlot, Told};
 use kernel::command::Reply;
 use kernel::message::Body;
 use kernel::{MessageNumber, NamePath};
@@ -44,12 +44,12 @@ pub fn stale() -> Markup {
 
 /// The same, with what is otherwise than it was shown.
 fn differs(asked: &Asked, granted: &Granted) -> Markup {
-    let (was, is) = (asked.field("_lines").unwrap_or_default().replace("\r\n", "\n"), granted.plain());
+    let (was, is) = (asked.field("_lines").unwrap_or_default(), granted.plain());
     html! {
         (stale())
         @if !was.is_empty() && was != is {
             h2 { "What is otherwise now" }
-            (parts::difference("what you would grant", &Untrusted::new(control::show::difference::lines(&was, &is))))
+            (parts::difference("what you would grant", &Untrusted::new(control::show::difference::lines(was, &is))))
         }
     }
 }
@@ -243,35 +243,58 @@ fn from_original(asked: &Asked, view: &LetterView, shown: &Proposed) -> Option<U
 }
 
 /// Said of what cannot be told from a text.
-const ELSEWHERE: &str = "it uses this in a way that the text does not tell: hands it on, calls it by a computed name, or gives it another";
+const ELSEWHERE: &str =
+    "does something with it that the text does not tell: hands it on, or calls it by a name that is computed";
 
-/// What was found in the text, without running it.
+/// What is done with one slot.
+fn use_of(slot: &ProposedSlot, is_worker: bool) -> Markup {
+    let foreign = |text: String| parts::line(&Untrusted::new(text));
+    let plain = !slot.uses.is_empty() || !slot.given.is_empty();
+    html! {
+        @match slot.told {
+            Told::Unused => span.warning { "it never uses this" },
+            Told::Unread => span.warning { "nothing is known of what it does with this" },
+            Told::Whole | Told::Partly => {
+                @if is_worker { (foreign(slot.uses.join(", "))) }
+                @else if slot.data { "it uses this value" }
+                @else {
+                    @if !slot.uses.is_empty() { "it calls " (foreign(slot.uses.join(", "))) }
+                    @if !slot.given.is_empty() {
+                        @if slot.uses.is_empty() { "it" } @else { ", and" }
+                        " gives it to " (foreign(slot.given.join(", ")))
+                    }
+                    @if slot.told == Told::Partly {
+                        @if plain { "; " }
+                        span.warning { "it " @if plain { "also " } (ELSEWHERE) }
+                    } @else if !plain { "it only looks whether it is there" }
+                }
+            }
+        }
+    }
+}
+
+/// What was read in the text, without running it.
 fn analysis(shown: &Proposed) -> Markup {
     html! {
         section.entry aria-labelledby="analysis" {
             h2 #analysis { "What it does with what it is given" }
             p.note {
                 @if shown.worker.is_some() { "Read from the file." }
-                @else { "Found in the text without running it: a help for reading, and no proof." }
+                @else { "Read from the text without running it: what it can call, whether or not it will." }
             }
             @if shown.slots.is_empty() { p { "It asks for nothing." } }
             dl {
                 @for slot in &shown.slots {
                     dt { (parts::line(&Untrusted::new(slot.name.as_str()))) }
-                    dd {
-                        @if slot.unused { span.warning { "it never uses this" } }
-                        @else if slot.uses.is_empty() { span.warning { (ELSEWHERE) } }
-                        @else if shown.worker.is_some() {
-                            (parts::line(&Untrusted::new(slot.uses.join(", "))))
-                        } @else {
-                            "it calls " (parts::line(&Untrusted::new(slot.uses.join(", "))))
-                            @if slot.elsewhere { "; beside that, " span.warning { (ELSEWHERE) } }
-                        }
-                    }
+                    dd { (use_of(slot, shown.worker.is_some())) }
                 }
                 @if !shown.free.is_empty() {
-                    dt { "From its surroundings" }
+                    dt { "From its surroundings, as all code has it" }
                     dd { (parts::line(&Untrusted::new(shown.free.join(", ")))) }
+                }
+                @if !shown.absent.is_empty() {
+                    dt { "Names that nothing stands behind" }
+                    dd { (parts::line(&Untrusted::new(shown.absent.join(", ")))) ": using them fails" }
                 }
             }
             @if !shown.notes.is_empty() {
@@ -385,6 +408,7 @@ impl Granted {
                 }
                 p { (self.result) }
                 @if self.weighs { (confirm::field(asked, "To hand this over")) }
+                (parts::unfold_first())
                 div.buttons {
                     button.yes name="do" value="endow" {
                         @if shown.worker.is_some() { "Endow it, and run" } @else { "Endow it, and run the code" }
@@ -444,8 +468,7 @@ fn edited(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     let number = view.letter.number;
     let proposed = *take!(asked.look(Look::Proposed { number })?, Proposed);
     let to = NamePath::new(["@self"]).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
-    // Browsers send every line end as two characters.
-    let source = asked.field("source").unwrap_or_default().replace("\r\n", "\n");
+    let source = asked.field("source").unwrap_or_default().to_owned();
     let includes = proposed.includes.into_iter().map(|(name, text)| (name, text.raw().to_owned()));
     let act = AgentAct::Define {
         to,

@@ -72,7 +72,7 @@ pub fn draw(asked: &Asked, at: usize, entry: &CardEntry, making: &Making) -> Mar
         }
         @if open {
             @let name = edited(at);
-            details open[asked.field(&name).is_some_and(|text| text.replace("\r\n", "\n") != shown)] {
+            details open[asked.field(&name).is_some_and(|text| text != shown)] {
                 summary { "Edit it before you approve" }
                 @if is_hidden {
                     p.warning {
@@ -117,7 +117,7 @@ pub fn added(asked: &Asked, card: &Card, entries: Option<&[usize]>) -> Result<Ad
             added.words.push_str(&format!(" -e {text}"));
         }
         let own = source(entry);
-        let sent = asked.field(&edited(at)).map(|text| text.replace("\r\n", "\n"));
+        let sent = asked.field(&edited(at)).map(str::to_owned);
         // What is shown written out was not changed by showing it.
         if let Some(text) = sent.filter(|text| *text != visible(&own) && *text != own) {
             added.words.push_str(" --edited -");

@@ -37,6 +37,7 @@ impl YesOrNo {
                     fieldset.answers {
                         legend { "Your answer" }
                         button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
+                        (parts::unfold_first())
                         div.buttons { button.yes name="do" value="approve" { (self.yes) } }
                     }
                 }

@@ -143,7 +143,7 @@ fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
     match asked.field("do") {
         Some("store") => {
             let path = new()?;
-            let value = asked.field("value").unwrap_or("").replace("\r\n", "\n");
+            let value = asked.field("value").unwrap_or("").to_owned();
             let (value, text) = match asked.field("as") {
                 Some("json") => {
                     let json = serde_json::from_str(&value)

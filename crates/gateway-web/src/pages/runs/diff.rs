@@ -205,6 +205,7 @@ fn page(asked: &Asked, diff: &Diff, said: Option<Markup>) -> Result<Answer, Fail
 /// What can be done with what is marked, and with all of it.
 fn buttons(is_any: bool, diff: &Diff) -> Markup {
     html! {
+        @if is_any { (parts::unfold_first()) }
         div.buttons {
             @if is_any {
                 button.yes name="do" value="apply" { "Apply those that are marked" }

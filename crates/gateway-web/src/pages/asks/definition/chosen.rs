@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Document, Request, Response, RunRequest};
-use control::view::{PickRow, Proposed, ProposedSlot, SLOT_LABELS};
+use control::view::{PickRow, Proposed, ProposedSlot, SLOT_LABELS, Told};
 use kernel::run::ResultGoesTo;
 use kernel::{FormulaId, MessageNumber, NamePath, Pattern};
 use maud::{Markup, html};
@@ -483,8 +483,10 @@ fn sentence(slot: &ProposedSlot, row: &PickRow) -> Markup {
         (row.kind) ", " (row.id.short()) ")."
         @if !row.methods.is_empty() { " It can do: " (parts::word(&row.methods.join(", "))) "." }
         @else if !row.data && !row.pending { " It can do all that it can do for you." }
-        @if !slot.uses.is_empty() { " What is proposed calls " (foreign(&slot.uses.join(", "))) " of it" @if slot.elsewhere { ", and may do more with it" } "." }
-        @else if slot.elsewhere { " What is proposed may do anything of that." }
+        @let partly = matches!(slot.told, Told::Partly | Told::Unread);
+        @if !slot.uses.is_empty() { " What is proposed calls " (foreign(&slot.uses.join(", "))) " of it" @if partly { ", and may do more with it" } "." }
+        @else if partly && !row.data { " What is proposed may do anything of that." }
+        @if !slot.given.is_empty() { " It gives it to " (foreign(&slot.given.join(", "))) "." }
         @if row.pending { " Nothing has come of it yet." }
     }
 }

@@ -1,0 +1,104 @@
+//! The process that reads proposed code. A text of a stranger can nest deeper than any stack, so the process may end, and
+//! then nothing is said of the text. It shuts itself in before it has read a byte.
+
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use analysis::Uses;
+use sandbox::{Confinement, Limits, SandboxError};
+use serde::{Deserialize, Serialize};
+
+use control::exit::{Ended, Exit, Failure};
+
+/// The stack of the thread that reads, in bytes: enough for the longest text that can be proposed if all of it nests.
+/// Only what is used is ever taken.
+const STACK: usize = 1 << 30;
+
+/// Memory that the process may take.
+const MEMORY: u64 = 4 << 30;
+
+/// How long reading may take: so long that the longest text is read on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The most bytes of an answer.
+const ANSWER: u64 = 16 << 20;
+
+/// Descriptors that are open at one time.
+const OPEN_FILES: u64 = 16;
+
+/// What is asked of it.
+#[derive(Serialize, Deserialize)]
+struct Question {
+    source: String,
+    slots: Vec<String>,
+}
+
+/// Its whole life: one question, one answer.
+///
+/// # Errors
+/// When it cannot be confined, or its streams break.
+pub fn live() -> Ended {
+    let fail = |error: &dyn std::fmt::Display| Failure::new(Exit::Failure, error.to_string());
+    let within = Confinement {
+        readable: Vec::new(),
+        writable: Vec::new(),
+        executable: Vec::new(),
+        network: false,
+        pretends: true,
+        limits: Limits {
+            cpu_s: PATIENCE.as_secs(),
+            address_space: MEMORY,
+            file_size: 0,
+            open_files: OPEN_FILES,
+            ..Limits::default()
+        },
+    };
+    sandbox::confine_self(&within).map_err(|error: SandboxError| fail(&error))?;
+    let mut asked = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut asked).map_err(|error| fail(&error))?;
+    let Question { source, slots } = serde_json::from_slice(&asked).map_err(|error| fail(&error))?;
+    let read = move || {
+        let slots: Vec<&str> = slots.iter().map(String::as_str).collect();
+        analysis::of(&source, &slots)
+    };
+    let reading = std::thread::Builder::new().name("reading".to_owned()).stack_size(STACK);
+    let uses = reading.spawn(read).map_err(|error| fail(&error))?.join();
+    let uses = uses.map_err(|_| fail(&"the text could not be read"))?;
+    let answer = serde_json::to_vec(&uses).map_err(|error| fail(&error))?;
+    std::io::stdout().lock().write_all(&answer).map_err(|error| fail(&error))?;
+    Ok(Exit::Ok)
+}
+
+/// What the text of a program does with these slots; nothing if it could not be read. `program` is this program.
+pub fn read(program: &Path, source: &str, slots: &[&str]) -> Option<Uses> {
+    let slots = slots.iter().map(|slot| (*slot).to_owned()).collect();
+    let question = serde_json::to_vec(&Question { source: source.to_owned(), slots }).ok()?;
+    let mut command = Command::new(program);
+    command.arg("code-reader").env_clear().current_dir("/");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    let answer = converse(&mut child, question);
+    // One that is not done is not waited for.
+    drop(child.kill());
+    drop(child.wait());
+    serde_json::from_slice(&answer?).ok()
+}
+
+/// Asks, and waits for the answer for as long as one may take.
+fn converse(child: &mut Child, question: Vec<u8>) -> Option<Vec<u8>> {
+    let (mut asks, answers) = child.stdin.take().zip(child.stdout.take())?;
+    let (done, answered) = channel();
+    let talk = move || {
+        let said = asks.write_all(&question);
+        drop(asks);
+        let mut answer = Vec::new();
+        let heard = said.and_then(|()| answers.take(ANSWER).read_to_end(&mut answer));
+        // Whoever has stopped waiting needs it no more.
+        let _ = done.send(heard.is_ok().then_some(answer));
+    };
+    std::thread::Builder::new().name("code reader".to_owned()).spawn(talk).ok()?;
+    answered.recv_timeout(PATIENCE).unwrap_or_default()
+}

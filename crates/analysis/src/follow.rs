@@ -1,0 +1,390 @@
+//! Where a slot goes within a program.
+
+use std::collections::BTreeSet;
+
+use oxc_ast::AstKind;
+use oxc_ast::ast::{
+    Argument, AssignmentTarget, BinaryOperator, BindingPattern, CallExpression, Expression, FormalParameters,
+    IdentifierReference, LogicalOperator, ObjectPattern, Statement, UnaryOperator,
+};
+use oxc_semantic::{NodeId, Semantic, SymbolId};
+use oxc_span::{GetSpan, Span};
+
+use crate::{SlotUse, Uses};
+
+/// What is said of a slot that is called as a function is.
+const ITSELF: &str = "(itself)";
+
+/// Functions that every program has, and that give what they are given.
+const SAME: [&str; 2] = ["harden", "E"];
+
+/// Methods of what every program has that give what they are given.
+const SAME_OF: [(&str, &str); 4] =
+    [("E", "get"), ("E", "sendOnly"), ("E", "resolve"), ("Promise", "resolve")];
+
+/// How many names for the same thing are looked through.
+const ALIASES: usize = 16;
+
+/// Everything that a program does with its slots, and the names that it has from nowhere.
+pub(crate) fn all(semantic: &Semantic<'_>, slots: &[&str]) -> Uses {
+    let scoping = semantic.scoping();
+    let unresolved = scoping.root_unresolved_references();
+    let has_arguments = unresolved.keys().any(|name| name.as_str() == "arguments");
+    let mut uses = Uses::default();
+    for (name, references) in unresolved {
+        let name = name.as_str();
+        if !slots.contains(&name) {
+            uses.free.insert(name.to_owned());
+            continue;
+        }
+        let mut one = Follow {
+            semantic,
+            slots,
+            has_arguments,
+            seen: BTreeSet::new(),
+            next: Vec::new(),
+            found: SlotUse::default(),
+        };
+        let references = references.iter().map(|one| scoping.get_reference(*one).node_id());
+        one.next.extend(references.map(Step::Is));
+        one.run();
+        uses.slots.insert(name.to_owned(), one.found);
+    }
+    uses
+}
+
+/// Something that may be the slot.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// What an expression comes to.
+    Is(NodeId),
+    /// What a name stands for that the text declares.
+    Called(SymbolId),
+}
+
+/// Follows one slot.
+struct Follow<'s, 'a> {
+    semantic: &'s Semantic<'a>,
+    slots: &'s [&'s str],
+    /// Whether a function looks at what it was given without naming it.
+    has_arguments: bool,
+    seen: BTreeSet<Step>,
+    next: Vec<Step>,
+    found: SlotUse,
+}
+
+impl<'a> Follow<'_, 'a> {
+    fn run(&mut self) {
+        while let Some(step) = self.next.pop() {
+            if !self.seen.insert(step) {
+                continue;
+            }
+            match step {
+                Step::Is(node) => self.is(node),
+                Step::Called(symbol) => {
+                    let references = self.semantic.symbol_references(symbol).filter(|one| one.is_read());
+                    let all: Vec<Step> = references.map(|one| Step::Is(one.node_id())).collect();
+                    self.next.extend(all);
+                }
+            }
+        }
+    }
+
+    fn kind(&self, node: NodeId) -> AstKind<'a> {
+        self.semantic.nodes().kind(node)
+    }
+
+    /// What is done with what this expression comes to, which may be the slot.
+    fn is(&mut self, node: NodeId) {
+        let span = self.kind(node).span();
+        let above = self.semantic.nodes().parent_id(node);
+        let at = |other: &dyn GetSpan| other.span() == span;
+        match self.kind(above) {
+            AstKind::ChainExpression(_)
+            | AstKind::ParenthesizedExpression(_)
+            | AstKind::AwaitExpression(_) => {
+                self.next.push(Step::Is(above));
+            }
+            AstKind::SequenceExpression(several) => {
+                if several.expressions.last().is_some_and(|last| at(last)) {
+                    self.next.push(Step::Is(above));
+                }
+            }
+            AstKind::ConditionalExpression(choice) => {
+                if !at(&choice.test) {
+                    self.next.push(Step::Is(above));
+                }
+            }
+            AstKind::LogicalExpression(both) => {
+                // `a && b` is `a` only where that is nothing.
+                if !(at(&both.left) && both.operator == LogicalOperator::And) {
+                    self.next.push(Step::Is(above));
+                }
+            }
+            // It is looked at: whether it is there, and whether it is something else.
+            AstKind::UnaryExpression(one)
+                if matches!(
+                    one.operator,
+                    UnaryOperator::Typeof | UnaryOperator::LogicalNot | UnaryOperator::Void
+                ) => {}
+            AstKind::BinaryExpression(two)
+                if two.operator.is_equality() || two.operator == BinaryOperator::Instanceof => {}
+            AstKind::IfStatement(_)
+            | AstKind::WhileStatement(_)
+            | AstKind::DoWhileStatement(_)
+            | AstKind::ForStatement(_)
+            | AstKind::SwitchStatement(_)
+            | AstKind::SwitchCase(_) => {}
+            AstKind::ExpressionStatement(_) => {
+                if self.may_be_result(above) {
+                    self.found.elsewhere = true;
+                }
+            }
+            AstKind::VariableDeclarator(declared) => self.bound(&declared.id),
+            AstKind::FormalParameter(parameter) => self.bound(&parameter.pattern),
+            AstKind::AssignmentPattern(pattern) => self.bound(&pattern.left),
+            AstKind::AssignmentExpression(assigned) => {
+                if at(&assigned.right) {
+                    self.assigned(&assigned.left);
+                    self.next.push(Step::Is(above));
+                } else {
+                    self.found.elsewhere = true;
+                }
+            }
+            AstKind::StaticMemberExpression(member) => {
+                self.member(above, Some(member.property.name.as_str()))
+            }
+            AstKind::ComputedMemberExpression(member) if at(&member.object) => {
+                let name = member.static_property_name();
+                self.member(above, name.as_ref().map(|name| name.as_str()));
+            }
+            AstKind::CallExpression(call) => {
+                if at(&call.callee) {
+                    self.found.methods.insert(ITSELF.to_owned());
+                } else {
+                    self.given(above, call, span);
+                }
+            }
+            AstKind::NewExpression(made) if at(&made.callee) => {
+                self.found.methods.insert(ITSELF.to_owned());
+            }
+            AstKind::TaggedTemplateExpression(tagged) if at(&tagged.tag) => {
+                self.found.methods.insert(ITSELF.to_owned());
+            }
+            _ => self.found.elsewhere = true,
+        }
+    }
+
+    /// Whether what this statement comes to may be what the program comes to: that of the last one, wherever it stands.
+    fn may_be_result(&self, statement: NodeId) -> bool {
+        let nodes = self.semantic.nodes();
+        if let AstKind::Program(program) = nodes.parent_kind(statement) {
+            let end = nodes.kind(statement).span().end;
+            let later = program.body.iter().filter(|other| other.span().start >= end);
+            return !later.into_iter().any(|other| matches!(other, Statement::ExpressionStatement(_)));
+        }
+        !nodes.ancestor_kinds(statement).any(|kind| {
+            matches!(
+                kind,
+                AstKind::Function(_) | AstKind::ArrowFunctionExpression(_) | AstKind::StaticBlock(_)
+            )
+        })
+    }
+
+    /// It gets a name, or parts of it get names.
+    fn bound(&mut self, to: &BindingPattern<'a>) {
+        match to {
+            BindingPattern::BindingIdentifier(name) => self.next.push(Step::Called(name.symbol_id())),
+            BindingPattern::ObjectPattern(parts) => self.taken_apart(parts),
+            BindingPattern::AssignmentPattern(or) => self.bound(&or.left),
+            BindingPattern::ArrayPattern(_) => self.found.elsewhere = true,
+        }
+    }
+
+    fn taken_apart(&mut self, parts: &ObjectPattern<'a>) {
+        for part in &parts.properties {
+            match part.key.static_name() {
+                Some(name) => drop(self.found.methods.insert(name.into_owned())),
+                None => self.found.elsewhere = true,
+            }
+        }
+        if parts.rest.is_some() {
+            self.found.elsewhere = true;
+        }
+    }
+
+    fn assigned(&mut self, to: &AssignmentTarget<'a>) {
+        let symbol = match to {
+            AssignmentTarget::AssignmentTargetIdentifier(name) => {
+                name.reference_id.get().and_then(|id| self.semantic.scoping().get_reference(id).symbol_id())
+            }
+            _ => None,
+        };
+        match symbol {
+            Some(symbol) => self.next.push(Step::Called(symbol)),
+            None => self.found.elsewhere = true,
+        }
+    }
+
+    /// A method of it is named; none if the name is computed.
+    fn member(&mut self, member: NodeId, name: Option<&str>) {
+        let Some(name) = name else {
+            self.found.elsewhere = true;
+            return;
+        };
+        let nodes = self.semantic.nodes();
+        let span = self.kind(member).span();
+        // What a promise of it comes to is it.
+        if name == "then"
+            && let AstKind::CallExpression(call) = nodes.parent_kind(member)
+            && call.callee.span() == span
+            && let Some(parameters) = call.arguments.first().and_then(|first| self.function(first))
+        {
+            return self.parameter(parameters, 0);
+        }
+        self.found.methods.insert(name.to_owned());
+        match nodes.parent_kind(member) {
+            AstKind::AssignmentExpression(assigned) if assigned.left.span() == span => {
+                self.found.elsewhere = true
+            }
+            AstKind::UpdateExpression(_) => self.found.elsewhere = true,
+            AstKind::UnaryExpression(one) if one.operator == UnaryOperator::Delete => {
+                self.found.elsewhere = true
+            }
+            _ => {}
+        }
+    }
+
+    /// It is an argument of a call.
+    fn given(&mut self, above: NodeId, call: &CallExpression<'a>, span: Span) {
+        let Some(at) = call.arguments.iter().position(|one| one.span() == span) else {
+            self.found.elsewhere = true;
+            return;
+        };
+        if call.arguments.iter().take(at).any(Argument::is_spread) {
+            self.found.elsewhere = true;
+            return;
+        }
+        if at == 0 && self.gives_the_same(&call.callee) {
+            self.next.push(Step::Is(above));
+            return;
+        }
+        if let Some((object, method)) = member_of(&call.callee) {
+            if self.is_global(object, "E") && method == "when" {
+                let then = call.arguments.get(1).and_then(|then| self.function(then));
+                match then {
+                    Some(parameters) => self.parameter(parameters, 0),
+                    None => self.found.elsewhere = true,
+                }
+                return;
+            }
+            match self.slot(object) {
+                Some(slot) => drop(self.found.given.insert(format!("{slot}.{method}"))),
+                None => self.found.elsewhere = true,
+            }
+            return;
+        }
+        match self.parameters_of(&call.callee) {
+            Some(parameters) if !self.has_arguments => self.parameter(parameters, at),
+            _ => self.found.elsewhere = true,
+        }
+    }
+
+    fn gives_the_same(&self, callee: &Expression<'a>) -> bool {
+        match member_of(callee) {
+            Some((object, method)) => {
+                SAME_OF.iter().any(|(of, own)| *own == method && self.is_global(object, of))
+            }
+            None => SAME.iter().any(|name| self.is_global(callee, name)),
+        }
+    }
+
+    /// Whether this is what every program has by this name, perhaps under another one.
+    fn is_global(&self, what: &Expression<'a>, name: &str) -> bool {
+        let mut what = what.get_inner_expression();
+        for _ in 0..ALIASES {
+            let Expression::Identifier(own) = what else { return false };
+            if self.semantic.is_reference_to_global_variable(own) {
+                return own.name == name && !self.slots.contains(&name);
+            }
+            match self.always(own) {
+                Some(AstKind::VariableDeclarator(declared)) if declared.id.is_binding_identifier() => {
+                    let Some(init) = &declared.init else { return false };
+                    what = init.get_inner_expression();
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// What declares a name, if it never stands for anything else.
+    fn always(&self, name: &IdentifierReference<'a>) -> Option<AstKind<'a>> {
+        let scoping = self.semantic.scoping();
+        let symbol = scoping.get_reference(name.reference_id.get()?).symbol_id()?;
+        let is_one = !scoping.symbol_is_mutated(symbol) && scoping.symbol_redeclarations(symbol).is_empty();
+        is_one.then(|| self.kind(scoping.symbol_declaration(symbol)))
+    }
+
+    /// The slot that an expression plainly is.
+    fn slot(&self, what: &Expression<'a>) -> Option<&'a str> {
+        let mut what = what;
+        loop {
+            match what.get_inner_expression() {
+                Expression::AwaitExpression(waits) => what = &waits.argument,
+                Expression::CallExpression(call) if self.gives_the_same(&call.callee) => {
+                    what = call.arguments.first()?.as_expression()?;
+                }
+                Expression::Identifier(own) => {
+                    let is_slot = self.slots.contains(&own.name.as_str())
+                        && self.semantic.is_reference_to_global_variable(own);
+                    return is_slot.then_some(own.name.as_str());
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// The parameters of a function that stands there as an argument, or that the argument names.
+    fn function(&self, argument: &Argument<'a>) -> Option<&'a FormalParameters<'a>> {
+        self.parameters_of(argument.as_expression()?).filter(|_| !self.has_arguments)
+    }
+
+    /// The parameters of a function that is written there, or of the one that a name always stands for.
+    fn parameters_of(&self, what: &Expression<'a>) -> Option<&'a FormalParameters<'a>> {
+        let kind = match what.get_inner_expression() {
+            Expression::Identifier(name) => self.always(name)?,
+            Expression::ArrowFunctionExpression(arrow) => self.kind(arrow.node_id.get()),
+            Expression::FunctionExpression(function) => self.kind(function.node_id.get()),
+            _ => return None,
+        };
+        match kind {
+            AstKind::Function(function) => Some(&function.params),
+            AstKind::ArrowFunctionExpression(arrow) => Some(&arrow.params),
+            AstKind::VariableDeclarator(declared) if declared.id.is_binding_identifier() => {
+                match declared.init.as_ref()?.get_inner_expression() {
+                    Expression::ArrowFunctionExpression(arrow) => Some(&arrow.params),
+                    Expression::FunctionExpression(function) => Some(&function.params),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// It is what a function is given at this place.
+    fn parameter(&mut self, all: &'a FormalParameters<'a>, at: usize) {
+        match all.items.get(at) {
+            Some(parameter) => self.bound(&parameter.pattern),
+            None if all.rest.is_some() => self.found.elsewhere = true,
+            // Nobody looks at it.
+            None => {}
+        }
+    }
+}
+
+/// Object and method, if a method with a name that the text tells is what is called.
+fn member_of<'e, 'a>(callee: &'e Expression<'a>) -> Option<(&'e Expression<'a>, &'e str)> {
+    let member = callee.get_inner_expression().as_member_expression()?;
+    Some((member.object(), member.static_property_name()?))
+}

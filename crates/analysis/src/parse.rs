@@ -1,0 +1,50 @@
+//! From text to what was found.
+
+use oxc_allocator::Allocator;
+use oxc_diagnostics::{Diagnostics, Severity};
+use oxc_parser::{ParseOptions, Parser};
+use oxc_semantic::SemanticBuilder;
+use oxc_span::SourceType;
+
+use crate::follow;
+use crate::{Trouble, Uses};
+
+/// Code is evaluated as strict, whatever it says. On the text's own first line, so that lines stay what they are.
+const STRICT: &str = "'use strict';";
+
+/// Names that every program has beside its slots.
+const GIVEN: [&str; 2] = ["$id", "$cancelled"];
+
+/// Looks through the text of a program for what it does with these slots.
+pub fn of(source: &str, slots: &[&str]) -> Uses {
+    // A first line for a shell is a comment; as such it still is one behind other code.
+    let text = match source.strip_prefix("#!") {
+        Some(rest) => format!("{STRICT}//{rest}"),
+        None => format!("{STRICT}{source}"),
+    };
+    let allocator = Allocator::default();
+    let options = ParseOptions { preserve_parens: false, ..ParseOptions::default() };
+    let parsed = Parser::new(&allocator, &text, SourceType::script()).with_options(options).parse();
+    if let Some(trouble) = trouble(source, &parsed.diagnostics) {
+        return Uses { trouble: Some(trouble), ..Uses::default() };
+    }
+    let built =
+        SemanticBuilder::new().with_build_nodes(true).with_check_syntax_error(true).build(&parsed.program);
+    if let Some(trouble) = trouble(source, &built.diagnostics) {
+        return Uses { trouble: Some(trouble), ..Uses::default() };
+    }
+    let mut uses = follow::all(&built.semantic, slots);
+    uses.free.retain(|name| !GIVEN.contains(&name.as_str()));
+    uses
+}
+
+/// The first thing that is wrong.
+fn trouble(source: &str, all: &Diagnostics) -> Option<Trouble> {
+    let first = all.iter().find(|one| one.severity == Severity::Error)?;
+    let at = first.labels.first().map_or(0, |label| label.offset() as usize).saturating_sub(STRICT.len());
+    let before = source.get(..at).unwrap_or(source);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    Some(Trouble { line: number(line), column: number(column), message: first.message.to_string() })
+}
