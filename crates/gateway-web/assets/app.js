@@ -3,7 +3,7 @@
 (() => {
   const body = document.body, say = document.getElementById('link');
   const $$ = (what, within = document) => [...within.querySelectorAll(what)];
-  const DRAWN = 'drawn key', SETTLE = 600;
+  const DRAWN = 'drawn key', SETTLE = 600, TOLD = 8000;
   document.documentElement.classList.add('scripted');
 
   // ---- Letting this browser in -------------------------------------------------------------------------------
@@ -185,7 +185,7 @@
       const off = top() - before;
       if (!off || !at.isConnected) return;
       // There may be no room to scroll as far yet.
-      const page = document.documentElement, lacks = Math.ceil(scrollY + off + innerHeight - page.scrollHeight);
+      const lacks = Math.ceil(off + innerHeight - body.getBoundingClientRect().bottom);
       if (lacks > 0) main.style.paddingBottom = parseFloat(getComputedStyle(main).paddingBottom) + lacks + 'px';
       scrollBy({ top: off, behavior: 'instant' });
     };
@@ -222,7 +222,15 @@
   const later = () => { clearTimeout(timer); timer = setTimeout(refresh, 40); };
 
   // ---- What happens, as it happens: one tab listens and tells the others ---------------------------------------
-  const tell = (text, bad) => { if (say) { say.textContent = text; say.classList.toggle('bad', !!bad); } };
+  let told = 0;
+  const tell = (text, bad) => {
+    if (!say) return;
+    say.textContent = text;
+    say.classList.toggle('bad', !!bad);
+    clearTimeout(told);
+    // What is well is known after a while; what is wrong stays until it is not.
+    if (text && !bad) told = setTimeout(() => { say.textContent = ''; }, TOLD);
+  };
   const topics = new Set((body.dataset.topics || '').split(' ').filter(Boolean));
   const happened = what => {
     if (what.say) tell(what.say);
@@ -316,26 +324,24 @@
     later();
   };
   const typing = node => node && (node.matches(fields) || node.isContentEditable);
+  // Letters act where a row has the focus. That `j` and `k` lead there can be turned off, on the page of sessions.
+  const LETTERS = 'letters', letters = () => localStorage.getItem(LETTERS) !== 'off';
+  for (const one of $$('[data-letters]')) {
+    one.checked = letters();
+    one.addEventListener('change', () => localStorage.setItem(LETTERS, one.checked ? 'on' : 'off'));
+  }
   addEventListener('keydown', event => {
-    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) {
-      if (event.key === 'Escape' && typing(event.target)) event.target.blur();
-      return;
-    }
-    const all = rows(), at = all.indexOf(document.activeElement);
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    const all = rows(), at = all.indexOf(document.activeElement), free = letters() && (event.target === body || event.target.id === 'main');
     const visible = Math.max(1, Math.floor(innerHeight / 60) - 1);
     const moves = { j: at + 1, ArrowDown: at + 1, k: at - 1, ArrowUp: at - 1, Home: 0, End: all.length - 1, PageDown: at + visible, PageUp: at - visible };
-    if (all.length && event.key in moves && (at >= 0 || 'jk'.includes(event.key))) {
+    if (at < 0 && !(free && 'jkg?'.includes(event.key))) return;
+    if (all.length && event.key in moves) {
       event.preventDefault();
       all[Math.min(all.length - 1, Math.max(0, moves[event.key]))].focus();
-    } else if (event.key === '?') {
-      tell('j and k move, Enter opens or unfolds, e dismisses, g goes to the inbox');
-    } else if (event.key === 'e' && at >= 0) {
-      dismiss(all[at]);
-    } else if (event.key === 'g') {
-      location.href = '/';
-    } else if (event.key === 'Escape' && location.pathname !== '/') {
-      document.getElementById('main').focus();
-    }
+    } else if (event.key === '?') tell('On a row: j and k move, Enter opens or unfolds, e dismisses, g goes to the inbox');
+    else if (event.key === 'e') dismiss(all[at]);
+    else if (event.key === 'g') location.href = '/';
   });
 
   haveKey();

@@ -60,7 +60,7 @@ pub fn word(text: &str) -> Markup {
 pub fn block(label: &str, text: &Untrusted) -> Markup {
     let bytes = text.raw().len();
     let shown = text.visible();
-    folded(label, bytes, &html! { pre.foreign tabindex="0" aria-label=(label) { (shown) } })
+    folded(label, bytes, &html! { pre.foreign role="group" tabindex="0" aria-label=(label) { (shown) } })
 }
 
 /// What shows so many bytes of somebody else's words, folded if they are many.
@@ -87,12 +87,12 @@ pub fn unfold_first() -> Markup {
 
 /// The same, never folded: for what is only looked at.
 pub fn whole(label: &str, text: &Untrusted) -> Markup {
-    html! { pre.foreign tabindex="0" aria-label=(label) { (text.visible()) } }
+    html! { pre.foreign role="group" tabindex="0" aria-label=(label) { (text.visible()) } }
 }
 
 /// Text of ours or of the person's over several lines.
 pub fn own_block(label: &str, text: &str) -> Markup {
-    html! { pre tabindex="0" aria-label=(label) { (visible(text)) } }
+    html! { pre role="group" tabindex="0" aria-label=(label) { (visible(text)) } }
 }
 
 /// A time.
@@ -141,24 +141,34 @@ pub fn token(session: &Session) -> Markup {
     html! { input type="hidden" name=(TOKEN) value=(session.token); }
 }
 
+/// Words of ours, in which what stands between backticks is something to type.
+pub fn help(text: &str) -> Markup {
+    html! {
+        @for (at, piece) in text.split('`').enumerate() {
+            @if at % 2 == 1 { code { (visible_line(piece)) } } @else { (visible_line(piece)) }
+        }
+    }
+}
+
 /// What was wrong and what to do.
 pub fn failure(failure: &Failure) -> Markup {
     html! {
-        section.failure role="alert" {
+        section.failure #wrong role="alert" tabindex="-1" {
             h1 { "That was not done" }
-            p { (line(&failure.message)) }
-            @if !failure.help.is_empty() { p { (visible_line(&failure.help)) } }
+            (told(failure))
         }
     }
 }
 
 /// The same below the title of a page that goes on.
 pub fn failure_below(failure: &Failure) -> Markup {
+    html! { div.failure #wrong role="alert" tabindex="-1" { (told(failure)) } }
+}
+
+fn told(failure: &Failure) -> Markup {
     html! {
-        div.failure role="alert" {
-            p { (line(&failure.message)) }
-            @if !failure.help.is_empty() { p { (visible_line(&failure.help)) } }
-        }
+        p { (line(&failure.message)) }
+        @if !failure.help.is_empty() { p { (help(&failure.help)) } }
     }
 }
 
@@ -178,7 +188,7 @@ pub fn wrong(id: &str, failure: Option<&Failure>) -> Markup {
 pub fn difference(label: &str, text: &Untrusted) -> Markup {
     let shown = text.visible();
     html! {
-        pre.diff tabindex="0" aria-label=(label) {
+        pre.diff role="group" tabindex="0" aria-label=(label) {
             @for one in shown.lines() {
                 @match one.bytes().next() {
                     Some(b'+') => ins { (one) "\n" },

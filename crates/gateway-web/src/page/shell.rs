@@ -30,7 +30,7 @@ pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
             (head(&page.title, &scripts(&page.main)))
             body data-topics=(page.topics) data-after=(after) data-token=(session.token)
                 data-keyed[session.has_key()] {
-                a.skip href="#main" { "To the content" }
+                a.skip href="#main" { "Skip to content" }
                 header {
                     a.brand href="/" { img src=(SIGN.path()) alt="" width="20" height="20"; "Almoner" }
                     nav aria-label="Parts" {

@@ -31,12 +31,17 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
                         (parts::token(&asked.session))
                         input type="hidden" name="session" value=(one.number);
                         button {
-                            @if one.number == asked.session.number { "End this one, where I am" }
+                            @if one.number == asked.session.number { "End this session (this browser)" }
                             @else { "End session " (one.number) }
                         }
                     }
                 }
             }
+        }
+        section.by-script aria-labelledby="letters" {
+            h2 #letters { "Letters as shortcuts" }
+            p { "On a row of a list j and k move, Enter opens or unfolds, e dismisses, and g goes to the inbox." }
+            label.choice { input type="checkbox" data-letters; "In this browser, j, k and g act wherever nothing has the focus, too" }
         }
     };
     Ok(Page::new("/sessions", "Sessions", main).into())

@@ -113,6 +113,11 @@ fn the_keyboard_goes_through_threads_and_dismisses() {
     browser.keys("\u{E007}");
     let opened = browser.wait(|| (browser.at() == door.page(&format!("/m/{}", numbers[2]))).then_some(()));
     assert!(opened.is_some(), "{}", browser.at());
+    // A letter is none of a button's.
+    browser.run("document.querySelector('footer button').focus()");
+    browser.keys("g");
+    assert_eq!(browser.at(), door.page(&format!("/m/{}", numbers[2])));
+    browser.run("document.activeElement.blur()");
     browser.keys("g");
     browser.says("Needs you");
     browser.clean(&[]);
@@ -142,6 +147,14 @@ fn what_comes_does_not_push_away_what_one_is_at() {
         browser.says(above);
         assert_eq!(at(), before, "after {n}");
     }
+    // Nor does what goes.
+    let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
+    let is_it = |one: &&serde_json::Value| one.to_string().contains("more of a1");
+    let gone = all.as_array().unwrap().iter().find(is_it).unwrap()["number"].to_string();
+    home.almoner(&["dismiss", &gone]).expect(0);
+    let gone = browser.wait(|| (!browser.text().contains("more of a1")).then_some(()));
+    assert!(gone.is_some(), "{}", browser.text());
+    assert_eq!(at(), before, "after something went");
     browser.keys("e");
     browser.clean(&[]);
 }

@@ -34,7 +34,7 @@ fn nothing_moves_for_who_has_said_so() {
                for (const pseudo of [null, '::before', '::after']) {
                  const style = getComputedStyle(one, pseudo);
                  if (style.transitionDuration !== '0s') found.push(one.nodeName + ' ' + style.transitionDuration);
-                 if (!['none', 'still'].includes(style.animationName)) found.push(one.nodeName + ' ' + style.animationName);
+                 if (!['none', 'settle'].includes(style.animationName)) found.push(one.nodeName + ' ' + style.animationName);
                  if (style.scrollBehavior !== 'auto') found.push(one.nodeName + ' scrolls');
                }
              }
