@@ -9,6 +9,7 @@ use kernel::run::{Run, RunOutcome, State};
 use maud::{Markup, html};
 use passable::{Untrusted, visible, visible_line};
 
+use crate::asked::{Asked, BACK};
 use crate::guard::sessions::Session;
 use crate::serve::TOKEN;
 
@@ -139,6 +140,11 @@ pub fn run(run: RunNumber) -> Markup {
 /// What every form carries.
 pub fn token(session: &Session) -> Markup {
     html! { input type="hidden" name=(TOKEN) value=(session.token); }
+}
+
+/// What a form carries that stands in a conversation: where one goes on who has sent it.
+pub fn back(asked: &Asked) -> Markup {
+    html! { @if let Some(back) = asked.back() { input type="hidden" name=(BACK) value=(back); } }
 }
 
 /// What was wrong and what to do.

@@ -8,13 +8,13 @@ use control::protocol::{AgentAct, Document, Look, Request, Response, RunRequest,
 use control::show::journal;
 use kernel::command::{Cancel, MOST_SAID, Reply};
 use kernel::run::{Attachment, Entry, PROJECT_POLICY, Run, Shape, State, Step};
-use kernel::{BlobHash, NamePath, RunNumber};
+use kernel::{BlobHash, MessageNumber, NamePath, RunNumber};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
-use super::approval;
 use super::asks::confirm;
 use super::attached::{self, Kept};
+use super::message;
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take, unexpected};
 use crate::page::parts;
@@ -394,12 +394,7 @@ fn page(asked: &Asked, number: RunNumber, kept: &[Kept], wrong: Option<&Wrong>) 
         }
         pre.foreign.writes #{ "writes-" (number) } aria-label="What the model is writing" tabindex="0" {}
         section #asks aria-label="What is asked" data-live {
-            @for message in &family.asked {
-                article #{ "ask-" (message) } {
-                    h2 { a href={ "/m/" (message) } { "Message " (message) } }
-                    (approval::card(asked, &take_card(asked, *message)?, Some(&format!("/chat/{number}")))?)
-                }
-            }
+            (asks(asked, number, &family.asked))
         }
         @if let Some(failure) = at(wrong, Place::Form) { (parts::failure_below(failure)) }
         section #stalled aria-label="What holds it up" data-live {
@@ -407,7 +402,7 @@ fn page(asked: &Asked, number: RunNumber, kept: &[Kept], wrong: Option<&Wrong>) 
                 p { (parts::word(&trouble.help)) }
                 form method="post" action={ "/r/" (number) "/resume" } {
                     (parts::token(&asked.session))
-                    input type="hidden" name=(approval::BACK) value={ "/chat/" (number) };
+                    (parts::back(&asked.within(&format!("/chat/{number}"))))
                     button { "Resume" }
                 }
             }
@@ -455,8 +450,25 @@ fn shown(documents: &[Attachment]) -> Markup {
     }
 }
 
-fn take_card(asked: &Asked, message: kernel::MessageNumber) -> Result<control::show::card::Card, Failure> {
-    Ok(*take!(asked.ask(Request::Card { message })?, Card))
+/// What is asked meanwhile: the oldest in full, the others as links. One after the other is answered, and no two cards of
+/// one page have places of the same name.
+fn asks(asked: &Asked, run: RunNumber, messages: &[MessageNumber]) -> Markup {
+    let within = asked.within(&format!("/chat/{run}"));
+    html! {
+        @for (at, number) in messages.iter().enumerate() {
+            @let letter = asked.look(Look::Letter { number: *number });
+            @let view = match letter { Ok(Response::Letter(view)) => Some(view), _ => None };
+            @let card = view.as_ref().filter(|_| at == 0).and_then(|view| message::card(&within, view).ok());
+            article #{ "ask-" (number) } {
+                h2 { a href={ "/m/" (number) } { "Message " (number) } }
+                @if let Some(card) = card { (card) }
+                @else if let Some(body) = view.as_ref().and_then(|view| view.letter.body()) {
+                    p { span.kind { (body.kind()) } " " (parts::summary(body)) }
+                    p.note { @if at == 0 { "It is answered on its page." } @else { "It comes here once the one above is answered." } }
+                }
+            }
+        }
+    }
 }
 
 /// The whole journal.

@@ -1,11 +1,14 @@
 //! Conversations with workers that work with something: what they are handed, what they ask in between, and the rules
 //! that came with them.
 
-use serde_json::json;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
 
 use super::let_in;
-use super::visitor::Visitor;
+use super::visitor::{Visitor, between};
 use crate::home::Home;
+use crate::sends::PATIENCE;
 
 const WORKER: &str = "---\nslots: { out: dir rw }\n---\nTalk, and write down what is worth it.\n";
 
@@ -131,4 +134,45 @@ fn nothing_is_handed_over_that_was_not_written() {
     }
     let runs = home.almoner(&["runs", "--json"]).expect(0).json();
     assert_eq!(runs.as_array().unwrap().len(), 1, "{runs}");
+}
+
+/// Whatever a model asks in a conversation stands there, one after the other, and who has answered is there again.
+#[test]
+fn whatever_is_asked_in_a_conversation_is_answered_there() {
+    let home = Home::new();
+    let call = |name: &str, arguments: Json| json!({ "name": name, "arguments": arguments });
+    let turns = json!([
+        { "calls": [
+            call("who_ask", json!({ "question": "Which colour?" })),
+            call("post_request", json!({ "description": "The papers", "name": "papers" })),
+        ] },
+        { "calls": [call("post_define", json!({ "source": "1 + 1", "description": "Adds up" }))] },
+        { "text": "That was all." },
+    ]);
+    home.write("script.json", json!([{ "turns": turns }]).to_string());
+    home.write("asker.worker", "---\nslots: { who: ask, post: mail }\n---\nAsk.\n");
+    home.piped(&["chat", "asker.worker", "-m", "scripted:script.json"], b"hello\n").expect(7);
+    let visitor = Visitor::new(&home);
+    for (asks, kind, body) in [
+        ("Which colour?", "form", "do=submit&f0=blue"),
+        ("The papers", "request", "do=reject&reason=none"),
+        ("Adds up", "endow", "do=reject&reason=no"),
+    ] {
+        let begun = Instant::now();
+        let page = loop {
+            let page = visitor.get("/chat/r1", &[]);
+            assert_eq!(page.status, 200, "{}", page.body);
+            if page.body.contains("What is asked") && page.body.contains("_back") && page.body.contains(asks) {
+                break page.body;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{asks}: {}", page.body);
+            std::thread::sleep(Duration::from_millis(25));
+        };
+        // Whatever else is asked has a line, and no place of the same name.
+        assert_eq!(page.matches("id=\"fill\"").count(), 1, "{asks}: {page}");
+        let message = between(&page, "href=\"/m/", "\"").to_owned();
+        assert!(page.contains(&format!("data-draft=\"{kind} {message}\"")), "{asks}: {page}");
+        let sent = visitor.send(&format!("/m/{message}"), &format!("{body}&_back=/chat/r1"));
+        assert_eq!((sent.status, sent.header("location")), (303, Some("/chat/r1")), "{asks}: {}", sent.body);
+    }
 }
