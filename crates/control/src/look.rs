@@ -19,6 +19,11 @@ pub enum Look {
         /// The name.
         path: NamePath,
     },
+    /// Which formula has a name, whether it can be used or not.
+    Identifier {
+        /// The name.
+        path: NamePath,
+    },
     /// Grants that the agent gave.
     Grants,
     /// Mail, oldest first, at most a thousand letters at once.

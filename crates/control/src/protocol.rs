@@ -13,7 +13,7 @@ use kernel::command::{Reply, Said};
 use kernel::event::Event;
 use kernel::query::Letter;
 use kernel::run::{Run, Step};
-use kernel::{BlobHash, MessageNumber, RunNumber};
+use kernel::{BlobHash, FormulaId, MessageNumber, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -412,6 +412,8 @@ pub enum Response {
     Names(Vec<NameRow>),
     /// What a name stands for.
     Thing(Box<Thing>),
+    /// Which formula has a name; `None` if it is data.
+    Identifier(Option<FormulaId>),
     /// Grants.
     Grants(Vec<GrantRow>),
     /// A message in full.

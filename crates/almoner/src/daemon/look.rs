@@ -44,6 +44,10 @@ pub fn look(desk: &Desk, agent: FormulaId, look: Look) -> Result<Response, Failu
             let found = daemon.look(|txn| view.resolve(txn, &path))?;
             Response::Thing(Box::new(thing(desk, &view, found)?))
         }
+        Look::Identifier { path } => Response::Identifier(daemon.look(|txn| match view.resolve(txn, &path)? {
+            Found::Formula(id) => Ok(Some(id)),
+            Found::Data(_) => Ok(None),
+        })?),
         Look::Grants => Response::Grants(daemon.look(|txn| grants(txn, &view))?),
         Look::Letters { open, from } => {
             let from = from.unwrap_or(kernel::MessageNumber(0));

@@ -108,6 +108,7 @@ names!(ACTS, act_name, Act, {
     Act::Name(NameAct::MakeDirectory { .. }) => "name: make directory",
     Act::Name(NameAct::Provide { .. }) => "name: provide",
     Act::Name(NameAct::Forced { .. }) => "name: forced",
+    Act::Name(NameAct::AsSeen { .. }) => "name: as seen",
     Act::Name(NameAct::Within { .. }) => "name: within",
     Act::Provide(_) => "provide",
     Act::Grant(GrantAct::Share { .. }) => "grant: share",
