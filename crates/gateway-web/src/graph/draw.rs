@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use control::inspect::{Graph, How, Link, Node};
+use kernel::alike;
 use maud::{Markup, html};
 use passable::visible_line;
 
@@ -108,7 +109,7 @@ fn title(node: &Node) -> String {
     match (&node.run, &node.name) {
         (Some(run), _) => run.to_string(),
         (None, Some(name)) if name == "@agent" => "you".to_owned(),
-        (None, Some(name)) => name.clone(),
+        (None, Some(name)) => alike::shown(name),
         (None, None) => node.words.visible_line().into_owned(),
     }
 }

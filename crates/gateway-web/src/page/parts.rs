@@ -57,6 +57,11 @@ pub fn word(text: &str) -> Markup {
     html! { bdi dir="ltr" { (visible_line(text)) } }
 }
 
+/// A name of the person's: what nobody sees of it is shown.
+pub fn name(name: &str) -> Markup {
+    html! { bdi dir="ltr" { (kernel::alike::shown(name)) } }
+}
+
 /// Somebody else's words, as a block. Whoever approves something has seen all of it: what is long is unfolded first.
 pub fn block(label: &str, text: &Untrusted) -> Markup {
     let bytes = text.raw().len();

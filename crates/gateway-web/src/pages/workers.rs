@@ -51,7 +51,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
         @if endowed.is_empty() { p.note { "You have given no worker a name." } }
         @else {
             ul { @for row in &endowed {
-                li { a href=(link::names([&row.name])) { (parts::word(&row.name)) } " " (parts::line(&row.words)) }
+                li { a href=(link::names([&row.name])) { (parts::name(&row.name)) } " " (parts::line(&row.words)) }
             } }
         }
     };

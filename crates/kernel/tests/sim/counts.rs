@@ -236,6 +236,8 @@ fn fault_name(fault: &Fault) -> &'static str {
         Fault::Misfit { .. } => "misfit",
         Fault::Taken(_) => "taken",
         Fault::LooksLike { .. } => "looks like",
+        // Nobody there chooses such names.
+        Fault::Hides { .. } => "hides",
         Fault::NoToken => "no token",
         Fault::NoGrant(_) => "no grant",
         Fault::NoReference { .. } => "no reference",

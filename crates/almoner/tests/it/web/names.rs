@@ -37,3 +37,31 @@ fn a_name_is_taken_away_as_it_is_shown_and_as_it_was_seen() {
     }
     assert_eq!(names(&home), ["vital"]);
 }
+
+/// A name that cannot be told from another, or from what it seems to be, is refused; who insists sees what there is to it.
+#[test]
+fn a_name_that_hides_something_is_refused_and_shown_as_it_is() {
+    let home = Home::new();
+    home.almoner(&["store", "counter=1", "p q=1"]).expect(0);
+    let visitor = Visitor::new(&home);
+    for (name, says) in [
+        ("counter.", "looks like"),
+        ("counte%CC%81r", "looks like"),
+        ("p++q", "that nobody sees"),
+        ("x%E2%80%AE", "that nobody sees"),
+    ] {
+        let sent = visitor.send("/names", &format!("do=store&name={name}&value=1"));
+        assert_eq!(sent.status, 409, "{name}: {}", sent.body);
+        // The way out is the one that the page has.
+        assert!(sent.body.contains(says) && !sent.body.contains("--force"), "{name}: {}", sent.body);
+        assert!(sent.body.contains("name=\"force\""), "{name}: {}", sent.body);
+    }
+    home.almoner(&["store", "--force", "counter =2", "p  q=2", "\u{202e}x=2"]).expect(0);
+    for page in ["/names", "/graph"] {
+        let page = visitor.get(page, &[]).body;
+        for shown in ["counter·", "p··q", "\\u{202E}x"] {
+            assert!(page.contains(shown), "{shown}: {page}");
+        }
+        assert!(!page.contains('\u{202e}'), "{page}");
+    }
+}

@@ -53,7 +53,7 @@ fn ended(asked: &Asked, path: &NamePath, failure: &Failure, wrong: Option<Markup
     let title = passable::visible_line(&path.to_string()).into_owned();
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
-        h1 { (parts::word(&path.to_string())) }
+        h1 { (parts::name(&path.to_string())) }
         (way(path.names()))
         section #thing aria-label="What it is" data-live {
             p.warning { "It can be used no more: " (parts::line(&failure.message)) }
@@ -73,7 +73,7 @@ fn way(path: &[String]) -> Markup {
                 a href="/names" { "names" }
                 @for at in 1..=path.len() {
                     @let name = path.get(at - 1).map_or("", String::as_str);
-                    " / " a href=(link::names(path.iter().take(at))) { (parts::word(name)) }
+                    " / " a href=(link::names(path.iter().take(at))) { (parts::name(name)) }
                 }
             }
         }
@@ -85,7 +85,7 @@ fn directory(asked: &Asked, path: Option<&NamePath>, rows: &[NameRow], wrong: Op
     let (own, special): (Vec<_>, Vec<_>) = rows.iter().partition(|row| !row.name.starts_with('@'));
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
-        h1 { @match path { Some(path) => { "Names in " (parts::word(&path.to_string())) }, None => "Names" } }
+        h1 { @match path { Some(path) => { "Names in " (parts::name(&path.to_string())) }, None => "Names" } }
         (way(before))
         p { a href="/graph" { "The same as a graph" } ": what your names, your grants and your runs lead to." }
         section #list aria-label="Names" data-live {
@@ -108,7 +108,7 @@ fn table(before: &[String], rows: &[&NameRow]) -> Markup {
                     @for row in rows {
                         tr {
                             th scope="row" {
-                                a href=(link::names(before.iter().chain([&row.name]))) { (parts::word(&row.name)) }
+                                a href=(link::names(before.iter().chain([&row.name]))) { (parts::name(&row.name)) }
                                 @if kernel::alike::mixes_scripts(&row.name) {
                                     " " span.warning { "look-alike letters: " (row.name.escape_default().to_string()) }
                                 }

@@ -31,7 +31,7 @@ pub fn named(
     };
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
-        h1 { (parts::word(&path.to_string())) }
+        h1 { (parts::name(&path.to_string())) }
         (way(path.names()))
         section #thing aria-label="What it is" data-live {
             (what(&thing, &path.to_string()))
@@ -54,7 +54,7 @@ pub fn by_id(asked: &Asked) -> Result<Answer, Failure> {
     let main = html! {
         h1 {
             @match &view.called.name {
-                Some(name) => (parts::word(name)),
+                Some(name) => (parts::name(name)),
                 None => { (parts::word(&view.called.kind)) " " (id.short()) }
             }
         }
@@ -124,7 +124,7 @@ fn references(title: &str, all: &[Reference]) -> Markup {
                         (parts::word(&one.label)) ": "
                         a href=(link::formula(&one.other.id)) {
                             @match &one.other.name {
-                                Some(name) => (parts::word(name)),
+                                Some(name) => (parts::name(name)),
                                 None => { (parts::word(&one.other.kind)) " " (one.other.id.short()) }
                             }
                         }

@@ -60,7 +60,7 @@ pub fn called(one: &Called) -> Markup {
     html! {
         a href=(link::formula(&one.target)) {
             @match &one.name {
-                Some(name) => (parts::word(name)),
+                Some(name) => (parts::name(name)),
                 None => (parts::line(&one.words)),
             }
         }
