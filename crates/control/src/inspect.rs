@@ -1,6 +1,6 @@
 //! What is behind an identifier, and how things hang together: for whoever looks at a store from outside.
 
-use kernel::{FormulaId, GrantNumber, RunNumber, StepRef};
+use kernel::{FormulaId, GrantNumber, MessageNumber, RunNumber, StepRef};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::view::{GrantRow, Thing};
 pub struct Called {
     /// The formula.
     pub id: FormulaId,
-    /// The agent's own name for it or for what it leads to, if it has one.
+    /// The agent's own name for it or for what it leads to, or a path of its names to it, if it has one.
     pub name: Option<String>,
     /// The type of what it leads to.
     pub kind: String,
@@ -19,11 +19,25 @@ pub struct Called {
     pub words: Untrusted,
     /// If it is a grant: which.
     pub grant: Option<GrantRow>,
+    /// If it is a message in the agent's mailbox: which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageNumber>,
+    /// If it is a run: which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunNumber>,
     /// What it leads to, through all grants.
     pub target: FormulaId,
     /// Whether it has files that cannot be changed through it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
+}
+
+impl Called {
+    /// What it goes by if it has no name: the number of a message or a run.
+    pub fn numbered(&self) -> Option<String> {
+        let message = self.message.map(|number| format!("message {number}"));
+        message.or_else(|| self.run.map(|run| format!("run {run}")))
+    }
 }
 
 /// A reference between formulas.

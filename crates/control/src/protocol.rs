@@ -26,7 +26,9 @@ use super::sessions::{SessionAct, SessionRow};
 use super::threads::{Standing, ThreadPage};
 use super::tools::ToolTable;
 use super::undone::{Diff, Part, Undone};
-use super::view::{CodePage, GrantRow, LetterView, NameRow, PickRow, PromiseState, Proposed, Thing};
+use super::view::{
+    CodePage, GrantRow, LetterView, NamePage, NameRow, PickRow, PromiseState, Proposed, Thing,
+};
 use crate::exit::Failure;
 use crate::show::card::Card;
 use crate::show::reason::Reason;
@@ -410,6 +412,8 @@ pub enum Response {
     Card(Box<Card>),
     /// Names in a directory.
     Names(Vec<NameRow>),
+    /// A page of them.
+    NamePage(NamePage),
     /// What a name stands for.
     Thing(Box<Thing>),
     /// Which formula has a name; `None` if it is data.

@@ -3,8 +3,8 @@
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Request};
 use control::show::card::Card;
-use kernel::command::MailAct;
 use kernel::MessageNumber;
+use kernel::command::MailAct;
 use maud::html;
 use passable::Untrusted;
 

@@ -65,3 +65,85 @@ fn a_name_that_hides_something_is_refused_and_shown_as_it_is() {
         assert!(!page.contains('\u{202e}'), "{page}");
     }
 }
+
+/// A directory, an agent and a name of a nested directory have pages that say what they are, and can be given other names.
+#[test]
+fn what_has_names_in_it_has_a_page_like_anything_else() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["mkdir", "shelf", "shelf/box"]).expect(0);
+    home.almoner(&["store", "shelf/box/note=1", "r4=1"]).expect(0);
+    let visitor = Visitor::new(&home);
+    let get = |path: &str| {
+        let page = visitor.get(path, &[]);
+        assert_eq!(page.status, 200, "{path}: {}", page.body);
+        page.body
+    };
+    for (path, verbs) in [
+        ("/names/shelf", 3),
+        ("/names/shelf/box", 3),
+        ("/names/agent-fae", 3),
+        ("/names/shelf/box/note", 3),
+        // What everybody has keeps its name.
+        ("/names/@mail", 1),
+    ] {
+        let page = get(path);
+        let has =
+            ["move", "copy", "remove"].iter().filter(|verb| page.contains(&format!("value=\"{verb}\"")));
+        assert_eq!(has.count(), verbs, "{path}: {page}");
+        let name = path.strip_prefix("/names/").unwrap();
+        assert!(
+            page.contains(&format!(
+                "<title>{}",
+                if path.ends_with("note") { name.to_owned() } else { format!("Names in {name}") }
+            )),
+            "{path}: {page}"
+        );
+        let (why, leads) = (between(&page, "/why?thing=", "\""), between(&page, "/graph?focus=", "\""));
+        assert_eq!(why.replace("%3A", ":"), leads.replace("%3A", ":"), "{path}: {page}");
+        if !path.ends_with("note") {
+            let thing = get(&format!("/thing?id={leads}"));
+            assert!(thing.contains("Who holds it") && thing.contains("Why it is kept"), "{path}: {thing}");
+            // It goes by its own path of names.
+            assert!(thing.contains(&format!("<h1><bdi dir=\"ltr\">{name}</bdi></h1>")), "{path}: {thing}");
+        }
+    }
+    // A name that reads like a run is asked about as itself, and told of.
+    let page = get("/names/r4");
+    assert!(page.contains("is read as run r4") && !page.contains("/why?thing=r4\""), "{page}");
+    for (path, to) in [("shelf", "rack"), ("agent-fae", "agent-kim")] {
+        let is = carried(&get(&format!("/names/{path}")), "is");
+        assert_eq!(visitor.send("/names", &format!("do=move&path={path}&to={to}&is={is}")).status, 303);
+        get(&format!("/names/{to}"));
+    }
+}
+
+/// Many names are looked through page by page, or by what they have in them.
+#[test]
+fn many_names_are_paged_and_found() {
+    let home = Home::new();
+    let all: Vec<String> = (0..250).map(|at| format!("thing-{at:03}=1")).collect();
+    home.almoner(&[&["store"][..], &all.iter().map(String::as_str).collect::<Vec<_>>()].concat()).expect(0);
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    super::fill(&home, 60);
+    let visitor = Visitor::new(&home);
+    let names = |path: &str| {
+        let page = visitor.get(path, &[]).body;
+        let list = between(&page, "id=\"list\"", "</table>");
+        (list.matches("thing-").count() / 2, page)
+    };
+    let (first, page) = names("/names");
+    assert!(first < 100 && page.contains("1 to 100 of 252"), "{first}: {page}");
+    assert!(page.len() < 60_000, "{}", page.len());
+    let (last, page) = names("/names?find=&from=200");
+    assert!(last == 50 && page.contains("201 to 252 of 252"), "{last}: {page}");
+    let (found, page) = names("/names?find=ING-12");
+    assert!(found == 10 && !page.contains("Further names"), "{found}: {page}");
+    // What refers to somebody who writes much is told by numbers, a few at a time.
+    let page = visitor.get("/names/fae", &[]).body;
+    assert!(page.contains("href=\"/m/") && page.matches("href=\"/m/").count() <= 41, "{page}");
+    assert!(page.len() < 40_000, "{}", page.len());
+    let more = between(&page, "/thing?id=", "&amp;all=yes").to_owned();
+    let page = visitor.get(&format!("/thing?id={more}&all=yes"), &[]).body;
+    assert!(page.matches("href=\"/m/").count() > 50, "{page}");
+}

@@ -162,7 +162,8 @@ fn whatever_is_asked_in_a_conversation_is_answered_there() {
         let page = loop {
             let page = visitor.get("/chat/r1", &[]);
             assert_eq!(page.status, 200, "{}", page.body);
-            if page.body.contains("What is asked") && page.body.contains("_back") && page.body.contains(asks) {
+            if page.body.contains("What is asked") && page.body.contains("_back") && page.body.contains(asks)
+            {
                 break page.body;
             }
             assert!(begun.elapsed() < PATIENCE, "{asks}: {}", page.body);

@@ -3,6 +3,7 @@
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Look, Response};
 use kernel::command::NameAct;
+use kernel::name::is_pet_name;
 use kernel::{FormulaId, NamePath, Value};
 use maud::{Markup, html};
 use passable::visible_line;
@@ -53,6 +54,8 @@ pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
 /// The forms of one name. Each is bound to what the name stands for as it is shown.
 pub fn forms_of_name(asked: &Asked, path: &NamePath) -> Markup {
     let text = path.to_string();
+    // What everybody has, and what lies in mail, keeps its name.
+    let own = is_pet_name(path.split().1) && !path.names().iter().any(|name| name == "@mail");
     let to = asked.field("to").map_or_else(|| text.clone(), str::to_owned);
     let stands_for = html! {
         @if let Ok(Response::Identifier(Some(id))) = asked.look(Look::Identifier { path: path.clone() }) {
@@ -62,7 +65,7 @@ pub fn forms_of_name(asked: &Asked, path: &NamePath) -> Markup {
     html! {
         section aria-labelledby="name-title" {
             h2 #name-title { "The name" }
-            @for (what, label, button) in [("move", "Its new name", "Rename"), ("copy", "Another name for it", "Copy")] {
+            @for (what, label, button) in WAYS.into_iter().filter(|(what, ..)| own || *what == "copy") {
                 form method="post" action="/names" {
                     (common(asked, what, &text))
                     (stands_for)
@@ -72,15 +75,21 @@ pub fn forms_of_name(asked: &Asked, path: &NamePath) -> Markup {
                     div.buttons { button { (button) } }
                 }
             }
-            form method="post" action="/names" {
-                (common(asked, "remove", &text))
-                (stands_for)
-                p.note { "What it stands for stays as long as something else leads to it." }
-                div.buttons { button.yes.away { "Take the name away" } }
+            @if own {
+                form method="post" action="/names" {
+                    (common(asked, "remove", &text))
+                    (stands_for)
+                    p.note { "What it stands for stays as long as something else leads to it." }
+                    div.buttons { button.yes.away { "Take the name away" } }
+                }
             }
         }
     }
 }
+
+/// What is done with a name: the word for it, what is written, the button.
+const WAYS: [(&str, &str, &str); 2] =
+    [("move", "Its new name", "Rename"), ("copy", "Another name for it", "Copy")];
 
 fn common(asked: &Asked, what: &str, path: &str) -> Markup {
     html! {
