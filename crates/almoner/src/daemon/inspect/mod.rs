@@ -4,6 +4,7 @@
 
 mod grants;
 mod graph;
+mod ways;
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
