@@ -8,6 +8,15 @@ use kernel::{BlobHash, RunNumber};
 
 use crate::guard::sessions::Sessions;
 
+/// A model that can be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Askable {
+    /// What a person writes to name it.
+    pub model: String,
+    /// What it is, or why it is there.
+    pub words: String,
+}
+
 /// The daemon, as the pages see it. Every request is one of the store's own host.
 pub trait Backend: Send + Sync + 'static {
     /// Answers a request.
@@ -31,6 +40,9 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// When it is none, or none is named anywhere.
     fn model(&self, named: Option<&str>) -> Result<String, Failure>;
+
+    /// The models that this machine can ask: the one that is used when none is named first.
+    fn models(&self) -> Vec<Askable>;
 
     /// Keeps a file that a browser has brought, for a day at least, under the hash that is answered. When this returns, it
     /// is on the disk.

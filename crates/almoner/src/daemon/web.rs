@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use clap::ValueEnum as _;
-use gateway_web::backend::Backend;
+use gateway_web::backend::{Askable, Backend};
 use gateway_web::guard::names::Names;
 use gateway_web::guard::sessions::{Session, Sessions, Under};
 use gateway_web::serve::{Site, serve};
@@ -256,6 +256,11 @@ impl Backend for Pages {
                 .help("write one, like `ollama:qwen3` or `local`, or let `almoner setup` find one"));
         };
         models::named_on_a_page(&self.desk.place, &text)
+    }
+
+    fn models(&self) -> Vec<Askable> {
+        let all = models::askable(&self.desk.place).into_iter();
+        all.map(|(model, words)| Askable { model, words }).collect()
     }
 
     fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
