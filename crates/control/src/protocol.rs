@@ -23,6 +23,7 @@ use super::inspect::{Called, FormulaView, GrantView, Graph};
 use super::narrow::Narrowable;
 use super::secret::{SecretAct, VaultView};
 use super::sessions::{SessionAct, SessionRow};
+use super::talk::{ChatRow, Talker};
 use super::threads::{Standing, ThreadPage};
 use super::tools::ToolTable;
 use super::undone::{Diff, Part, Undone};
@@ -228,6 +229,18 @@ pub enum Request {
         #[serde(default)]
         roots: bool,
     },
+    /// Conversations, newest first: a page of them.
+    Chats {
+        /// Those that are open; otherwise those that are over.
+        open: bool,
+        /// Only conversations older than this one.
+        #[serde(default)]
+        below: Option<RunNumber>,
+        /// How many at most. An answer has a limit of its own.
+        limit: usize,
+    },
+    /// The workers with which one can talk.
+    Talkers,
     /// A run and, of all that it has started, what is not over.
     Family {
         /// Which.
@@ -398,6 +411,10 @@ pub enum Response {
     Plan(Plan),
     /// Runs, newest first.
     Runs(Vec<Run>),
+    /// Conversations.
+    Chats(Vec<ChatRow>),
+    /// Workers with which one can talk.
+    Talkers(Vec<Talker>),
     /// A family.
     Family(Family),
     /// One run.

@@ -4,6 +4,7 @@ use control::endowment::Endowment;
 use control::examined::{Examined, Saving};
 use control::exit::Failure;
 use control::protocol::{Request, Response};
+use control::talk::{Wanted, With};
 use kernel::{BlobHash, RunNumber};
 
 use crate::guard::sessions::Sessions;
@@ -43,6 +44,12 @@ pub trait Backend: Send + Sync + 'static {
 
     /// The models that this machine can ask: the one that is used when none is named first.
     fn models(&self) -> Vec<Askable>;
+
+    /// What a worker wants of whoever would talk with it.
+    ///
+    /// # Errors
+    /// When there is no such worker, something is wrong with its file, or one cannot talk with it.
+    fn wanted(&self, with: &With) -> Result<Wanted, Failure>;
 
     /// Keeps a file that a browser has brought, for a day at least, under the hash that is answered. When this returns, it
     /// is on the disk.

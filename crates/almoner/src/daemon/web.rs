@@ -17,7 +17,7 @@ use super::brought::BroughtFiles;
 use super::desk::Desk;
 use super::follow::{Follower, follow};
 use super::world::random;
-use super::{log, proposed, request};
+use super::{log, proposed, request, talk};
 use crate::cli::surfaces::Part;
 use crate::clock;
 use crate::commands::acting::Acting;
@@ -29,6 +29,7 @@ use control::examined::{Examined, Saving};
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, OnBehalf, Request, Response};
 use control::sessions::{SessionAct, SessionRow};
+use control::talk::{Wanted, With};
 use kernel::{BlobHash, RunNumber};
 
 /// The pages, open or not.
@@ -261,6 +262,10 @@ impl Backend for Pages {
     fn models(&self) -> Vec<Askable> {
         let all = models::askable(&self.desk.place).into_iter();
         all.map(|(model, words)| Askable { model, words }).collect()
+    }
+
+    fn wanted(&self, with: &With) -> Result<Wanted, Failure> {
+        talk::wanted(&self.desk, with)
     }
 
     fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {

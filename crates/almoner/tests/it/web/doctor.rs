@@ -88,5 +88,5 @@ fn a_model_is_tried_by_its_name_and_what_is_none_begins_nothing() {
     }
     // What the doctor says of the model is said of the one that is used.
     let said = home.almoner(&["doctor", "model"]).expect(0).out;
-    assert!(said.contains("fast") && said.contains("in your settings"), "{said}");
+    assert!(said.contains("rel.json") && said.contains("in your settings"), "{said}");
 }

@@ -22,7 +22,7 @@ pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
             h2 #new-title { "Something new" }
             details open[is("store")] {
                 summary { "Keep a value under a name" }
-                form method="post" action="/names" data-draft="store" {
+                form method="post" action="/names" data-draft={ "store " (directory) } {
                     (common(asked, "store", &directory))
                     label for="store-name" { "Name" }
                     input #store-name name="name" value=(field("name")) autocomplete="off" required;

@@ -40,7 +40,7 @@ fn page(asked: &Asked, path: &str, wrong: Option<Markup>, status: u16) -> Result
         let thing = match asked.look(Look::Thing { path: path.clone() }) {
             // What can be used no more still has its name, which can be taken away.
             Err(failure) if failure.exit == Exit::Denied => return Ok(ended(asked, path, &failure, wrong)),
-            found => take!(found?, Thing),
+            found => take!(found.map_err(no_name)?, Thing),
         };
         if !DIRECTORIES.contains(&thing.kind.as_str()) {
             return thing::named(asked, path, *thing, wrong, status);
@@ -48,6 +48,11 @@ fn page(asked: &Asked, path: &str, wrong: Option<Markup>, status: u16) -> Result
         found = Some(thing);
     }
     list::directory(asked, path.as_ref(), found.as_deref(), wrong).map(|page| page.status(status).into())
+}
+
+/// A failure of whoever looks for a name on a page: the way out is on the page, too.
+fn no_name(failure: Failure) -> Failure {
+    if failure.exit == Exit::NotFound { failure.help("the list of names is at the top, under Names") } else { failure }
 }
 
 /// The page of a name whose thing can be used no more.
