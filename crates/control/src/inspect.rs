@@ -1,6 +1,8 @@
 //! What is behind an identifier, and how things hang together: for whoever looks at a store from outside.
 
-use kernel::{FormulaId, GrantNumber, RunNumber, StepRef};
+use std::collections::{BTreeMap, VecDeque};
+
+use kernel::{FormulaId, GrantNumber, MessageNumber, RunNumber, StepRef};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +13,7 @@ use crate::view::{GrantRow, Thing};
 pub struct Called {
     /// The formula.
     pub id: FormulaId,
-    /// The agent's own name for it or for what it leads to, if it has one.
+    /// The agent's own name for it or for what it leads to, or a path of its names to it, if it has one.
     pub name: Option<String>,
     /// The type of what it leads to.
     pub kind: String,
@@ -19,11 +21,25 @@ pub struct Called {
     pub words: Untrusted,
     /// If it is a grant: which.
     pub grant: Option<GrantRow>,
+    /// If it is a message in the agent's mailbox: which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageNumber>,
+    /// If it is a run: which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunNumber>,
     /// What it leads to, through all grants.
     pub target: FormulaId,
     /// Whether it has files that cannot be changed through it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
+}
+
+impl Called {
+    /// What it goes by if it has no name: the number of a message or a run.
+    pub fn numbered(&self) -> Option<String> {
+        let message = self.message.map(|number| format!("message {number}"));
+        message.or_else(|| self.run.map(|run| format!("run {run}")))
+    }
 }
 
 /// A reference between formulas.
@@ -109,6 +125,9 @@ pub struct Graph {
     pub links: Vec<Link>,
     /// Who holds both what is secret or private and a way out of this machine.
     pub risks: Vec<Risk>,
+    /// How many further ones there are among what is not drawn.
+    #[serde(default)]
+    pub more_risks: usize,
     /// How many formulas were left out because there are too many.
     pub left_out: usize,
 }
@@ -130,6 +149,13 @@ pub struct Node {
     pub is_secret: bool,
     /// Whether somebody outside this machine is told what is said to it.
     pub is_outlet: bool,
+    /// It stands for so many that are not drawn, and that what has its identifier leads to.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub more: usize,
+}
+
+fn is_none(more: &usize) -> bool {
+    *more == 0
 }
 
 /// How one formula leads to another.
@@ -163,37 +189,67 @@ pub struct Link {
     pub is_private: bool,
 }
 
-/// Somebody who holds both what is secret or private and a way out of this machine.
+/// Somebody who holds both what is secret or private and a way out of this machine, or can ask others who do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Risk {
     /// Which node.
     pub holder: usize,
-    /// The links to what is secret or private.
-    pub secrets: Vec<usize>,
-    /// The links to ways out.
-    pub outlets: Vec<usize>,
+    /// The ways to what is secret or private, each as the links on it, from the holder on.
+    pub secrets: Vec<Vec<usize>>,
+    /// The same for ways out.
+    pub outlets: Vec<Vec<usize>>,
 }
 
 impl Graph {
-    /// Who holds both a secret, or what is private, and a way out.
+    /// Who comes both to a secret, or to what is private, and to a way out, through whatever he holds and what that
+    /// holds in turn. Who does so only by asking one other who does it himself is not told of.
     pub fn find_risks(&self) -> Vec<Risk> {
-        let is = |at: usize, which: fn(&Node) -> bool| self.nodes.get(at).is_some_and(which);
-        let holds = |holder: usize, which: &dyn Fn(&Link) -> bool| -> Vec<usize> {
-            let of = self
-                .links
-                .iter()
-                .enumerate()
-                .filter(|(_, link)| link.from == holder && link.how == How::Holds && which(link));
-            of.map(|(at, _)| at).collect()
-        };
+        let mut held: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (at, link) in self.links.iter().enumerate().filter(|(_, link)| link.how == How::Holds) {
+            held.entry(link.from).or_default().push(at);
+        }
         // Whoever is a host decides what leaves anyway.
-        let others = (0..self.nodes.len()).filter(|holder| !is(*holder, |node| node.kind == "host"));
-        let risks = others.map(|holder| Risk {
-            holder,
-            secrets: holds(holder, &|link| link.is_private || is(link.to, |node| node.is_secret)),
-            outlets: holds(holder, &|link| is(link.to, |node| node.is_outlet)),
-        });
-        risks.filter(|risk| !risk.secrets.is_empty() && !risk.outlets.is_empty()).collect()
+        let is_host = |at: &usize| self.nodes.get(*at).is_none_or(|node| node.kind == "host");
+        let risks = held.keys().filter(|holder| !is_host(holder)).map(|holder| self.risk(*holder, &held));
+        risks
+            .filter(|risk| !risk.secrets.is_empty() && !risk.outlets.is_empty() && !risk.is_anothers())
+            .collect()
+    }
+
+    fn risk(&self, holder: usize, held: &BTreeMap<usize, Vec<usize>>) -> Risk {
+        let mut risk = Risk { holder, secrets: vec![], outlets: vec![] };
+        let mut ways: BTreeMap<usize, Vec<usize>> = BTreeMap::from([(holder, vec![])]);
+        let mut queue = VecDeque::from([holder]);
+        while let Some(from) = queue.pop_front() {
+            for at in held.get(&from).into_iter().flatten() {
+                let Some((link, node)) =
+                    self.links.get(*at).and_then(|link| Some((link, self.nodes.get(link.to)?)))
+                else {
+                    continue;
+                };
+                let way: Vec<usize> = ways.get(&from).into_iter().flatten().chain([at]).copied().collect();
+                if link.is_private || node.is_secret {
+                    risk.secrets.push(way.clone());
+                }
+                if node.is_outlet {
+                    risk.outlets.push(way.clone());
+                }
+                ways.entry(link.to).or_insert_with(|| {
+                    queue.push_back(link.to);
+                    way
+                });
+            }
+        }
+        risk
+    }
+}
+
+impl Risk {
+    /// Whether all of it is what one other holds.
+    fn is_anothers(&self) -> bool {
+        let mut ways = self.secrets.iter().chain(&self.outlets);
+        let first = ways.next().and_then(|way| way.first());
+        self.secrets.iter().chain(&self.outlets).all(|way| way.len() > 1 && way.first() == first)
     }
 }
 
@@ -211,6 +267,7 @@ mod tests {
             run: None,
             is_secret,
             is_outlet,
+            more: 0,
         };
         let link = |from, to, how, is_private| Link {
             from,
@@ -228,22 +285,55 @@ mod tests {
             node("secret", true, false),
             node("web", false, true),
             node("mount", false, false),
+            node("worker", false, false),
         ];
-        let with = |links: Vec<Link>| Graph { nodes: nodes.clone(), links, risks: vec![], left_out: 0 };
+        let with = |links: Vec<Link>| Graph { nodes: nodes.clone(), links, ..Graph::default() };
         let held = How::Holds;
-        for (links, holders) in [
-            (vec![link(1, 3, held, false), link(1, 4, held, false)], vec![1]),
+        for (links, expected) in [
+            (vec![link(1, 3, held, false), link(1, 4, held, false)], "1: [[0]] [[1]]"),
             // What is private is as good as secret.
-            (vec![link(2, 5, held, true), link(2, 4, held, false)], vec![2]),
+            (vec![link(2, 5, held, true), link(2, 4, held, false)], "2: [[0]] [[1]]"),
             // Two of them, each with one half.
-            (vec![link(1, 3, held, false), link(2, 4, held, false)], vec![]),
+            (vec![link(1, 3, held, false), link(2, 4, held, false)], ""),
+            // One half himself, the other through somebody whom he can ask.
+            (
+                vec![link(1, 5, held, true), link(1, 2, held, false), link(2, 4, held, false)],
+                "1: [[0]] [[1, 2]]",
+            ),
+            // Both through two others.
+            (
+                vec![
+                    link(1, 2, held, false),
+                    link(1, 6, held, false),
+                    link(2, 3, held, false),
+                    link(6, 4, held, false),
+                ],
+                "1: [[0, 2]] [[1, 3]]",
+            ),
+            // Both through the same: that one is told of.
+            (
+                vec![link(1, 2, held, false), link(2, 3, held, false), link(2, 4, held, false)],
+                "2: [[1]] [[2]]",
+            ),
+            // In a circle nobody is lost.
+            (
+                vec![
+                    link(1, 2, held, false),
+                    link(2, 1, held, false),
+                    link(1, 3, held, false),
+                    link(2, 4, held, false),
+                ],
+                "1: [[2]] [[0, 3]] 2: [[1, 2]] [[3]]",
+            ),
             // A name is no authority of somebody else's.
-            (vec![link(1, 3, How::MadeOf, false), link(1, 4, held, false)], vec![]),
+            (vec![link(1, 3, How::MadeOf, false), link(1, 4, held, false)], ""),
             // Whoever looks.
-            (vec![link(0, 3, held, false), link(0, 4, held, false)], vec![]),
+            (vec![link(0, 3, held, false), link(0, 4, held, false)], ""),
         ] {
             let found = with(links).find_risks();
-            assert_eq!(found.iter().map(|risk| risk.holder).collect::<Vec<_>>(), holders);
+            let told =
+                found.iter().map(|risk| format!("{}: {:?} {:?}", risk.holder, risk.secrets, risk.outlets));
+            assert_eq!(told.collect::<Vec<_>>().join(" "), expected);
         }
     }
 }

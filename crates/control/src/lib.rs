@@ -23,6 +23,7 @@ pub mod secret;
 pub mod sessions;
 pub mod show;
 mod status;
+pub mod talk;
 pub mod threads;
 pub mod tools;
 pub mod undone;

@@ -14,8 +14,26 @@ pub enum Look {
         /// Which.
         path: Option<NamePath>,
     },
+    /// A page of the names in a directory, as it is looked through.
+    NamePage {
+        /// Which; the agent's own without one.
+        path: Option<NamePath>,
+        /// Only names with this in them, whatever the case of its letters.
+        #[serde(default)]
+        find: String,
+        /// How many come before.
+        #[serde(default)]
+        from: usize,
+        /// How many at most. An answer has a limit of its own.
+        limit: usize,
+    },
     /// What a name stands for.
     Thing {
+        /// The name.
+        path: NamePath,
+    },
+    /// Which formula has a name, whether it can be used or not.
+    Identifier {
         /// The name.
         path: NamePath,
     },

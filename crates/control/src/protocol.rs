@@ -13,7 +13,7 @@ use kernel::command::{Reply, Said};
 use kernel::event::Event;
 use kernel::query::Letter;
 use kernel::run::{Run, Step};
-use kernel::{BlobHash, MessageNumber, RunNumber};
+use kernel::{BlobHash, FormulaId, MessageNumber, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -23,10 +23,13 @@ use super::inspect::{Called, FormulaView, GrantView, Graph};
 use super::narrow::Narrowable;
 use super::secret::{SecretAct, VaultView};
 use super::sessions::{SessionAct, SessionRow};
+use super::talk::{ChatRow, Talker};
 use super::threads::{Standing, ThreadPage};
 use super::tools::ToolTable;
 use super::undone::{Diff, Part, Undone};
-use super::view::{CodePage, GrantRow, LetterView, NameRow, PickRow, PromiseState, Proposed, Thing};
+use super::view::{
+    CodePage, GrantRow, LetterView, NamePage, NameRow, PickRow, PromiseState, Proposed, Thing,
+};
 use crate::exit::Failure;
 use crate::show::card::Card;
 use crate::show::reason::Reason;
@@ -226,6 +229,18 @@ pub enum Request {
         #[serde(default)]
         roots: bool,
     },
+    /// Conversations, newest first: a page of them.
+    Chats {
+        /// Those that are open; otherwise those that are over.
+        open: bool,
+        /// Only conversations older than this one.
+        #[serde(default)]
+        below: Option<RunNumber>,
+        /// How many at most. An answer has a limit of its own.
+        limit: usize,
+    },
+    /// The workers with which one can talk.
+    Talkers,
     /// A run and, of all that it has started, what is not over.
     Family {
         /// Which.
@@ -396,6 +411,10 @@ pub enum Response {
     Plan(Plan),
     /// Runs, newest first.
     Runs(Vec<Run>),
+    /// Conversations.
+    Chats(Vec<ChatRow>),
+    /// Workers with which one can talk.
+    Talkers(Vec<Talker>),
     /// A family.
     Family(Family),
     /// One run.
@@ -410,8 +429,12 @@ pub enum Response {
     Card(Box<Card>),
     /// Names in a directory.
     Names(Vec<NameRow>),
+    /// A page of them.
+    NamePage(NamePage),
     /// What a name stands for.
     Thing(Box<Thing>),
+    /// Which formula has a name; `None` if it is data.
+    Identifier(Option<FormulaId>),
     /// Grants.
     Grants(Vec<GrantRow>),
     /// A message in full.

@@ -37,6 +37,17 @@ pub struct NameRow {
     pub id: Option<FormulaId>,
 }
 
+/// A page of the names in a directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamePage {
+    /// The names.
+    pub rows: Vec<NameRow>,
+    /// The names that everybody has, which begin with `@`; not on later pages.
+    pub special: Vec<NameRow>,
+    /// How many names there are that were looked for, without those that everybody has.
+    pub all: usize,
+}
+
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thing {

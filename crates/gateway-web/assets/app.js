@@ -67,7 +67,9 @@
     if (mute) tell(KEYLESS, true);
     const fold = waits && $$('details[data-must-open]', form).find(one => !one.dataset.opened);
     if (fold) { tell('Unfold everything above first.', true); fold.querySelector('summary').focus(); }
-    if (waits || mute || form.dataset.sent) return event.preventDefault();
+    const down = body.dataset.stream === 'down';
+    if (down) tell('Nothing was sent: the daemon does not answer. `almoner status` starts it.', true);
+    if (waits || mute || down || form.dataset.sent) return event.preventDefault();
     let field = form.elements._key;
     if (!field) {
       field = document.createElement('input');
@@ -164,8 +166,8 @@
   };
 
   // What was sent and taken is no draft any more: our redirect says so.
-  const SENT = 'sent draft';
-  if (location.hash === '#done') {
+  const SENT = 'sent draft', done = location.hash === '#done';
+  if (done) {
     const sent = sessionStorage.getItem(SENT);
     if (sent) sessionStorage.removeItem(sent);
     history.replaceState(null, '', location.pathname + location.search);
@@ -191,6 +193,20 @@
     };
   };
 
+  // A conversation is read at its end, and goes on there for whoever is there.
+  const end = document.getElementById('end');
+  const toEnd = () => end.scrollIntoView({ block: 'end', behavior: 'instant' });
+  const followed = change => {
+    const is = end && end.getBoundingClientRect().top < innerHeight + 60;
+    change();
+    if (is) toEnd();
+  };
+  if (end) {
+    history.scrollRestoration = 'manual';
+    if (done) document.getElementById('said')?.focus({ preventScroll: true });
+    if (['', '#newest'].includes(location.hash)) toEnd();
+  }
+
   let asking = false, again = false, over = false;
   const refresh = async () => {
     if (asking) { again = true; return; }
@@ -198,14 +214,18 @@
     try {
       const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
       over = answer.status === 401;
+      // Whoever answers is there, though nobody is told of anything.
+      if (body.dataset.stream === 'down') share({ kind: 'there' });
       if (over) tell('your session is over: `almoner open` opens another', true);
       const page = parse(await answer.text());
       const back = anchored();
-      for (const region of over ? [] : $$('[data-live]')) {
-        const now = page.getElementById(region.id);
-        if (now) morph(region, now);
-      }
-      back();
+      followed(() => {
+        for (const region of over ? [] : $$('[data-live]')) {
+          const now = page.getElementById(region.id);
+          if (now) morph(region, now);
+        }
+        back();
+      });
       const now = page.body.dataset;
       if (now.token) {
         body.dataset.after = now.after;
@@ -234,34 +254,53 @@
   const topics = new Set((body.dataset.topics || '').split(' ').filter(Boolean));
   const happened = what => {
     if (what.say) tell(what.say);
-    const written = what.written && document.getElementById('writes-' + what.written);
-    if (written) { written.textContent = ''; delete written.dataset.prompted; }
+    if (what.written) { written.delete(what.written); put('progress-', what.written, ''); put('writes-', what.written, ''); }
     if (what.topics.some(topic => topics.has(topic)) || topics.has('all')) later();
   };
-  const streamed = what => {
-    const place = document.getElementById('writes-' + what.run);
-    if (!place) return;
-    if (place.dataset.prompted !== String(what.prompted)) { place.dataset.prompted = what.prompted; place.textContent = ''; }
-    place.append(what.text);
-  };
+  // What models write meanwhile, by run, in every tab: who comes later, or has missed something, asks the others for it.
   const channel = 'BroadcastChannel' in window ? new BroadcastChannel('almoner') : null;
+  const written = new Map();
+  const put = (what, run, text, more) => {
+    const place = document.getElementById(what + run);
+    if (place) followed(() => { if (more) place.append(text); else place.textContent = text; });
+  };
+  const wants = run => { if (channel) channel.postMessage({ kind: 'wants', data: run }); };
+  const streamed = ({ run, prompted, from, to, text }) => {
+    let all = written.get(run);
+    // What comes from the beginning again, after a failure, is all that counts.
+    if (!all || all.prompted !== prompted || !from) { all = { prompted, to: 0, text: '' }; put('writes-', run, ''); }
+    if (all.to !== from) return wants(run);
+    written.set(run, { prompted, to, text: all.text + text });
+    put('progress-', run, '');
+    put('writes-', run, text, true);
+  };
+  const told = ({ run, all }) => {
+    const own = written.get(run);
+    if (own && (own.prompted > all.prompted || own.prompted === all.prompted && own.to >= all.to)) return;
+    written.set(run, all);
+    put('writes-', run, all.text);
+  };
   const hear = ({ kind, data }) => {
     if (kind === 'event') happened(data);
     else if (kind === 'text') streamed(data);
-    else if (kind === 'progress') { const place = document.getElementById('progress-' + data.run); if (place) place.textContent = data.line; }
-    else if (kind === 'up') { if (data) { tell(''); later(); } else if (!over) tell('offline: what you see may be old', true); }
+    else if (kind === 'progress') put('progress-', data.run, data.line);
+    else if (kind === 'wants') { const all = written.get(data); if (all) channel.postMessage({ kind: 'told', data: { run: data, all } }); }
+    else if (kind === 'told') told(data);
+    else if (kind === 'there') body.dataset.stream = '';
+    else if (kind === 'up') { body.dataset.stream = data ? 'up' : 'down'; if (data) { tell(''); later(); } else if (!over) tell('offline: what you see may be old', true); }
   };
   if (channel) channel.onmessage = event => hear(event.data);
+  for (const place of $$('.writes')) wants(place.id.slice(7));
   const share = message => { hear(message); if (channel) channel.postMessage(message); };
   const listen = () => new Promise(() => {
     const source = new EventSource('/events?after=' + body.dataset.after);
     let down = false;
     source.onopen = () => { if (down) share({ kind: 'up', data: true }); down = false; body.dataset.stream = 'up'; };
     source.onerror = () => {
+      // Who was answered with a refusal is let in no more, or one of too many: the page knows.
+      if (source.readyState === EventSource.CLOSED) { later(); setTimeout(() => over || listen(), 2000); return; }
       down = true;
-      body.dataset.stream = 'down';
       share({ kind: 'up', data: false });
-      if (source.readyState === EventSource.CLOSED) { later(); setTimeout(listen, 1000); }
     };
     source.onmessage = event => share({ kind: 'event', data: JSON.parse(event.data) });
     source.addEventListener('resync', () => share({ kind: 'up', data: true }));

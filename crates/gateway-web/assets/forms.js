@@ -62,6 +62,9 @@
         if (was !== one.checked + one.value) one.dataset.dirty = 'yes';
       }
       drafts.keep(form);
+      // What was written there is not hidden.
+      const fold = form.closest('details');
+      if (fold && $$('[data-dirty]', form).length) fold.open = true;
       form.dispatchEvent(new Event('filled', { bubbles: true }));
     },
   };
@@ -231,9 +234,14 @@
 
   // ---- Files that are chosen, or dropped on the page, are brought at once, and wait in the form for what is said next ----
   const bringer = document.querySelector('[data-bring]');
-  const bring = async kept => {
+  // One after the other: each begins with what the one before has left.
+  let bringing = Promise.resolve();
+  const bring = (files, kept) => { bringing = bringing.then(() => brought(files, kept)); };
+  const brought = async (files, kept) => {
     const form = bringer.form, sent = new FormData(form);
-    if ([...bringer.files].reduce((sum, one) => sum + one.size, 0) > bringer.dataset.bring) return tell('These files are too large together.', true);
+    if (files.reduce((sum, one) => sum + one.size, 0) > bringer.dataset.bring) return tell('These files are too large together.', true);
+    sent.delete('file');
+    for (const one of files) sent.append('file', one);
     for (const one of kept) sent.append('kept', one);
     for (const [name, value] of [['do', 'attach'], ['piece', 'yes']]) sent.set(name, value);
     tell('Bringing files…');
@@ -245,21 +253,20 @@
       bringer.value = '';
       for (const one of $$('input', id('attached'))) one.dataset.dirty = 'yes';
       drafts.keep(form);
-      tell('The files are here.');
+      const wrong = $$('.error', id('attached')).some(one => one.textContent.trim());
+      tell(wrong ? 'A file was not taken: why stands at the files.' : 'The files are here.', wrong);
     } catch (_) { tell('The files could not be brought.', true); }
   };
   if (bringer) {
-    bringer.addEventListener('change', () => bring([]));
+    bringer.addEventListener('change', () => bring([...bringer.files], []));
     addEventListener('dragover', event => event.preventDefault());
     addEventListener('drop', event => {
       event.preventDefault();
-      if (!event.dataTransfer.files.length) return;
-      bringer.files = event.dataTransfer.files;
-      bring([]);
+      if (event.dataTransfer.files.length) bring([...event.dataTransfer.files], []);
     });
     const name = drafts.name(bringer.form), kept = JSON.parse(sessionStorage.getItem(name) || '[]').filter(([field]) => field === 'kept').map(([, value]) => value);
     const there = $$('[name=kept]', bringer.form).map(one => one.value), lost = kept.filter(value => !there.includes(value));
-    if (lost.length) bring(lost);
+    if (lost.length) bring([], lost);
   }
 
   // Last: what is brought again is looked up in the drafts as they were.

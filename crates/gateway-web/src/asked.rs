@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Look, Request, Response};
+use kernel::RunNumber;
 use kernel::command::{Reply, Said};
 use kernel::id::BadId;
 use passable::{Untrusted, visible_line};
@@ -32,6 +33,9 @@ pub struct Asked {
     /// The files that came with it.
     pub files: Vec<Sent>,
 }
+
+/// The name of the field that says where one goes on.
+pub const BACK: &str = "_back";
 
 /// The text of the last pair of this name.
 fn last<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
@@ -93,6 +97,20 @@ impl Asked {
     /// A part of the path as it is.
     pub fn part_text(&self, name: &str) -> &str {
         last(&self.path, name).unwrap_or("")
+    }
+
+    /// The same for what stands on another page, whose own fields are not those of what is drawn there: whoever has
+    /// answered goes on at `place`.
+    #[must_use]
+    pub fn within(&self, place: &str) -> Asked {
+        let body = vec![(BACK.to_owned(), place.to_owned())];
+        Asked { body, files: vec![], ..self.clone() }
+    }
+
+    /// Where one goes on who has answered, if that is not where the answer is shown: in a conversation.
+    pub fn back(&self) -> Option<String> {
+        let run: RunNumber = self.field(BACK)?.strip_prefix("/chat/")?.parse().ok()?;
+        Some(format!("/chat/{run}"))
     }
 
     /// What stands behind the `?` under this name.

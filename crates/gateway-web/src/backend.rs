@@ -4,9 +4,19 @@ use control::endowment::Endowment;
 use control::examined::{Examined, Saving};
 use control::exit::Failure;
 use control::protocol::{Request, Response};
+use control::talk::{Wanted, With};
 use kernel::{BlobHash, RunNumber};
 
 use crate::guard::sessions::Sessions;
+
+/// A model that can be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Askable {
+    /// What a person writes to name it.
+    pub model: String,
+    /// What it is, or why it is there.
+    pub words: String,
+}
 
 /// The daemon, as the pages see it. Every request is one of the store's own host.
 pub trait Backend: Send + Sync + 'static {
@@ -31,6 +41,15 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// When it is none, or none is named anywhere.
     fn model(&self, named: Option<&str>) -> Result<String, Failure>;
+
+    /// The models that this machine can ask: the one that is used when none is named first.
+    fn models(&self) -> Vec<Askable>;
+
+    /// What a worker wants of whoever would talk with it.
+    ///
+    /// # Errors
+    /// When there is no such worker, something is wrong with its file, or one cannot talk with it.
+    fn wanted(&self, with: &With) -> Result<Wanted, Failure>;
 
     /// Keeps a file that a browser has brought, for a day at least, under the hash that is answered. When this returns, it
     /// is on the disk.

@@ -83,7 +83,10 @@ fn tell_until_gone(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>
         let line = match response {
             Some(Response::Event(event)) => event_line(&event),
             Some(Response::Text { run, prompted, from, text }) => {
-                let data = json!({ "run": run.to_string(), "prompted": prompted, "from": from, "text": text.visible() });
+                let to = from.saturating_add(text.raw().len());
+                let data = json!({
+                    "run": run.to_string(), "prompted": prompted, "from": from, "to": to, "text": text.visible(),
+                });
                 format!("event: text\ndata: {data}\n\n")
             }
             Some(Response::Progress { run, line }) => {
@@ -101,10 +104,13 @@ fn tell_until_gone(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>
 fn event_line(event: &Event) -> String {
     let (topics, say) = about(&event.change);
     let mut data = json!({ "topics": topics, "say": say });
-    if let Change::Step { run, entry, .. } = &event.change
-        && entry == "replied"
-    {
-        // What was shown while it was written is there now as it was kept.
+    let written = match &event.change {
+        // What was shown while it was written is there now as it was kept, or is kept nowhere.
+        Change::Step { run, entry, .. } if entry == "replied" => Some(run),
+        Change::RunFinished { run, .. } => Some(run),
+        _ => None,
+    };
+    if let Some(run) = written {
         data["written"] = json!(run.to_string());
     }
     format!("id: {}\ndata: {data}\n\n", event.seq)

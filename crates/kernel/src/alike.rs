@@ -2,7 +2,8 @@
 //!
 //! Two names look alike when they have the same *skeleton* (Unicode Technical Standard 39): the text after every
 //! letter has been replaced by the plainest one that is drawn like it, and what shows nothing has been left out. Texts
-//! that differ only in normalisation have the same skeleton too.
+//! that differ only in normalisation have the same skeleton too. Beyond the standard, blanks count once and not at the
+//! ends, and neither do marks over a plain letter and full stops at the end: in a list nobody is sure to see them.
 //!
 //! Whoever gives a name must find look-alikes without looking at every name of the directory. So a name that is not its
 //! own skeleton leaves a row under its skeleton ([`row`]), and one that is needs none: it is found as a name.
@@ -19,7 +20,49 @@ pub const LOOK: &[u8] = b"look ";
 
 /// What names look like, as a text that is compared and never shown.
 pub fn skeleton(name: &str) -> String {
-    letters(name).collect()
+    let (mut plain, mut over_plain) = (String::new(), false);
+    for letter in letters(name) {
+        if is_mark(letter) {
+            if !over_plain {
+                plain.push(letter);
+            }
+            continue;
+        }
+        over_plain = letter.is_ascii();
+        plain.push(letter);
+    }
+    let words: Vec<&str> = plain.split(is_blank).filter(|word| !word.is_empty()).collect();
+    let ends = |letter: char| letter == '.' || letter == ' ';
+    words.join(" ").trim_end_matches(ends).to_owned()
+}
+
+/// Whether a character is a mark over the letter before it, in whatever script. Those of one script alone are letters of
+/// it, like vowels.
+fn is_mark(letter: char) -> bool {
+    let all = [0x300..=0x36F, 0x1AB0..=0x1AFF, 0x1DC0..=0x1DFF, 0x20D0..=0x20FF, 0xFE20..=0xFE2F];
+    all.iter().any(|some| some.contains(&u32::from(letter)))
+}
+
+/// Whether a character leaves a place empty.
+fn is_blank(letter: char) -> bool {
+    letter.is_whitespace() || letter == '\u{2800}'
+}
+
+/// Whether there is something to a name that nobody sees: a character without a shape of its own, a blank at an end, or
+/// several beside each other.
+pub fn hides(name: &str) -> bool {
+    shown(name) != name
+}
+
+/// A name as it is shown: what nobody sees is written out, and blanks that nobody sees are dots.
+pub fn shown(name: &str) -> String {
+    let line = visible_line(name);
+    let letters: Vec<char> = line.chars().collect();
+    let is_seen = |at: usize| {
+        let beside = |at: Option<usize>| at.and_then(|at| letters.get(at)).is_some_and(|one| *one != ' ');
+        beside(at.checked_sub(1)) && beside(at.checked_add(1))
+    };
+    letters.iter().enumerate().map(|(at, one)| if *one == ' ' && !is_seen(at) { '·' } else { *one }).collect()
 }
 
 /// The first part of the keys of all names in a directory's pet store that have this skeleton and are not it. A hash,
@@ -37,8 +80,8 @@ pub fn row(store: &FormulaId, name: &str) -> Option<Vec<u8>> {
 /// A name in quotes, and in brackets behind it how it is written, if there is more to it than plain letters.
 pub fn spelled(name: &str) -> String {
     match name.is_ascii() {
-        true => format!("\"{}\"", visible_line(name)),
-        false => format!("\"{}\" ({})", visible_line(name), name.escape_default()),
+        true => format!("\"{}\"", shown(name)),
+        false => format!("\"{}\" ({})", shown(name), name.escape_default()),
     }
 }
 
@@ -73,6 +116,19 @@ mod tests {
             ("counter", "counters", false),
             ("r17", "r11", false),
             ("日本", "日木", false),
+            ("counter", "counter ", true),
+            ("counter", " \u{3000}counter", true),
+            ("counter", "counter.", true),
+            ("counter", "counter…", true),
+            ("counter", "counter\u{301}", true),
+            ("counter", "çöunter", true),
+            ("p q", "p  q", true),
+            ("p q", "p\u{A0}q", true),
+            ("p q", "pq", false),
+            ("a.b", "ab", false),
+            (".a", "a", false),
+            ("мой", "мои", false),
+            ("か", "が", false),
         ] {
             assert_eq!(skeleton(one) == skeleton(other), alike, "{one:?} {other:?}");
         }
@@ -83,6 +139,23 @@ mod tests {
         assert_eq!(spelled("counter"), "\"counter\"");
         assert_eq!(spelled("соunter"), "\"соunter\" (\\u{441}\\u{43e}unter)");
         assert_eq!(spelled("a\u{202E}b"), "\"a\\u{202E}b\" (a\\u{202e}b)");
+        assert_eq!(spelled("counter "), "\"counter·\"");
+    }
+
+    #[test]
+    fn what_nobody_sees_of_a_name_is_shown() {
+        for (name, expected) in [
+            ("", ""),
+            ("a b", "a b"),
+            (" a b ", "·a b·"),
+            ("a  b", "a··b"),
+            (" ", "·"),
+            ("a\u{200B}", "a\\u{200B}"),
+            ("naïve 東京", "naïve 東京"),
+        ] {
+            assert_eq!(shown(name), expected, "{name:?}");
+            assert_eq!(hides(name), name != expected, "{name:?}");
+        }
     }
 
     #[test]

@@ -122,8 +122,42 @@ pub(super) fn in_words(found: &Found) -> String {
     }
 }
 
-/// What `doctor` says about models.
+/// The models that can be asked, as a person names them, each with what it is; the one that is used when none is named
+/// first.
+pub fn askable(place: &Place) -> Vec<(String, String)> {
+    let own = settings::read(&settings::path(place)).map(|settings| settings.models).unwrap_or_default();
+    let default = own.default.map(|model| (model, "the one in your settings".to_owned()));
+    let names = own.names.into_iter().map(|(name, reference)| (name, format!("your name for {reference}")));
+    let found = model::survey(&lookup, &place.weights());
+    let found = found.iter().map(|found| (found.reference().to_string(), in_words(found)));
+    let weights = weights::KNOWN.iter().filter(|weights| is_here(place, weights));
+    let weights = weights.map(|weights| (format!("local:{}", weights.name), weights.licence.to_string()));
+    let mut all: Vec<(String, String)> = Vec::new();
+    for one in default.into_iter().chain(names).chain(found).chain(weights) {
+        if !all.iter().any(|(model, _)| *model == one.0) {
+            all.push(one);
+        }
+    }
+    all
+}
+
+/// What `doctor` says about models: of the one that is used when none is named.
 pub fn found_in_words(place: &Place) -> (bool, String, String) {
+    let by_settings = || settings::read(&settings::path(place)).ok()?.models.default;
+    let named = in_environment().map(|model| (model, "ALMONER_MODEL"));
+    let named = named.or_else(|| Some((by_settings()?, "`default` in your settings")));
+    if let Some((model, whence)) = named {
+        return match resolved(place, &model).and_then(|text| expect_here(place, &text, false).map(|()| text))
+        {
+            Ok(text) if text == model => {
+                (true, format!("{} ({whence})", visible_line(&model)), String::new())
+            }
+            Ok(text) => {
+                (true, format!("{}: {} ({whence})", visible_line(&model), visible_line(&text)), String::new())
+            }
+            Err(failure) => (false, format!("{} ({whence})", failure.message.visible_line()), failure.help),
+        };
+    }
     let found = model::detect(&lookup, &place.weights());
     let here = !matches!(found, Found::Pull { .. });
     (
@@ -214,10 +248,16 @@ fn understood(text: &str) -> Result<Vec<ModelRef>, Failure> {
 /// When one is none, or is not here.
 pub fn named_on_a_page(place: &Place, text: &str) -> Result<String, Failure> {
     let text = resolved(place, text)?;
-    for reference in understood(&text)? {
+    expect_here(place, &text, true)?;
+    Ok(text)
+}
+
+/// Refuses models of which something is not here; and, if they are to be `whole`, files that are named from a directory.
+fn expect_here(place: &Place, text: &str, whole: bool) -> Result<(), Failure> {
+    for reference in understood(text)? {
         match &reference {
             ModelRef::Scripted { path } | ModelRef::Replay { path } => {
-                if !path.is_absolute() {
+                if whole && !path.is_absolute() {
                     return Err(place::not_whole(&path.to_string_lossy()));
                 }
                 here(path.clone())?;
@@ -233,7 +273,7 @@ pub fn named_on_a_page(place: &Place, text: &str) -> Result<String, Failure> {
             _ => {}
         }
     }
-    Ok(text)
+    Ok(())
 }
 
 /// The weights of a local model.

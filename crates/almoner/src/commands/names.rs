@@ -101,7 +101,7 @@ pub fn store(acting: &Acting<'_>, args: &StoreArgs) -> Ended {
             AgentAct::StoreText { text, path, .. } => AgentAct::StoreText { text, path, force: args.force },
             other => other,
         };
-        last = Some(acting.act("store", act)?);
+        last = Some(acting.act("store", act).map_err(|failure| or_force(failure, true))?);
     }
     last.map_or(Ok(Exit::Ok), |response| done(&response, args.json.json))
 }
@@ -200,13 +200,23 @@ fn forced(act: NameAct, force: bool) -> NameAct {
     if force { NameAct::Forced { act: Box::new(act) } } else { act }
 }
 
+/// What a command refuses that has `--force`: that is a way out.
+pub(super) fn or_force(failure: Failure, forcible: bool) -> Failure {
+    match failure.exit {
+        Exit::Conflict if forcible => failure.help("choose another name, or give it with `--force`"),
+        _ => failure,
+    }
+}
+
 fn paths(names: &[String]) -> Result<Vec<NamePath>, Failure> {
     names.iter().map(|name| acting::path(name)).collect()
 }
 
 fn names(acting: &Acting<'_>, verb: &str, acts: impl IntoIterator<Item = NameAct>, json: bool) -> Ended {
     for act in acts {
-        let response = acting.act(verb, AgentAct::Name { act })?;
+        let forcible = !matches!(act, NameAct::MakeDirectory { .. } | NameAct::Provide { .. });
+        let response =
+            acting.act(verb, AgentAct::Name { act }).map_err(|failure| or_force(failure, forcible))?;
         if json {
             output::json(&response)?;
         }

@@ -78,9 +78,14 @@ impl What {
             return Ok(What::Run(run));
         }
         // Two slashes begin an address of another host.
-        let is_path = what.starts_with('/') && !what.starts_with("//");
-        if is_path && what.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
-            return Ok(What::Path(what.to_owned()));
+        if what.starts_with('/') && !what.starts_with("//") && !what.contains('\\') {
+            // A name may have letters that stand in no address as they are.
+            let as_it_is = |byte: u8| byte.is_ascii_graphic();
+            let written = what.bytes().map(|byte| match as_it_is(byte) {
+                true => char::from(byte).to_string(),
+                false => format!("%{byte:02X}"),
+            });
+            return Ok(What::Path(written.collect()));
         }
         Err(Failure::new(Exit::Usage, format!("`{}` is no message, run or path", visible_line(what)))
             .help("`almoner open 7`, `almoner open r3`, or `almoner open` for the inbox"))
@@ -120,7 +125,9 @@ mod tests {
             ("r3", Some("/r/r3")),
             ("/grants", Some("/grants")),
             ("x", None),
-            ("/a b", None),
+            ("/names/a b", Some("/names/a%20b")),
+            ("/names/имя", Some("/names/%D0%B8%D0%BC%D1%8F")),
+            ("/names/%D0%B8", Some("/names/%D0%B8")),
             ("//elsewhere.example/", None),
             ("/\\elsewhere.example/", None),
         ] {

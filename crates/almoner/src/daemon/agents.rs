@@ -240,7 +240,9 @@ fn expect_no_hash(own: &Own, act: &NameAct) -> Result<(), Failure> {
             Err(Failure::new(Exit::Usage, "a tree is kept by giving it, not by naming its hash"))
         }
         NameAct::Provide { thing: Provided::Mount { path, .. }, .. } => mounts::look_for(own, path).map(drop),
-        NameAct::Within { act, .. } | NameAct::Forced { act } => expect_no_hash(own, act),
+        NameAct::Within { act, .. } | NameAct::Forced { act } | NameAct::AsSeen { act, .. } => {
+            expect_no_hash(own, act)
+        }
         _ => Ok(()),
     }
 }

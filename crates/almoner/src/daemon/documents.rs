@@ -105,9 +105,15 @@ fn check_bytes(definition: &Definition, taken: &[Attachment]) -> Result<(), Fail
 /// # Errors
 /// When the worker works towards a result.
 pub fn check_chat(definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
-    if !request.chat
-        || (definition.then.is_empty() && definition.write.is_empty() && definition.output.is_none())
-    {
+    if request.chat { expect_talks(definition) } else { Ok(()) }
+}
+
+/// Refuses a worker with which one cannot talk.
+///
+/// # Errors
+/// When it works towards a result.
+pub fn expect_talks(definition: &Definition) -> Result<(), Failure> {
+    if definition.then.is_empty() && definition.write.is_empty() && definition.output.is_none() {
         return Ok(());
     }
     let message = format!("`{}` works towards a result: it has `output`, `then` or `write`", definition.name);

@@ -47,8 +47,9 @@ pub fn fault_failure(fault: &Fault) -> Failure {
         Fault::NotAsSeen { .. } => {
             Failure::new(Exit::Conflict, fault.to_string()).help("look again, and choose again")
         }
-        // Its text says the way out.
-        Fault::LooksLike { .. } => Failure::new(Exit::Conflict, fault.to_string()),
+        Fault::LooksLike { .. } | Fault::Hides { .. } => {
+            Failure::new(Exit::Conflict, fault.to_string()).help("choose another name")
+        }
         Fault::NotSupported(_) => Failure::new(Exit::Usage, fault.to_string()),
         Fault::Genesis(_) | Fault::Dangling(_) => {
             Failure::new(Exit::Failure, fault.to_string()).help("`almoner doctor` examines the store")

@@ -170,7 +170,7 @@ pub(super) fn code_name(
 }
 
 /// The run without what it worked on and what came of it, which can be long.
-fn in_short(daemon: &Daemon, mut run: Run) -> Run {
+pub(super) fn in_short(daemon: &Daemon, mut run: Run) -> Run {
     if let Ok(name) = name(daemon, &run) {
         run.name = name;
     }
@@ -411,6 +411,28 @@ mod tests {
         let policies = crate::daemon::policies::PolicyDesk::new(dir);
         let keeper = crate::daemon::vault::Keeper::new(dir);
         Daemon::new(store, host, opener, keeper, policies, std::sync::mpsc::channel().0)
+    }
+
+    #[test]
+    fn a_conversation_is_found_behind_however_many_other_runs() {
+        let talk = |number: u64| match start(number) {
+            Act::Start(mut start) => {
+                start.shape = Shape::Chat;
+                start.input.items.clear();
+                Act::Start(start)
+            }
+            other => other,
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let acts = [talk(1), talk(2)].into_iter().chain((3..300).map(start)).chain([talk(300)]);
+        let daemon = daemon(dir.path(), acts.collect());
+        let chats = |below, limit| -> Vec<u64> {
+            let rows = super::super::talk::chats(&daemon, true, below, limit).unwrap();
+            rows.into_iter().map(|row| row.run.number.0).collect()
+        };
+        assert_eq!(chats(None, 10), [300, 2, 1]);
+        assert_eq!(chats(None, 2), [300, 2]);
+        assert_eq!(chats(Some(RunNumber(2)), 10), [1]);
     }
 
     #[test]

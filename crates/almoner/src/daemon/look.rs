@@ -1,6 +1,6 @@
 //! Looking as an agent: names, things, letters, promises, and why something is kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use kernel::command::Fault;
@@ -22,8 +22,9 @@ use super::journal_of_code;
 use super::listing;
 use super::{narrow, origin, picks, proposed};
 use control::exit::{Exit, Failure};
+use control::inspect::Called;
 use control::protocol::{Look, Response};
-use control::view::{GrantRow, Hole, LetterView, NameRow, PromiseState, Thing};
+use control::view::{GrantRow, Hole, LetterView, NamePage, NameRow, PromiseState, Thing};
 
 /// How many letters one answer has at most.
 const PAGE: usize = 1000;
@@ -40,9 +41,18 @@ pub fn look(desk: &Desk, agent: FormulaId, look: Look) -> Result<Response, Failu
     let view = daemon.view(agent);
     Ok(match look {
         Look::Names { path } => Response::Names(daemon.look(|txn| names(txn, &view, path.as_ref()))?),
+        Look::NamePage { path, find, from, limit } => Response::NamePage(
+            daemon.look(|txn| name_page(txn, &view, path.as_ref(), (&find, from, limit.min(PAGE))))?,
+        ),
         Look::Thing { path } => {
             let found = daemon.look(|txn| view.resolve(txn, &path))?;
             Response::Thing(Box::new(thing(desk, &view, found)?))
+        }
+        Look::Identifier { path } => {
+            Response::Identifier(daemon.look(|txn| match view.resolve(txn, &path)? {
+                Found::Formula(id) => Ok(Some(id)),
+                Found::Data(_) => Ok(None),
+            })?)
         }
         Look::Grants => Response::Grants(daemon.look(|txn| grants(txn, &view))?),
         Look::Letters { open, from } => {
@@ -73,22 +83,44 @@ fn names(txn: &mut dyn ReadTxn, view: &View, path: Option<&NamePath>) -> Result<
     let hub = view.hub_for(txn, path.map_or(&[][..], NamePath::names), "list")?;
     let mut rows = Vec::new();
     for name in view.list(txn, &hub)? {
-        let row = match view.entry(txn, &hub, &name)? {
-            Some(Found::Formula(id)) => {
-                let (kind, words) = describe(txn, &id)?;
-                NameRow { name, kind, words: Untrusted::new(words), id: Some(id) }
-            }
-            Some(Found::Data(value)) => NameRow {
-                name,
-                kind: "data".to_owned(),
-                words: Untrusted::new(with_article(value.kind())),
-                id: None,
-            },
-            None => continue,
-        };
-        rows.push(row);
+        rows.extend(name_row(txn, view, &hub, name)?);
     }
     Ok(rows)
+}
+
+/// Some of the names in a directory: those with `find` in them, so many from one on.
+fn name_page(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    path: Option<&NamePath>,
+    (find, from, limit): (&str, usize, usize),
+) -> Result<NamePage, Fault> {
+    let hub = view.hub_for(txn, path.map_or(&[][..], NamePath::names), "list")?;
+    let find = find.to_lowercase();
+    let names = view.list(txn, &hub)?.into_iter().filter(|name| name.to_lowercase().contains(&find));
+    let (special, own): (Vec<String>, Vec<String>) = names.partition(|name| name.starts_with('@'));
+    let mut page = NamePage { all: own.len(), ..NamePage::default() };
+    for name in own.into_iter().skip(from).take(limit) {
+        page.rows.extend(name_row(txn, view, &hub, name)?);
+    }
+    for name in special.into_iter().filter(|_| from == 0) {
+        page.special.extend(name_row(txn, view, &hub, name)?);
+    }
+    Ok(page)
+}
+
+fn name_row(txn: &mut dyn ReadTxn, view: &View, hub: &Hub, name: String) -> Result<Option<NameRow>, Fault> {
+    Ok(match view.entry(txn, hub, &name)? {
+        Some(Found::Formula(id)) => {
+            let (kind, words) = describe(txn, &id)?;
+            Some(NameRow { name, kind, words: Untrusted::new(words), id: Some(id) })
+        }
+        Some(Found::Data(value)) => {
+            let (kind, words) = ("data".to_owned(), with_article(value.kind()));
+            Some(NameRow { name, kind, words: Untrusted::new(words), id: None })
+        }
+        None => None,
+    })
 }
 
 /// The type and the words of what is behind an identifier.
@@ -298,6 +330,34 @@ pub(super) fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Res
     }))
 }
 
+/// How many formulas are looked at on the way from a thing to a name of it.
+const PASSED: usize = 200;
+
+/// A path of the agent's names to a formula through directories of its own: `shelf/box`. The shortest that there is.
+pub(super) fn path_to(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<String>, Fault> {
+    let Hub::Directory { store: own, owner } = own_directory(txn, view)? else { return Ok(None) };
+    let (mut queue, mut passed) = (VecDeque::from([(*id, String::new())]), BTreeSet::from([*id]));
+    while let Some((at, below)) = queue.pop_front() {
+        for (store, label) in query::references_to(txn, &at, PASSED)? {
+            let Some(name) = label.strip_prefix("name ") else { continue };
+            let path = if below.is_empty() { name.to_owned() } else { format!("{name}/{below}") };
+            if store == own {
+                return Ok(Some(path));
+            }
+            let formula = table::formula(txn, &store)?.map(|row| row.formula);
+            if !matches!(formula, Some(Formula::PetStore { owner: of }) if of.0 == owner) {
+                continue;
+            }
+            for (directory, _) in query::references_to(txn, &store, PASSED)? {
+                if passed.len() < PASSED && passed.insert(directory) {
+                    queue.push_back((directory, path.clone()));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// The agent's name for what a grant leads to. What code comes to has no name of its own: the person named the promise
 /// that was kept with it.
 pub(super) fn name_of_target(
@@ -439,9 +499,10 @@ fn kept(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Vec<String>>, Failu
         for way in query::retention(txn, &id, WAYS)? {
             let mut lines = Vec::new();
             for (id, label) in way {
-                let words = match table::formula(txn, &id)? {
-                    Some(row) => query::words(&row.formula),
-                    None => "gone".to_owned(),
+                let words = match (table::formula(txn, &id)?, inspect::in_short(txn, view, &id)?) {
+                    (Some(row), Some(called)) => kept_words(&query::words(&row.formula), &called),
+                    (Some(row), None) => query::words(&row.formula),
+                    (None, _) => "gone".to_owned(),
                 };
                 let label =
                     if label.is_empty() { String::new() } else { format!("  →  {}", visible_line(&label)) };
@@ -451,4 +512,12 @@ fn kept(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Vec<String>>, Failu
         }
         Ok(ways)
     })
+}
+
+/// A step on a way: what it is, by the agent's name for it or its number.
+fn kept_words(words: &str, called: &Called) -> String {
+    match called.name.as_ref().filter(|name| !name.starts_with('@')) {
+        Some(name) => format!("{name}: {words}"),
+        None => called.numbered().unwrap_or_else(|| words.to_owned()),
+    }
 }

@@ -58,6 +58,7 @@ pub mod start_run;
 pub mod stats;
 mod stream;
 pub mod sweeper;
+mod talk;
 mod threads;
 pub mod timekeeper;
 pub mod tree;

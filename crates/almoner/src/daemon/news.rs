@@ -33,6 +33,8 @@ struct State {
 pub struct Streamed {
     /// The step that asked.
     pub prompted: u64,
+    /// What tells a reply from one to the same step that was given up: the tick at which it began.
+    pub began: u64,
     /// What of it can be shown.
     pub shown: String,
 }
@@ -119,8 +121,8 @@ impl News {
         self.change(|state| {
             let tick = state.tick;
             let (at, written) = state.text.entry(of).or_default();
-            if written.streamed.prompted != prompted {
-                let streamed = Streamed { prompted, ..Streamed::default() };
+            if written.streamed.prompted != prompted || written.streamed.began == 0 {
+                let streamed = Streamed { prompted, began: tick, ..Streamed::default() };
                 *written = Written { streamed, ..Written::default() };
             }
             if written.bytes < MOST_TEXT {
@@ -131,6 +133,11 @@ impl News {
                 written.pending.drain(..end);
                 written.streamed.shown.push_str(&shown);
                 *at = tick;
+                // Whoever sees nothing of it sees that it goes on.
+                if !written.pending.is_empty() {
+                    let line = format!("it is writing, {} bytes so far", written.bytes);
+                    state.progress.insert(of, (tick, line));
+                }
             }
         });
     }
@@ -210,6 +217,8 @@ mod tests {
         assert_eq!(seen.get(), "ab\ncd\ne".len());
         let unseen = news.wait(&of.host, 0, Duration::ZERO);
         assert_eq!((unseen.text[0].1.shown.as_str(), unseen.text[0].1.prompted), ("AB\nCD\n", 7));
+        // What cannot be shown yet is told of.
+        assert_eq!(unseen.progress, [(RunNumber(1), "it is writing, 7 bytes so far".to_owned())]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::additions;
 use super::desk::Desk;
 use super::{
     agents, audit, card, endow_mcp, export, forget, listing, look, passes, said, stage, start_run, stats,
-    threads, undo, vault, why, world,
+    talk, threads, undo, vault, why, world,
 };
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
@@ -99,6 +99,8 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Copy { hash } => Response::Copy(export::copy(desk, &hash)?),
         Request::Resume { run } => resume(desk, brought, run)?,
         Request::Runs { limit, below, roots } => Response::Runs(listing::runs(daemon, limit, below, roots)?),
+        Request::Chats { open, below, limit } => Response::Chats(talk::chats(daemon, open, below, limit)?),
+        Request::Talkers => Response::Talkers(talk::talkers(desk)?),
         Request::Family { run } => {
             let members = listing::family(daemon, run)?;
             let numbers = members.iter().map(|run| run.number).collect();

@@ -57,19 +57,28 @@ fn taken(desk: &Desk, run: &Run, words: &Words) -> Result<Vec<Attachment>, Failu
     Ok(taken)
 }
 
-fn bundle(desk: &Desk, run: &Run) -> Result<Bundle, Failure> {
-    let text = |hash: &BlobHash| {
-        let bytes = desk.daemon.store.blobs().get(hash);
-        let bytes = bytes.map_err(|e| Failure::new(Exit::NotFound, e.to_string()))?;
-        String::from_utf8(bytes).map_err(|_| Failure::new(Exit::Failure, "a worker file is not text"))
-    };
+/// A text that a worker consists of.
+///
+/// # Errors
+/// When it is gone.
+pub(super) fn text(desk: &Desk, hash: &BlobHash) -> Result<String, Failure> {
+    let bytes = desk.daemon.store.blobs().get(hash);
+    let bytes = bytes.map_err(|e| Failure::new(Exit::NotFound, e.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| Failure::new(Exit::Failure, "a worker file is not text"))
+}
+
+/// The worker of a run, with what it includes.
+///
+/// # Errors
+/// When a text of it is gone.
+pub(super) fn bundle(desk: &Desk, run: &Run) -> Result<Bundle, Failure> {
     let includes = run.includes.iter().filter(|(name, _)| *name != NAME);
     Ok(Bundle {
         name: run.name.clone(),
         file: format!("{}.worker", run.name),
-        source: text(&run.definition)?,
+        source: text(desk, &run.definition)?,
         includes: includes
-            .map(|(name, hash)| Ok((name.clone(), text(hash)?)))
+            .map(|(name, hash)| Ok((name.clone(), text(desk, hash)?)))
             .collect::<Result<_, Failure>>()?,
     })
 }

@@ -21,10 +21,10 @@ pub fn settled(secrets: &Secrets, text: &str, from: usize) -> (usize, String) {
     (end, secrets.redact(&text[..end]).into_owned())
 }
 
-/// How much of each run's text a follower has had.
+/// How much of each run's text a follower has had: of which reply, and how many bytes.
 #[derive(Default)]
 pub struct Had {
-    of: BTreeMap<RunNumber, (u64, usize)>,
+    of: BTreeMap<RunNumber, ((u64, u64), usize)>,
 }
 
 impl Had {
@@ -39,9 +39,10 @@ impl Had {
     ) -> io::Result<()> {
         for (run, text) in texts {
             let had = self.of.entry(run).or_default();
-            // A reply that comes again is shorter than it was.
-            if had.0 != text.prompted || had.1 > text.shown.len() {
-                *had = (text.prompted, 0);
+            // A reply that comes again comes from the start.
+            let reply = (text.prompted, text.began);
+            if had.0 != reply {
+                *had = (reply, 0);
             }
             let from = had.1;
             let Some(more) = text.shown.get(from..).filter(|more| !more.is_empty()) else { continue };
@@ -56,6 +57,26 @@ impl Had {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reply_that_comes_again_is_told_from_the_start_however_long_it_is_by_then() {
+        let mut had = Had::default();
+        let mut told = Vec::new();
+        for (prompted, began, shown) in
+            [(3, 1, "Once up"), (3, 1, "Once upon"), (3, 5, "There was once"), (4, 9, "A")]
+        {
+            let text = Streamed { prompted, began, shown: shown.to_owned() };
+            let mut tell = |response| {
+                if let Response::Text { from, text, .. } = response {
+                    told.push((from, text.raw().to_owned()));
+                }
+                Ok(())
+            };
+            had.send(vec![(RunNumber(1), text)], &mut tell).unwrap();
+        }
+        let expected = [(0, "Once up"), (7, "on"), (0, "There was once"), (0, "A")];
+        assert_eq!(told, expected.map(|(from, text)| (from, text.to_owned())));
+    }
 
     #[test]
     fn no_part_of_a_secret_is_shown_before_its_end_has_come() {

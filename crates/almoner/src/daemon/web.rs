@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use clap::ValueEnum as _;
-use gateway_web::backend::Backend;
+use gateway_web::backend::{Askable, Backend};
 use gateway_web::guard::names::Names;
 use gateway_web::guard::sessions::{Session, Sessions, Under};
 use gateway_web::serve::{Site, serve};
@@ -17,7 +17,7 @@ use super::brought::BroughtFiles;
 use super::desk::Desk;
 use super::follow::{Follower, follow};
 use super::world::random;
-use super::{log, proposed, request};
+use super::{log, proposed, request, talk};
 use crate::cli::surfaces::Part;
 use crate::clock;
 use crate::commands::acting::Acting;
@@ -29,6 +29,7 @@ use control::examined::{Examined, Saving};
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, OnBehalf, Request, Response};
 use control::sessions::{SessionAct, SessionRow};
+use control::talk::{Wanted, With};
 use kernel::{BlobHash, RunNumber};
 
 /// The pages, open or not.
@@ -256,6 +257,15 @@ impl Backend for Pages {
                 .help("write one, like `ollama:qwen3` or `local`, or let `almoner setup` find one"));
         };
         models::named_on_a_page(&self.desk.place, &text)
+    }
+
+    fn models(&self) -> Vec<Askable> {
+        let all = models::askable(&self.desk.place).into_iter();
+        all.map(|(model, words)| Askable { model, words }).collect()
+    }
+
+    fn wanted(&self, with: &With) -> Result<Wanted, Failure> {
+        talk::wanted(&self.desk, with)
     }
 
     fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {

@@ -27,7 +27,7 @@ fn a_card_and_why_name_code_by_its_result() {
     let why = said(&["why", &home.path("out/.env").display().to_string()]);
     assert!(why.contains("code of settings did it without a run"), "{why}");
     // A name is whatever somebody likes, and it is whoever reads the card who gave it.
-    home.almoner(&["move", "settings", "on \u{202e}it"]).expect(0);
+    home.almoner(&["move", "--force", "settings", "on \u{202e}it"]).expect(0);
     let told = said(&["inbox", &number]);
     assert!(told.contains(r"code of on \u{202E}it") && !told.contains('\u{202e}'), "{told}");
 }

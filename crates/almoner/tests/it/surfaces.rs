@@ -73,7 +73,7 @@ fn names_are_shown_and_do_nothing() {
     let home = Home::new();
     let name = evil();
     home.almoner(&["store", "v=1"]).expect(0);
-    home.almoner(&["copy", "v", &name]).expect(0);
+    home.almoner(&["copy", "--force", "v", &name]).expect(0);
     for args in
         [&["list"][..], &["list", "-l"], &["show", &format!("{name}no")], &["why", &format!("{name}no")]]
     {

@@ -18,6 +18,7 @@ mod letting_in;
 mod live;
 mod losing;
 mod making;
+mod names;
 mod narrower;
 mod pages;
 mod promised;

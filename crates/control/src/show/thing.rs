@@ -23,7 +23,10 @@ pub fn names(rows: &[NameRow], long: bool, reader: Reader) -> String {
     let width = rows.iter().map(|row| visible_line(&row.name).chars().count()).max().unwrap_or(0).min(40);
     rows.iter()
         .map(|row| {
-            let name = visible_line(&row.name);
+            let name = match reader {
+                Reader::Person => kernel::alike::shown(&row.name),
+                Reader::Program => visible_line(&row.name).into_owned(),
+            };
             let badge = badge(&row.name, reader);
             match (long, row.id) {
                 (false, _) => format!("{name}{badge}\n"),

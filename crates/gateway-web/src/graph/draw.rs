@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use control::inspect::{Graph, How, Link, Node};
+use kernel::alike;
 use maud::{Markup, html};
 use passable::visible_line;
 
@@ -19,8 +20,7 @@ const DEEPEST: usize = 12;
 pub fn drawing(graph: &Graph) -> Markup {
     let edges: Vec<(usize, usize)> = graph.links.iter().map(|link| (link.from, link.to)).collect();
     let found = layout(graph.nodes.len(), &edges);
-    let risky: BTreeSet<usize> =
-        graph.risks.iter().flat_map(|risk| risk.secrets.iter().chain(&risk.outlets).copied()).collect();
+    let risky = risky(graph);
     let size = |number: f64| format!("{number:.0}");
     html! {
         div.wide.drawing tabindex="0" role="region" aria-label="The drawing; the list below says the same" {
@@ -38,10 +38,15 @@ pub fn drawing(graph: &Graph) -> Markup {
                 @for (at, (link, points)) in graph.links.iter().zip(&found.edges).enumerate() {
                     (label(link, points, risky.contains(&at)))
                 }
-                @for (node, corner) in graph.nodes.iter().zip(&found.nodes) { (self::node(node, *corner)) }
+                @for (node, corner) in graph.nodes.iter().zip(&found.nodes) { (self::node(graph, node, *corner)) }
             }
         }
     }
+}
+
+/// The links on which what is secret could come to a way out.
+fn risky(graph: &Graph) -> BTreeSet<usize> {
+    graph.risks.iter().flat_map(|risk| risk.secrets.iter().chain(&risk.outlets).flatten().copied()).collect()
 }
 
 /// A smooth way through the points.
@@ -95,12 +100,15 @@ fn label(link: &Link, points: &[Point], is_risky: bool) -> Markup {
     }
 }
 
+/// So many letters of a text: of a longer one the beginning and the end, since either may be what differs.
 fn cut(text: &str, letters: usize) -> String {
-    let line = visible_line(text);
-    match line.char_indices().nth(letters) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.into_owned(),
+    let line: Vec<char> = visible_line(text).chars().collect();
+    if line.len() <= letters {
+        return line.into_iter().collect();
     }
+    let kept = letters.saturating_sub(1);
+    let (head, tail) = (kept - kept / 3, line.len() - kept / 3);
+    line[..head].iter().chain(&['…']).chain(&line[tail..]).collect()
 }
 
 /// What a node is called: by the person, or by what it is.
@@ -108,12 +116,23 @@ fn title(node: &Node) -> String {
     match (&node.run, &node.name) {
         (Some(run), _) => run.to_string(),
         (None, Some(name)) if name == "@agent" => "you".to_owned(),
-        (None, Some(name)) => name.clone(),
+        (None, Some(name)) => alike::shown(name),
         (None, None) => node.words.visible_line().into_owned(),
     }
 }
 
-fn address(node: &Node) -> String {
+fn address(graph: &Graph, node: &Node) -> String {
+    if node.more > 0
+        && let Some(of) = graph.nodes.iter().find(|one| one.id == node.id && one.more == 0)
+    {
+        match (of.kind.as_str(), &of.name) {
+            ("host", _) => return link::names(&[]),
+            ("directory", Some(path)) => {
+                return link::names(&path.split('/').map(str::to_owned).collect::<Vec<_>>());
+            }
+            _ => {}
+        }
+    }
     node.run.map_or_else(|| link::formula(&node.id), |run| format!("/r/{run}"))
 }
 
@@ -126,12 +145,12 @@ fn sign(node: &Node) -> &'static str {
     }
 }
 
-fn node(node: &Node, corner: Point) -> Markup {
+fn node(graph: &Graph, node: &Node, corner: Point) -> Markup {
     let number = |number: f64| format!("{number:.1}");
     html! {
-        a href=(address(node)) {
+        a href=(address(graph, node)) {
             title { (title(node)) ": " (node.words.visible_line()) }
-            rect.node.secret[node.is_secret].outlet[node.is_outlet] x=(number(corner.x)) y=(number(corner.y))
+            rect.node.secret[node.is_secret].outlet[node.is_outlet].folded[node.more > 0] x=(number(corner.x)) y=(number(corner.y))
                 width=(WIDTH) height=(HEIGHT) rx="6" {}
             text x=(number(corner.x + 8.0)) y=(number(corner.y + 17.0)) { (cut(&title(node), LETTERS)) }
             text.note x=(number(corner.x + 8.0)) y=(number(corner.y + 32.0)) {
@@ -155,57 +174,66 @@ fn words(link: &Link) -> String {
 
 /// The same as a list: whatever several lead to stands where it is met first, and is named again elsewhere.
 pub fn list(graph: &Graph) -> Markup {
-    let mut seen = BTreeSet::new();
-    html! { ul.graph-list { (item(graph, 0, None, &mut seen, 0)) } }
+    let mut drawn = Listed { graph, risky: risky(graph), seen: BTreeSet::new() };
+    html! { ul.graph-list { (item(&mut drawn, 0, None, 0)) } }
 }
 
-fn item(graph: &Graph, at: usize, by: Option<&Link>, seen: &mut BTreeSet<usize>, depth: usize) -> Markup {
+/// A list, as far as it has come.
+struct Listed<'a> {
+    graph: &'a Graph,
+    risky: BTreeSet<usize>,
+    seen: BTreeSet<usize>,
+}
+
+fn item(list: &mut Listed<'_>, at: usize, by: Option<usize>, depth: usize) -> Markup {
+    let graph = list.graph;
     let Some(node) = graph.nodes.get(at) else { return html! {} };
-    let is_new = seen.insert(at);
-    let on: Vec<&Link> = if is_new && depth < DEEPEST {
-        graph.links.iter().filter(|link| link.from == at).collect()
-    } else {
-        vec![]
-    };
+    let is_new = list.seen.insert(at);
+    let leads_on = |(_, link): &(usize, &Link)| is_new && depth < DEEPEST && link.from == at;
+    let on: Vec<(usize, usize)> =
+        graph.links.iter().enumerate().filter(leads_on).map(|(at, link)| (at, link.to)).collect();
+    let is_risky = by.is_some_and(|by| list.risky.contains(&by));
+    let by = by.and_then(|by| graph.links.get(by)).filter(|_| node.more == 0);
     html! {
         li {
+            @if is_risky { span.warning { "⚠ " } }
             @if let Some(link) = by { span.note { (words(link)) " → " } }
-            a href=(address(node)) { (parts::word(&title(node))) }
-            " " (parts::word(&node.kind))
+            a href=(address(graph, node)) { (parts::word(&title(node))) }
+            @if node.more == 0 { " " (parts::word(&node.kind)) }
             @if node.name.is_some() || node.run.is_some() { ", " (parts::line(&node.words)) }
             @if !sign(node).is_empty() { " " strong { (sign(node)) } }
             @if !is_new { span.note { " (see above)" } }
             @if !on.is_empty() {
-                ul { @for link in on { (item(graph, link.to, Some(link), seen, depth + 1)) } }
+                ul { @for (by, to) in on { (item(list, to, Some(by), depth + 1)) } }
             }
         }
     }
 }
 
-/// Who holds both what is secret or private and a way out, in sentences.
+/// Who comes both to what is secret or private and to a way out, in sentences.
 pub fn risks(graph: &Graph) -> Markup {
-    let named = |links: &[usize]| {
-        let all: Vec<String> = links
-            .iter()
-            .filter_map(|at| graph.links.get(*at))
-            .map(|link| format!("`{}`", visible_line(&link.label)))
-            .collect();
-        all.join(", ")
+    let way = |links: &Vec<usize>| {
+        let labels = links.iter().filter_map(|at| graph.links.get(*at));
+        let labels: Vec<String> = labels.map(|link| format!("`{}`", visible_line(&link.label))).collect();
+        labels.join(" → ")
     };
+    let named = |ways: &[Vec<usize>]| ways.iter().map(way).collect::<Vec<_>>().join(", ");
+    let all = graph.risks.len() + graph.more_risks;
     html! {
-        @if !graph.risks.is_empty() {
+        @if all > 0 {
             section.risks aria-labelledby="risks-title" {
-                h2 #risks-title { "From secret to outside " span.count { (graph.risks.len()) } }
+                h2 #risks-title { "From secret to outside " span.count { (all) } }
                 ul {
                     @for risk in &graph.risks {
                         @if let Some(node) = graph.nodes.get(risk.holder) {
                             li {
-                                a href=(address(node)) { (parts::word(&title(node))) }
+                                a href=(address(graph, node)) { (parts::word(&title(node))) }
                                 span.warning { " holds what is secret or private: " (named(&risk.secrets))
                                     ", and a way out of this machine: " (named(&risk.outlets)) }
                             }
                         }
                     }
+                    @if graph.more_risks > 0 { li { (graph.more_risks) " more, among what is not drawn" } }
                 }
                 p.note { "The gates ask before what was read through one could leave through the other; what you allowed is not asked about." }
             }
@@ -235,7 +263,13 @@ mod tests {
 
     #[test]
     fn a_long_name_is_cut_between_letters() {
-        assert_eq!(cut("äöü", 2), "äö…");
-        assert_eq!(cut("äö", 2), "äö");
+        for (text, letters, expected) in [
+            ("äö", 2, "äö"),
+            ("äöü", 2, "ä…"),
+            ("a-long-name-of-a-thing-1", 10, "a-long…g-1"),
+            ("a-long-name-of-a-thing-2", 10, "a-long…g-2"),
+        ] {
+            assert_eq!(cut(text, letters), expected);
+        }
     }
 }

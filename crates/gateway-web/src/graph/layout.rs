@@ -21,6 +21,9 @@ const BEND: f64 = 10.0;
 /// The room around all.
 const MARGIN: f64 = 12.0;
 
+/// How far down the first of all stands at most, where nothing is beside it: what is long begins at the top.
+const TOP: f64 = 150.0;
+
 /// How often everything moves towards what it is joined to.
 const ROUNDS: usize = 10;
 
@@ -49,7 +52,10 @@ pub struct Layout {
 /// Lays out so many nodes with these edges.
 pub fn layout(nodes: usize, edges: &[(usize, usize)]) -> Layout {
     let found = layers(nodes, edges);
-    let middles = middles(nodes, &found);
+    let mut middles = middles(nodes, &found);
+    if found.layers.first().is_some_and(|layer| layer == &[0]) {
+        middles[0] = middles[0].min(TOP);
+    }
     let x = |place: usize| MARGIN + found.layer_of[place] as f64 * (WIDTH + BETWEEN);
     let points: Vec<Point> =
         (0..nodes).map(|node| Point { x: x(node), y: middles[node] - HEIGHT / 2.0 }).collect();

@@ -9,6 +9,7 @@ use kernel::run::{Run, RunOutcome, State};
 use maud::{Markup, html};
 use passable::{Untrusted, visible, visible_line};
 
+use crate::asked::{Asked, BACK};
 use crate::guard::sessions::Session;
 use crate::serve::TOKEN;
 
@@ -54,6 +55,11 @@ pub fn rest_of_reason(text: &Untrusted) -> Markup {
 /// Names and words that the person chose, or that were checked when they came to be; safe to show.
 pub fn word(text: &str) -> Markup {
     html! { bdi dir="ltr" { (visible_line(text)) } }
+}
+
+/// A name of the person's: what nobody sees of it is shown.
+pub fn name(name: &str) -> Markup {
+    html! { bdi dir="ltr" { (kernel::alike::shown(name)) } }
 }
 
 /// Somebody else's words, as a block. Whoever approves something has seen all of it: what is long is unfolded first.
@@ -148,6 +154,11 @@ pub fn help(text: &str) -> Markup {
             @if at % 2 == 1 { code { (visible_line(piece)) } } @else { (visible_line(piece)) }
         }
     }
+}
+
+/// What a form carries that stands in a conversation: where one goes on who has sent it.
+pub fn back(asked: &Asked) -> Markup {
+    html! { @if let Some(back) = asked.back() { input type="hidden" name=(BACK) value=(back); } }
 }
 
 /// What was wrong and what to do.

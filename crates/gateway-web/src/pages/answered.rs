@@ -3,8 +3,8 @@
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Request};
 use control::show::card::Card;
+use kernel::MessageNumber;
 use kernel::command::MailAct;
-use kernel::{MessageNumber, RunNumber};
 use maud::html;
 use passable::Untrusted;
 
@@ -79,9 +79,7 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         answered => take!(answered?, Reply),
     };
     // A card in a conversation leads back to it.
-    let back = asked.field(approval::BACK).and_then(|back| back.strip_prefix("/chat/"));
-    let back = back.and_then(|run| run.parse::<RunNumber>().ok()).map(|run| format!("/chat/{run}"));
-    Ok(Answer::Go(back.unwrap_or_else(|| format!("/m/{number}"))))
+    Ok(Answer::Go(asked.back().unwrap_or_else(|| format!("/m/{number}"))))
 }
 
 /// The entries that were marked, if the card had several.

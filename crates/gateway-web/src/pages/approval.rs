@@ -11,9 +11,6 @@ use super::asks::making;
 use crate::asked::Asked;
 use crate::page::parts;
 
-/// The name of the field that says where one goes on.
-pub const BACK: &str = "_back";
-
 /// What of a card an answer is bound to: all that it shows.
 pub fn digest(card: &Card) -> Result<String, Failure> {
     let bytes = serde_json::to_vec(card)
@@ -21,12 +18,11 @@ pub fn digest(card: &Card) -> Result<String, Failure> {
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 
-/// The card, with its answers as long as any is missing. `back` is where one goes on who has answered, if that is not
-/// the card itself.
+/// The card, with its answers as long as any is missing.
 ///
 /// # Errors
 /// When it cannot be written down.
-pub fn card(asked: &Asked, card: &Card, back: Option<&str>) -> Result<Markup, Failure> {
+pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
     let digest = digest(card)?;
     let several = card.entries.iter().filter(|entry| entry.answer.is_none()).count() > 1;
     Ok(html! {
@@ -40,7 +36,7 @@ pub fn card(asked: &Asked, card: &Card, back: Option<&str>) -> Result<Markup, Fa
             data-draft={ "answer " (card.number) } {
             (parts::token(&asked.session))
             input type="hidden" name="_seen" value=(digest);
-            @if let Some(back) = back { input type="hidden" name=(BACK) value=(back); }
+            (parts::back(asked))
             @for (i, entry) in card.entries.iter().enumerate() { (self::entry(asked, i, entry, several)) }
             @if let Some(more) = &card.more { (asks_for_more(more)) }
             (shown(card))

@@ -1,9 +1,12 @@
 //! The log of events: whether it is whole, and what it says.
 
+use std::collections::BTreeSet;
+
 use control::audited::{Anchor, Audited, Broken};
 use control::exit::Failure;
-use control::protocol::Request;
+use control::protocol::{Look, Request};
 use control::show::event;
+use kernel::FormulaId;
 use kernel::event::{Change, Event};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
@@ -29,13 +32,15 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let found =
         *take!(asked.ask(Request::Audit { last: Some(PAGE), contains, before, unverified })?, Audited);
     let shown: Vec<&Event> = found.last.iter().rev().collect();
+    let there = there(asked, &shown)?;
     let older = shown.last().map(|event| event.seq).filter(|oldest| *oldest > 1);
     let main = html! {
         h1 { "Audit" }
         @if unverified {
             section #verified aria-labelledby="verified-title" data-load=(VERIFIED) {
                 h2 #verified-title { "Whether the log is whole" }
-                p { a href=(VERIFIED) { "Verify the log" } }
+                p.by-hand { a href=(VERIFIED) { "Verify the log" } }
+                p.note.by-script role="status" { "The log is being verified…" }
             }
         } @else { (section(&found)) }
         form.search method="get" action="/audit" role="search" {
@@ -55,9 +60,13 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
         }
         section #events aria-labelledby="events-title" {
             h2 #events-title { "Events" }
-            @if shown.is_empty() { p.note { "No events here." } } @else { (table(&shown)) }
-            @if let Some(oldest) = older {
-                p { a href={ "/audit?before=" (oldest) } { "Older events" } }
+            @if shown.is_empty() { p.note { "No events here." } } @else { (table(&shown, &there)) }
+            p {
+                @if let Some(oldest) = older { a href={ "/audit?before=" (oldest) } { "Older events" } " " }
+                @if let Some(before) = before {
+                    a href={ "/audit?before=" (before.saturating_add(PAGE as u64)) } { "Newer events" } " "
+                    a href="/audit" { "The newest events" }
+                }
             }
         }
     };
@@ -106,7 +115,17 @@ fn verified(found: &Audited) -> Markup {
     }
 }
 
-fn table(events: &[&Event]) -> Markup {
+/// Of the formulas that were named, those that are still there.
+fn there(asked: &Asked, events: &[&Event]) -> Result<BTreeSet<FormulaId>, Failure> {
+    let named = events.iter().filter_map(|event| match &event.change {
+        Change::Named { id, .. } => Some(*id),
+        _ => None,
+    });
+    let called = take!(asked.look(Look::Called { ids: named.collect() })?, Called);
+    Ok(called.into_iter().map(|one| one.id).collect())
+}
+
+fn table(events: &[&Event], there: &BTreeSet<FormulaId>) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-label="The table of events" {
             table {
@@ -114,15 +133,15 @@ fn table(events: &[&Event]) -> Markup {
                 tbody { @for event in events { tr #{ "e-" (event.seq) } {
                     th scope="row" { (event.seq) }
                     td { (parts::when(event.at_ms)) }
-                    td { (parts::line(&Untrusted::new(event::words(&event.change)))) " " (about(&event.change)) }
+                    td { (parts::line(&Untrusted::new(event::words(&event.change)))) " " (about(&event.change, there)) }
                 } } }
             }
         }
     }
 }
 
-/// A link to what an event tells of.
-fn about(change: &Change) -> Markup {
+/// A link to what an event tells of, if it is still there.
+fn about(change: &Change, there: &BTreeSet<FormulaId>) -> Markup {
     match change {
         Change::RunStarted { run, .. } | Change::RunFinished { run, .. } => parts::run(*run),
         Change::Step { run, step, .. } => link::step(kernel::StepRef { run: *run, step: *step }),
@@ -130,7 +149,7 @@ fn about(change: &Change) -> Markup {
             link::message(*number)
         }
         Change::Granted { number, .. } | Change::Revoked { number } => link::grant(*number),
-        Change::Named { id, .. } => html! { a href=(link::formula(id)) { (id.short()) } },
+        Change::Named { id, .. } if there.contains(id) => html! { a href=(link::formula(id)) { (id.short()) } },
         _ => html! {},
     }
 }

@@ -35,7 +35,8 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
         @for (part, title) in PARTS {
             section #{ "part-" (part) } aria-labelledby={ "title-" (part) } data-load={ "/doctor/" (part) } {
                 h2 #{ "title-" (part) } { (title) }
-                p { a href={ "/doctor/" (part) } { "Examine: " (title) } }
+                p.by-hand { a href={ "/doctor/" (part) } { "Examine: " (title) } }
+                p.note.by-script { "It is being examined…" }
             }
         }
         p.note { "The same as " code { "almoner doctor" } " in a terminal; here with the eyes of the daemon." }

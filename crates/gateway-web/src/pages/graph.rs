@@ -22,8 +22,8 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
         section #graph aria-label="Graph" data-live {
             (draw::risks(&graph))
             p.note {
-                "A solid line is something that may be used, a thin one a name, a dashed one what a thing was made of."
-                @if graph.left_out > 0 { " " (graph.left_out) " more are not shown: begin further on." }
+                "A solid line is something that may be used, a thin one a name, a dashed one what a thing was made of. A thick frame is a secret, a dashed frame a way out of this machine; thick lines with ⚠ lead from one to the other."
+                @if graph.left_out > 0 { " " (graph.left_out) " more are not drawn: begin further on." }
             }
             (draw::drawing(&graph))
             h2 { "The same as a list" }

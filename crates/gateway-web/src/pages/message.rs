@@ -23,21 +23,29 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 /// `POST /m/NUMBER`: what a card of this kind is answered with.
 pub fn send(asked: &Asked) -> Result<Answer, Failure> {
     let view = letter(asked)?;
+    Ok(match (sent(asked, &view)?, asked.back()) {
+        // What was answered in a conversation leads back to it.
+        (Answer::Go(_), Some(back)) => Answer::Go(back),
+        (answer, _) => answer,
+    })
+}
+
+fn sent(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     if asked.field(NARROW).is_some() {
-        return narrow::step(asked, &view);
+        return narrow::step(asked, view);
     }
     match asked.field("do") {
-        Some("reject") => return said::reject(asked, &view),
-        Some("reply") => return said::reply(asked, &view),
-        Some("adopt") => return said::adopt(asked, &view),
+        Some("reject") => return said::reject(asked, view),
+        Some("reply") => return said::reply(asked, view),
+        Some("adopt") => return said::adopt(asked, view),
         _ => {}
     }
     match view.letter.body() {
-        Some(Body::Form { .. }) => form::send(asked, &view),
-        Some(Body::Definition { .. }) => definition::send(asked, &view),
-        Some(Body::EvalRequest { .. }) => evaluation::send(asked, &view),
-        Some(Body::Request { .. }) => wish::send(asked, &view),
-        Some(Body::Release { .. }) => release::send(asked, &view),
+        Some(Body::Form { .. }) => form::send(asked, view),
+        Some(Body::Definition { .. }) => definition::send(asked, view),
+        Some(Body::EvalRequest { .. }) => evaluation::send(asked, view),
+        Some(Body::Request { .. }) => wish::send(asked, view),
+        Some(Body::Release { .. }) => release::send(asked, view),
         _ => Err(Failure::new(Exit::Usage, "this message is answered in another way")),
     }
 }
@@ -62,23 +70,32 @@ pub fn page(
     status: u16,
 ) -> Result<Answer, Failure> {
     let view = *take!(asked.look(Look::Letter { number })?, Letter);
-    let card = match view.letter.body() {
+    let card = card(asked, &view)?;
+    Ok(with_card(asked, &view, &card, wrong, status))
+}
+
+/// The card of a message: what it says, and a place for an answer.
+///
+/// # Errors
+/// When the daemon does not answer.
+pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
+    let number = view.letter.number;
+    match view.letter.body() {
         Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. }) => {
             let card = take!(asked.ask(Request::Card { message: number })?, Card);
-            approval::card(asked, &card, None)?
+            approval::card(asked, &card)
         }
-        Some(Body::Form { .. }) => form::card(asked, &view)?,
-        Some(Body::Definition { .. }) => definition::card(asked, &view)?,
-        Some(Body::EvalRequest { .. }) => evaluation::card(asked, &view)?,
-        Some(Body::Request { .. }) => wish::card(asked, &view)?,
-        Some(Body::Release { .. }) => release::card(asked, &view)?,
+        Some(Body::Form { .. }) => form::card(asked, view),
+        Some(Body::Definition { .. }) => definition::card(asked, view),
+        Some(Body::EvalRequest { .. }) => evaluation::card(asked, view),
+        Some(Body::Request { .. }) => wish::card(asked, view),
+        Some(Body::Release { .. }) => release::card(asked, view),
         Some(Body::Package { strings, names, run, .. }) => {
-            package::card(asked, number, strings, names, run.is_some())
+            Ok(package::card(asked, number, strings, names, run.is_some()))
         }
-        Some(body) => words::card(asked, &view, body)?,
-        None => html! { p { "Dismissed: only its envelope is left." } },
-    };
-    Ok(with_card(asked, &view, &card, wrong, status))
+        Some(body) => words::card(asked, view, body),
+        None => Ok(html! { p { "Dismissed: only its envelope is left." } }),
+    }
 }
 
 /// The page of a message around its card.

@@ -1,13 +1,13 @@
-//! Models: which were asked, and what that cost.
+//! Models: which can be asked, which were, and what that cost.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Request, RunRequest};
 use control::show::money;
-use control::show::stats::OfModel;
+use control::show::stats::{OfModel, Stats};
 use kernel::command::Reply;
 use kernel::run::Limits;
 use maud::{Markup, html};
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
@@ -29,6 +29,10 @@ const SINCE: &[(&str, Option<i64>)] =
 
 /// `GET /models`, with `?days=`.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    Ok(page(asked, None)?.into())
+}
+
+fn page(asked: &Asked, wrong: Option<&Failure>) -> Result<Page, Failure> {
     let days = asked.query("days").and_then(|days| days.parse::<i64>().ok());
     let days = SINCE.iter().find_map(|(_, one)| one.filter(|one| Some(*one) == days));
     let since_ms = days.map(|days| asked.site.backend.now_ms() - days * 86_400_000);
@@ -36,37 +40,81 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let all = &stats.model;
     let main = html! {
         h1 { "Models" }
-        nav.filters aria-label="Since when" {
-            @for (word, one) in SINCE {
-                a href={ "/models" @if let Some(days) = one { "?days=" (days) } }
-                    aria-current=[(*one == days).then_some("true")] { (word) }
+        section aria-labelledby="asked-title" {
+            h2 #asked-title { "What they were asked" }
+            nav.filters aria-label="Since when" {
+                @for (word, one) in SINCE {
+                    a href={ "/models" @if let Some(days) = one { "?days=" (days) } }
+                        aria-current=[(*one == days).then_some("true")] { (word) }
+                }
             }
-        }
-        section #models aria-label="What models were asked" {
             p {
                 strong { (all.calls) } " calls, " strong { (all.input_tokens) } " tokens read, "
                 strong { (all.output_tokens) } " written, " (took(i64::try_from(all.ms).unwrap_or(i64::MAX))) ", "
                 strong { (money::dollars(all.usd_micros)) }
             }
-            @if stats.models.is_empty() { p.note { "No model was asked." } } @else { (bars(&stats.models)) }
+            @if stats.models.is_empty() { p.note { "No model was asked." } } @else { (spent(&stats.models)) }
         }
+        section aria-labelledby="can-title" {
+            h2 #can-title { "Which can be asked" }
+            (askable(asked))
+            (another(asked, &stats, wrong))
+        }
+    };
+    Ok(Page::new("/models", "Models", main))
+}
+
+/// The models that are there, each with a button that tries it.
+fn askable(asked: &Asked) -> Markup {
+    let all = asked.site.backend.models();
+    html! {
+        @if all.is_empty() {
+            p.note {
+                "None is here yet: " code { "almoner setup" } " finds one, " code { "almoner models pull" } " fetches one, and a key of a vendor's goes into the environment of the daemon."
+            }
+        }
+        ul.rows {
+            @for one in &all {
+                li {
+                    form.beside method="post" action="/models" {
+                        (parts::token(&asked.session))
+                        input type="hidden" name="model" value=(one.model);
+                        span { strong { (parts::word(&one.model)) } " " span.note { (parts::word(&one.words)) } }
+                        button aria-label={ "Try " (visible_line(&one.model)) } { "Try it" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A field for any model.
+fn another(asked: &Asked, stats: &Stats, wrong: Option<&Failure>) -> Markup {
+    html! {
         form.card method="post" action="/models" {
             (parts::token(&asked.session))
-            label for="model" { "Try a model: it is asked for one word, in a run that shows the tokens" }
-            input #model name="model" list="known" autocomplete="off" spellcheck="false" required;
+            label for="model" { "Another model; empty for the one in your settings" }
+            input #model name="model" list="known" value=(asked.field("model").unwrap_or("")) autocomplete="off"
+                spellcheck="false" aria-describedby="model-wants model-error" aria-invalid=[wrong.map(|_| "true")];
+            p.note #model-wants { "It is asked for one word, in a run that shows the tokens." }
+            (parts::wrong("model-error", wrong))
             datalist #known { @for one in &stats.models { option value=(one.model) {} } }
             div.buttons { button { "Try it" } }
         }
-        p.note { code { "almoner models" } " says which models this machine can ask." }
-    };
-    Ok(Page::new("/models", "Models", main).into())
+    }
 }
 
 /// `POST /models`: asks a model for one word.
 pub fn try_it(asked: &Asked) -> Result<Answer, Failure> {
-    let model = asked.filled("model").ok_or_else(|| {
-        Failure::new(Exit::Usage, "no model was named").help("name one as `almoner models` shows it")
-    })?;
+    match tried(asked) {
+        Ok(to) => Ok(Answer::Go(to)),
+        Err(failure) => Ok(page(asked, Some(&failure))?.status(422).into()),
+    }
+}
+
+/// Where the run is that asks it.
+fn tried(asked: &Asked) -> Result<String, Failure> {
+    let model = asked.site.backend.model(asked.filled("model"))?;
     let request = RunRequest {
         text: Untrusted::new(format!("ask -m {model} \"Answer with the one word: ready\"")),
         name: "try".to_owned(),
@@ -82,46 +130,36 @@ pub fn try_it(asked: &Asked) -> Result<Answer, Failure> {
         limits: Some(Limits { turns: 1, calls: 0, depth: 0, tokens: TRIAL_TOKENS, ..Limits::default() }),
         endow: vec![],
         allow: vec![],
-        model: model.to_owned(),
+        model,
         dry_run: false,
         retry: None,
         policy: None,
     };
     match take!(asked.ask(Request::Run(Box::new(request)))?, Reply) {
-        Reply::Started { run } => Ok(Answer::Go(format!("/r/{run}"))),
+        Reply::Started { run } => Ok(format!("/r/{run}")),
         _ => Err(Failure::new(Exit::Failure, "the run was not started")),
     }
 }
 
-/// A bar for each model: by what it cost, or by its tokens where nothing did.
-fn bars(models: &[OfModel]) -> Markup {
+/// A bar for each model below its name: by what it cost, or by its tokens where nothing did.
+fn spent(models: &[OfModel]) -> Markup {
     let is_paid = models.iter().any(|one| one.asked.usd_micros > 0);
     let size = |one: &OfModel| if is_paid { one.asked.usd_micros } else { one.asked.tokens() };
     let most = models.iter().map(size).max().unwrap_or(0);
     html! {
-        div.wide tabindex="0" role="region" aria-label="Models" {
-            table {
-                caption { "By " @if is_paid { "cost" } @else { "tokens" } }
-                thead { tr {
-                    th scope="col" { "Model" } th scope="col" { "Cost" } th scope="col" { "Tokens" }
-                    th scope="col" { "Calls" } th scope="col" { "Time" } th scope="col" { "Share" }
-                } }
-                tbody {
-                    @for one in models {
-                        tr {
-                            th scope="row" { (parts::word(&one.model)) }
-                            td { (money::dollars(one.asked.usd_micros)) }
-                            td { (one.asked.tokens()) }
-                            td { (one.asked.calls) }
-                            td { (took(i64::try_from(one.asked.ms).unwrap_or(i64::MAX))) }
-                            td.bars {
-                                svg viewBox={ "0 0 " (LONGEST) " 14" } width=(LONGEST) height="14"
-                                    preserveAspectRatio="none" aria-hidden="true" {
-                                    rect.track x="0" y="6" width=(LONGEST) height="2" {}
-                                    rect.bar.model x="0" y="1" width=(length(size(one), most)) height="12" rx="2" {}
-                                }
-                            }
-                        }
+        p.note { "Each by its share, in " @if is_paid { "cost" } @else { "tokens" } "." }
+        ul.rows {
+            @for one in models {
+                li.share {
+                    strong { (parts::word(&one.model)) }
+                    svg viewBox={ "0 0 " (LONGEST) " 14" } width="100%" height="14" preserveAspectRatio="none" aria-hidden="true" {
+                        rect.track x="0" y="6" width=(LONGEST) height="2" {}
+                        rect.bar.model x="0" y="1" width=(length(size(one), most)) height="12" rx="2" {}
+                    }
+                    span.note {
+                        (money::dollars(one.asked.usd_micros)) " · " (one.asked.tokens()) " tokens · "
+                        (one.asked.calls) @if one.asked.calls == 1 { " call · " } @else { " calls · " }
+                        (took(i64::try_from(one.asked.ms).unwrap_or(i64::MAX)))
                     }
                 }
             }

@@ -47,11 +47,10 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
                 }
             }
         }
-        h2 { "That have a name " span.count { (endowed.len()) } }
-        @if endowed.is_empty() { p.note { "You have given no worker a name." } }
-        @else {
+        @if !endowed.is_empty() {
+            h2 { "That have a name " span.count { (endowed.len()) } }
             ul { @for row in &endowed {
-                li { a href=(link::names([&row.name])) { (parts::word(&row.name)) } " " (parts::line(&row.words)) }
+                li { a href=(link::names([&row.name])) { (parts::name(&row.name)) } " " (parts::line(&row.words)) }
             } }
         }
     };

@@ -92,14 +92,18 @@ pub enum Fault {
     #[error("{0} is the name of something else; remove it first, or choose another name for the result")]
     Taken(String),
     /// A new name that looks like another one in the same directory.
-    #[error(
-        "{name} looks like {other}, a name in the same directory; choose another, or give it with --force"
-    )]
+    #[error("{name} looks like {other}, a name in the same directory")]
     LooksLike {
         /// The name, spelled out.
         name: String,
         /// What it looks like, spelled out.
         other: String,
+    },
+    /// A new name with something that nobody sees.
+    #[error("{name} has blanks or characters that nobody sees")]
+    Hides {
+        /// The name, spelled out.
+        name: String,
     },
     /// A name stands for something else than it did when it was chosen.
     #[error("{path} stands for something else by now than what you have seen: nothing was done")]

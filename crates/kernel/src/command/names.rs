@@ -66,6 +66,15 @@ pub enum NameAct {
         /// The name.
         path: NamePath,
     },
+    /// The same, if a name still stands for what the actor has seen. Outside of all others.
+    AsSeen {
+        /// The name.
+        path: NamePath,
+        /// What it stood for.
+        is: FormulaId,
+        /// What happens then.
+        act: Box<NameAct>,
+    },
     /// The same, even where a new name looks like another one in its directory. Outside of [`NameAct::Within`].
     Forced {
         /// What happens.

@@ -14,10 +14,14 @@ use super::State;
 use super::names::Spot;
 
 impl State<'_> {
-    /// Refuses a name that looks like another one in the same directory, unless a person insists on it.
+    /// Refuses a name that looks like another one in the same directory, and one that hides something, unless a person
+    /// insists on it.
     pub(super) fn expect_unlike(&mut self, spot: &Spot) -> Result<(), Fault> {
         if self.forced {
             return Ok(());
+        }
+        if alike::hides(&spot.name) {
+            return Err(Fault::Hides { name: alike::spelled(&spot.name) });
         }
         match self.look_alike(spot)? {
             None => Ok(()),

@@ -11,8 +11,11 @@ use crate::agents::{copy, mail, path, remove, request, send, store, string};
 use crate::world::World;
 
 /// Names, many of which look like one another.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 19] = [
     "counter",
+    "counter.",
+    "counter\u{301}",
+    " counter",
     "соunter",
     "сounter",
     "counter\u{200B}",
@@ -87,7 +90,12 @@ proptest! {
                 prop_assert!(matches!(result, Err(Fault::UnknownName(_))), "{:?}", result.map(|done| done.reply));
                 continue;
             }
-            let taken_for = to.filter(|to| !force && !names.contains(to)).is_some_and(|to| {
+            let is_new = to.filter(|to| !force && !names.contains(to));
+            if is_new.is_some_and(|to| alike::hides(NAMES[to])) {
+                prop_assert!(matches!(result, Err(Fault::Hides { .. })), "{:?}", result.map(|done| done.reply));
+                continue;
+            }
+            let taken_for = is_new.is_some_and(|to| {
                 let look = alike::skeleton(NAMES[to]);
                 names.iter().any(|n| *n != to && Some(*n) != goes && alike::skeleton(NAMES[*n]) == look)
             });
@@ -126,8 +134,7 @@ fn a_name_that_looks_like_another_is_refused_wherever_a_name_is_given() {
     w.as_agent(fae, send("@host", &[("it", "counter")]));
     let number = w.last(host).number;
     let fake = "соunter";
-    let expected = "\"соunter\" (\\u{441}\\u{43e}unter) looks like \"counter\", a name in the same directory; choose \
-                    another, or give it with --force";
+    let expected = "\"соunter\" (\\u{441}\\u{43e}unter) looks like \"counter\", a name in the same directory";
     let provide = |introduced: &[(&str, &str)], name: &str| {
         Act::Provide(ProvideAgent {
             kind: kernel::command::AgentKind::Guest,
@@ -157,6 +164,20 @@ fn a_name_that_looks_like_another_is_refused_wherever_a_name_is_given() {
     w.as_agent(host, forced(store(string("y"), fake)));
     w.as_agent(host, store(string("z"), fake));
     assert_eq!(w.list(host, "@agent").iter().filter(|name| alike::skeleton(name) == "counter").count(), 2);
+}
+
+#[test]
+fn a_name_that_hides_something_is_given_only_if_a_person_insists() {
+    let mut w = World::new();
+    let host = w.host;
+    for name in ["thing\u{200B}", "\u{202E}thing", "thing ", " thing", "a  b"] {
+        let fault = w.fault(host, store(string("x"), name));
+        assert!(fault.contains("that nobody sees"), "{name:?}: {fault}");
+        w.as_agent(host, forced(store(string("x"), name)));
+        // Whoever has such a name goes on using it.
+        w.as_agent(host, store(string("y"), name));
+        w.as_agent(host, remove(name));
+    }
 }
 
 #[test]

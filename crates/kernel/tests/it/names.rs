@@ -331,3 +331,23 @@ fn under(dir: &str, act: NameAct) -> NameAct {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn what_was_seen_of_a_name_is_what_is_changed_or_nothing_is() {
+    let mut w = world();
+    let host = w.host;
+    let (a, b) = (w.id(host, "a"), w.id(host, "d/b"));
+    let seen = |is, act: Act| match act {
+        Act::Name(act) => Act::Name(NameAct::AsSeen { path: path("a"), is, act: Box::new(act) }),
+        other => other,
+    };
+    for act in [remove("a"), copy("a", "z"), move_to("a", "z")] {
+        let fault = w.fault(host, seen(b, act));
+        assert!(fault.contains("stands for something else by now"), "{fault}");
+    }
+    assert!(w.found(host, "z").is_err() && w.id(host, "a") == a);
+    let twice = w.fault(host, seen(a, seen(a, remove("a"))));
+    assert_eq!(twice, "what was seen is said once");
+    w.as_agent(host, seen(a, remove("a")));
+    assert!(w.found(host, "a").is_err());
+}

@@ -108,6 +108,7 @@ names!(ACTS, act_name, Act, {
     Act::Name(NameAct::MakeDirectory { .. }) => "name: make directory",
     Act::Name(NameAct::Provide { .. }) => "name: provide",
     Act::Name(NameAct::Forced { .. }) => "name: forced",
+    Act::Name(NameAct::AsSeen { .. }) => "name: as seen",
     Act::Name(NameAct::Within { .. }) => "name: within",
     Act::Provide(_) => "provide",
     Act::Grant(GrantAct::Share { .. }) => "grant: share",
@@ -235,6 +236,8 @@ fn fault_name(fault: &Fault) -> &'static str {
         Fault::Misfit { .. } => "misfit",
         Fault::Taken(_) => "taken",
         Fault::LooksLike { .. } => "looks like",
+        // Nobody there chooses such names.
+        Fault::Hides { .. } => "hides",
         Fault::NoToken => "no token",
         Fault::NoGrant(_) => "no grant",
         Fault::NoReference { .. } => "no reference",

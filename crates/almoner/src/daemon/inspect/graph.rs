@@ -1,24 +1,33 @@
 //! The graph of capabilities: what an agent's names, its grants and its open runs lead to.
+//!
+//! All of it is looked through first, in short, to find who holds both what is private and a way out. Of that a part is
+//! drawn that one can read: what is risky, the open runs and whoever holds something come before names.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
-use kernel::grant::Grant;
-use kernel::hub::{Found, Hub, View};
+use kernel::hub::View;
 use kernel::run::Run;
 use kernel::txn::ReadTxn;
-use kernel::{FormulaId, NamePath, RunNumber, query, table};
+use kernel::{FormulaId, NamePath, RunNumber, table};
 use passable::Untrusted;
 
+use super::ways::{Step, Ways};
 use super::{in_short, words};
 use crate::daemon::desk::Desk;
-use crate::daemon::{listing, look};
+use crate::daemon::listing;
 use control::exit::{Exit, Failure};
 use control::inspect::{Graph, How, Link, Node};
 
-/// How many formulas a graph has at most: more than these nobody reads.
+/// How many formulas are drawn at most: more than these nobody reads.
 const MOST: usize = 150;
+
+/// How many formulas are looked through at most.
+const SURVEYED: usize = 20_000;
+
+/// How many things that lead nowhere are drawn of all that one formula leads to.
+const LEAVES: usize = 30;
 
 /// The graph from the agent on, or from what `focus` says.
 ///
@@ -35,12 +44,12 @@ pub fn graph(desk: &Desk, view: &View, focus: Option<&str>) -> Result<Graph, Fai
                 if !run.is_finished() && run.parent.is_none() && !run.is_standing() {
                     open.push(run);
                 }
-                Ok(open.len() < MOST)
+                Ok(open.len() < SURVEYED)
             })?;
         }
         _ => {}
     }
-    let mut drawn = desk.daemon.look(|txn| {
+    let drawn = desk.daemon.look(|txn| {
         let begin = match (&first, focus) {
             (Some(run), _) => run.id,
             (None, Some(text)) => match text.parse::<FormulaId>() {
@@ -52,168 +61,226 @@ pub fn graph(desk: &Desk, view: &View, focus: Option<&str>) -> Result<Graph, Fai
             },
             (None, None) => view.agent,
         };
-        let mut holds: BTreeMap<FormulaId, Vec<Grant>> = BTreeMap::new();
-        for grant in query::grants(txn, &view.agent.number)? {
-            if grant.ended(view.now_ms).is_none() {
-                holds.entry(grant.holder).or_default().push(grant);
+        if table::formula(txn, &begin)?.is_none() {
+            return Ok(None);
+        }
+        let ways = Ways::of(txn, view, open.iter().chain(&first).map(|run| (run.id, run)).collect())?;
+        let survey = Survey::of(txn, &ways, begin, &open)?;
+        let risks = survey.graph.find_risks();
+        let mut graph = Drawing::new(&ways, &survey).draw(txn, &survey.wanted(&open), &open)?;
+        graph.risks = graph.find_risks();
+        graph.more_risks = risks.len().saturating_sub(graph.risks.len());
+        Ok(Some(graph))
+    })?;
+    drawn.ok_or_else(|| Failure::new(Exit::NotFound, "what the graph would begin with is gone"))
+}
+
+/// An open run, as the agent leads to it.
+fn to_run(run: &Run) -> Link {
+    let label = run.number.to_string();
+    Link { from: 0, to: 0, how: How::Names, label, grant: None, limits: vec![], is_private: false }
+}
+
+/// All that is led to: what it is, without names and words, and how one comes there.
+struct Survey {
+    graph: Graph,
+    at: BTreeMap<FormulaId, usize>,
+    /// The node from which each was met first.
+    before: Vec<usize>,
+}
+
+impl Survey {
+    fn of(txn: &mut dyn ReadTxn, ways: &Ways<'_>, begin: FormulaId, open: &[Run]) -> Result<Survey, Fault> {
+        let mut survey = Survey { graph: Graph::default(), at: BTreeMap::new(), before: vec![] };
+        let mut queue = VecDeque::new();
+        if let Some(formula) = table::formula(txn, &begin)?.map(|row| row.formula) {
+            queue.extend(survey.node(0, begin, &formula));
+        }
+        // Open runs are looked through however many names there are.
+        for run in open {
+            if let Some(formula) = table::formula(txn, &run.id)?.map(|row| row.formula)
+                && let Some(to) = survey.node(0, run.id, &formula)
+            {
+                queue.push_back(to);
+                survey.graph.links.push(Link { to, ..to_run(run) });
             }
         }
-        let runs = open.iter().chain(&first).map(|run| (run.id, run)).collect();
-        let mut drawing = Drawing { view, holds, runs, at: BTreeMap::new(), graph: Graph::default() };
-        drawing.draw(txn, begin, open.iter())?;
-        Ok(drawing.graph)
-    })?;
-    if drawn.nodes.is_empty() {
-        return Err(Failure::new(Exit::NotFound, "what the graph would begin with is gone"));
+        while let Some(from) = queue.pop_front() {
+            let Some(id) = survey.graph.nodes.get(from).map(|node| node.id) else { continue };
+            for Step { id, formula, link } in ways.steps(txn, &id)? {
+                let known = survey.at.get(&id).copied();
+                let Some(to) = known.or_else(|| survey.node(from, id, &formula)) else { continue };
+                if known.is_none() {
+                    queue.push_back(to);
+                }
+                survey.graph.links.push(Link { from, to, ..link });
+            }
+        }
+        Ok(survey)
     }
-    drawn.risks = drawn.find_risks();
-    Ok(drawn)
+
+    fn node(&mut self, from: usize, id: FormulaId, formula: &Formula) -> Option<usize> {
+        let at = self.graph.nodes.len();
+        if at >= SURVEYED {
+            return None;
+        }
+        self.graph.nodes.push(bare(id, formula));
+        self.before.push(from);
+        self.at.insert(id, at);
+        Some(at)
+    }
+
+    /// What is drawn before anything else, each behind all that leads to it.
+    fn wanted(&self, open: &[Run]) -> Vec<FormulaId> {
+        let links = |ways: &[Vec<usize>]| -> Vec<usize> {
+            ways.iter().flatten().filter_map(|at| self.graph.links.get(*at)).map(|link| link.to).collect()
+        };
+        let risky = self.graph.find_risks().into_iter().flat_map(|risk| {
+            let mut on_it = vec![risk.holder];
+            on_it.extend(links(&risk.secrets));
+            on_it.extend(links(&risk.outlets));
+            on_it
+        });
+        let runs = open.iter().filter_map(|run| self.at.get(&run.id).copied());
+        let holders = self.graph.links.iter().filter(|link| link.how == How::Holds).map(|link| link.from);
+        let (mut wanted, mut seen) = (Vec::new(), BTreeSet::from([0]));
+        for at in risky.chain(runs).chain(holders) {
+            let mut way = vec![];
+            let mut next = at;
+            while seen.insert(next) {
+                way.push(next);
+                next = self.before.get(next).copied().unwrap_or(0);
+            }
+            wanted.extend(way.into_iter().rev().filter_map(|at| Some(self.graph.nodes.get(at)?.id)));
+        }
+        wanted
+    }
+
+    /// Whether something leads nowhere.
+    fn is_leaf(&self, id: &FormulaId, leading: &BTreeSet<usize>) -> bool {
+        self.at.get(id).is_some_and(|at| !leading.contains(at))
+    }
+}
+
+/// A formula as a node that nobody reads.
+fn bare(id: FormulaId, formula: &Formula) -> Node {
+    Node {
+        id,
+        kind: formula.kind().to_owned(),
+        name: None,
+        words: Untrusted::new(""),
+        run: match formula {
+            Formula::Run { run, .. } => Some(*run),
+            _ => None,
+        },
+        is_secret: matches!(formula, Formula::Secret { .. } | Formula::HandedSecret(_)),
+        is_outlet: is_outlet(formula),
+        more: 0,
+    }
 }
 
 struct Drawing<'a> {
-    view: &'a View,
-    /// Grants that can be used, by who may use them.
-    holds: BTreeMap<FormulaId, Vec<Grant>>,
-    runs: BTreeMap<FormulaId, &'a Run>,
+    ways: &'a Ways<'a>,
+    survey: &'a Survey,
+    /// Of all that was looked through, what leads on.
+    leading: BTreeSet<usize>,
     at: BTreeMap<FormulaId, usize>,
     graph: Graph,
 }
 
-/// What leads on from a formula.
-struct Way {
-    how: How,
-    label: String,
-    to: FormulaId,
-}
+impl<'a> Drawing<'a> {
+    fn new(ways: &'a Ways<'a>, survey: &'a Survey) -> Drawing<'a> {
+        let leading = survey.graph.links.iter().map(|link| link.from).collect();
+        Drawing { ways, survey, leading, at: BTreeMap::new(), graph: Graph::default() }
+    }
 
-impl Drawing<'_> {
-    fn draw<'r>(
+    fn draw(mut self, txn: &mut dyn ReadTxn, wanted: &[FormulaId], open: &[Run]) -> Result<Graph, Fault> {
+        let begin = self.survey.graph.nodes.first().map(|node| node.id);
+        for id in begin.iter().chain(wanted) {
+            self.node(txn, *id)?;
+        }
+        let mut at = 0;
+        while let Some(id) = self.graph.nodes.get(at).map(|node| node.id) {
+            self.lead_on(txn, at, &id, if at == 0 { open } else { &[] })?;
+            at += 1;
+        }
+        self.fold();
+        Ok(self.graph)
+    }
+
+    /// Draws what leads on from a node.
+    fn lead_on(
         &mut self,
         txn: &mut dyn ReadTxn,
-        begin: FormulaId,
-        open: impl Iterator<Item = &'r Run>,
+        from: usize,
+        id: &FormulaId,
+        open: &[Run],
     ) -> Result<(), Fault> {
-        let mut queue = VecDeque::new();
-        queue.extend(self.node(txn, begin)?.map(|(at, _)| (at, begin)));
-        let mut also: Vec<Way> =
-            open.map(|run| Way { how: How::Names, label: run.number.to_string(), to: run.id }).collect();
-        while let Some((from, id)) = queue.pop_front() {
-            let mut ways = self.ways(txn, &id)?;
-            ways.append(&mut also);
-            for Way { how, label, to } in ways {
-                let Some(reached) = table::reach(txn, &to)? else { continue };
-                if reached.ended(self.view.now_ms).is_some() {
-                    continue;
-                }
-                let Some((at, is_new)) = self.node(txn, reached.id)? else { continue };
-                if is_new {
-                    queue.push_back((at, reached.id));
-                }
-                let own = reached.grants.first().filter(|grant| grant.owner.0 == self.view.agent.number);
-                let limits = reached.grants.iter().flat_map(|grant| grant.attenuation.words()).collect();
-                let link = Link {
-                    from,
-                    to: at,
-                    how: if reached.grants.is_empty() || how == How::Names { how } else { How::Holds },
-                    label,
-                    grant: own.map(|grant| grant.number),
-                    limits,
-                    is_private: reached.grants.iter().any(|grant| grant.attenuation.private),
-                };
-                if !self.graph.links.contains(&link) {
-                    self.graph.links.push(link);
-                }
+        let mut steps: Vec<(FormulaId, Link)> = open.iter().map(|run| (run.id, to_run(run))).collect();
+        steps.extend(self.ways.steps(txn, id)?.into_iter().map(|step| (step.id, step.link)));
+        let (mut leaves, mut more) = (0, 0);
+        for (id, link) in steps {
+            let is_new = !self.at.contains_key(&id);
+            let is_leaf = is_new && self.survey.is_leaf(&id, &self.leading);
+            leaves += usize::from(is_leaf);
+            let found = if is_leaf && leaves > LEAVES { None } else { self.node(txn, id)? };
+            let Some(to) = found else {
+                more += 1;
+                continue;
+            };
+            let link = Link { from, to, ..link };
+            if !self.graph.links.contains(&link) {
+                self.graph.links.push(link);
             }
+        }
+        if let Some(node) = self.graph.nodes.get_mut(from) {
+            node.more = more;
         }
         Ok(())
     }
 
-    /// The node of a formula, and whether it is a new one; `None` if there is no room for it, or it is gone.
-    fn node(&mut self, txn: &mut dyn ReadTxn, id: FormulaId) -> Result<Option<(usize, bool)>, Fault> {
-        if let Some(at) = self.at.get(&id) {
-            return Ok(Some((*at, false)));
+    /// What was left out of what a node leads to becomes one node behind it.
+    fn fold(&mut self) {
+        for from in 0..self.graph.nodes.len() {
+            let Some(node) = self.graph.nodes.get_mut(from) else { continue };
+            let more = std::mem::take(&mut node.more);
+            if more == 0 {
+                continue;
+            }
+            let (id, to) = (node.id, self.graph.nodes.len());
+            let folded = Node {
+                id,
+                kind: "more".to_owned(),
+                name: None,
+                words: Untrusted::new(format!("{more} more")),
+                run: None,
+                is_secret: false,
+                is_outlet: false,
+                more,
+            };
+            self.graph.nodes.push(folded);
+            let (label, limits) = (String::new(), vec![]);
+            let link = Link { from, to, how: How::Names, label, grant: None, limits, is_private: false };
+            self.graph.links.push(link);
+            self.graph.left_out += more;
         }
-        let Some(called) = in_short(txn, self.view, &id)? else { return Ok(None) };
-        let Some(formula) = table::formula(txn, &id)?.map(|row| row.formula) else { return Ok(None) };
+    }
+
+    /// The node of a formula; `None` if there is no room for it, or it is gone.
+    fn node(&mut self, txn: &mut dyn ReadTxn, id: FormulaId) -> Result<Option<usize>, Fault> {
+        if let Some(at) = self.at.get(&id) {
+            return Ok(Some(*at));
+        }
         if self.graph.nodes.len() >= MOST {
-            self.graph.left_out += 1;
             return Ok(None);
         }
-        let run = match &formula {
-            Formula::Run { run, .. } => Some(*run),
-            _ => None,
-        };
-        let node = Node {
-            id,
-            kind: formula.kind().to_owned(),
-            name: called.name,
-            words: Untrusted::new(words(&formula)),
-            run,
-            is_secret: matches!(formula, Formula::Secret { .. } | Formula::HandedSecret(_)),
-            is_outlet: is_outlet(&formula),
-        };
-        self.graph.nodes.push(node);
-        let at = self.graph.nodes.len() - 1;
+        let Some(called) = in_short(txn, self.ways.view, &id)? else { return Ok(None) };
+        let Some(formula) = table::formula(txn, &id)?.map(|row| row.formula) else { return Ok(None) };
+        let at = self.graph.nodes.len();
+        let words = Untrusted::new(words(&formula));
+        self.graph.nodes.push(Node { name: called.name, words, ..bare(id, &formula) });
         self.at.insert(id, at);
-        Ok(Some((at, true)))
-    }
-
-    /// What leads on from a formula: its names, what it holds, what it was made of.
-    fn ways(&self, txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Vec<Way>, Fault> {
-        let way = |how, label: &str, to: &FormulaId| Way { how, label: label.to_owned(), to: *to };
-        let held = self.holds.get(id).into_iter().flatten();
-        let mut ways: Vec<Way> = held.map(|grant| way(How::Holds, &grant.slot, &grant.id)).collect();
-        let Some(formula) = table::formula(txn, id)?.map(|row| row.formula) else { return Ok(ways) };
-        match &formula {
-            Formula::Host { .. } | Formula::Guest { .. } if *id != self.view.agent => {}
-            Formula::Host { .. } | Formula::Guest { .. } => {
-                let own = look::own_directory(txn, self.view)?;
-                ways.clear();
-                ways.extend(self.names(txn, &own)?);
-            }
-            Formula::Directory { store } => {
-                if let Some(hub) = kernel::hub::directory(txn, *store)? {
-                    ways.extend(self.names(txn, &hub)?);
-                }
-            }
-            Formula::Run { worker, .. } => match self.runs.get(id) {
-                Some(run) => {
-                    ways.extend(run.grants.iter().map(|(slot, grant)| way(How::Holds, slot, grant)));
-                }
-                None => ways.push(way(How::MadeOf, "worker", worker)),
-            },
-            Formula::Handle { agent } => ways.push(way(How::MadeOf, "agent", agent)),
-            Formula::Eval { endowments, .. } => {
-                ways.clear();
-                ways.extend(endowments.iter().map(|(name, to)| way(How::Holds, name, to)));
-            }
-            // What a worker that was bound holds stands in its grants.
-            Formula::Worker { grants, .. } => {
-                let told: Vec<FormulaId> = ways.iter().map(|way| way.to).collect();
-                let more = grants.iter().filter(|grant| !told.contains(grant));
-                ways.extend(more.map(|grant| way(How::Holds, "grant", grant)));
-            }
-            Formula::Promise { .. }
-            | Formula::Export { .. }
-            | Formula::Resolver { .. }
-            | Formula::Marshal { .. }
-            | Formula::Lookup { .. }
-            | Formula::Definition { .. } => {
-                ways.extend(formula.edges().iter().map(|(label, to)| way(How::MadeOf, label, to)));
-            }
-            _ => {}
-        }
-        Ok(ways)
-    }
-
-    fn names(&self, txn: &mut dyn ReadTxn, hub: &Hub) -> Result<Vec<Way>, Fault> {
-        let mut ways = Vec::new();
-        for label in self.view.list(txn, hub)? {
-            if let Some(Found::Formula(to)) = self.view.entry(txn, hub, &label)? {
-                ways.push(Way { how: How::Names, label, to });
-            }
-        }
-        Ok(ways)
+        Ok(Some(at))
     }
 }
 

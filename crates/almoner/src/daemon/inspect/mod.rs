@@ -4,13 +4,14 @@
 
 mod grants;
 mod graph;
+mod ways;
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::hub::{Found, View};
 use kernel::txn::ReadTxn;
-use kernel::{FormulaId, query, table};
+use kernel::{FormulaId, Number, query, table};
 use passable::Untrusted;
 
 pub use grants::grant;
@@ -54,7 +55,7 @@ pub fn called(desk: &Desk, view: &View, ids: &[FormulaId]) -> Result<Vec<Called>
 }
 
 /// A formula in short; `None` if it, or what it leads to, is gone.
-fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<Called>, Fault> {
+pub(super) fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<Called>, Fault> {
     let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
     let mut name = look::name_of(txn, view, id)?;
     // An agent goes by its mail address as a rule.
@@ -64,9 +65,23 @@ fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option
             name = look::name_of_target(txn, view, &other)?;
         }
     }
+    if name.is_none() {
+        name = look::path_to(txn, view, &reached.id)?;
+    }
     let grant = match table::grant(txn, id)? {
         Some(grant) => Some(row(txn, view, grant)?),
         None => None,
+    };
+    let message = match reached.formula {
+        Formula::Message { .. } => query::numbered(txn, &view.agent, &Number(reached.id.number))?,
+        _ => None,
+    };
+    // The runs of other hosts have numbers of their own.
+    let run = match reached.formula {
+        Formula::Run { run, .. } => {
+            table::run(txn, &view.agent.number, run)?.filter(|own| own.id == reached.id).map(|own| own.number)
+        }
+        _ => None,
     };
     let kind = reached.formula.kind().to_owned();
     // A staged copy lies where nobody looks: it goes by the directory that it is one of.
@@ -80,7 +95,7 @@ fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option
         Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true }
     );
     let (words, target) = (Untrusted::new(words), reached.id);
-    Ok(Some(Called { id: *id, name, kind, words, grant, target, read_only }))
+    Ok(Some(Called { id: *id, name, kind, words, grant, message, run, target, read_only }))
 }
 
 /// What a formula is, in words.

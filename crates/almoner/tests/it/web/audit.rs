@@ -1,7 +1,7 @@
 //! The log of events comes at once; whether it is whole comes when that is known.
 
 use super::let_in;
-use super::visitor::Visitor;
+use super::visitor::{Visitor, between};
 use crate::home::{Home, TRIAGE};
 
 fn lived_in() -> Home {
@@ -39,4 +39,31 @@ fn the_log_is_verified_behind_a_link_without_scripts() {
     browser.press("link", "The events");
     browser.find("link", "Verify the log");
     browser.clean(&[]);
+}
+
+/// What an event tells of is a link only as long as it is there, and one comes back from older events.
+#[test]
+fn links_of_events_lead_somewhere_and_back() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    super::fill(&home, 60);
+    home.almoner(&["store", "gone=1", "kept=1"]).expect(0);
+    home.almoner(&["remove", "gone"]).expect(0);
+    home.almoner(&["gc"]).expect(0);
+    let visitor = Visitor::new(&home);
+    let page = visitor.get("/audit", &[]).body;
+    let links: Vec<&str> = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let things: Vec<&&str> = links.iter().filter(|link| link.starts_with("/thing?id=")).collect();
+    assert!(page.contains("gone") && !things.is_empty(), "{page}");
+    for link in things {
+        assert_eq!(visitor.get(link, &[]).status, 200, "{link}");
+    }
+    let older = between(&page, "href=\"/audit?before=", "\"");
+    let older = visitor.get(&format!("/audit?before={older}"), &[]).body;
+    let newer = between(&older, "href=\"/audit?before=", "\">Newer").rsplit("before=").next().unwrap();
+    let newest: u64 = between(&page, "id=\"e-", "\"").parse().unwrap();
+    let again = visitor.get(&format!("/audit?before={newer}"), &[]).body;
+    assert!(older.contains("The newest events"), "{older}");
+    assert!(between(&again, "id=\"e-", "\"").parse::<u64>().unwrap() <= newest, "{again}");
+    assert!(again.contains("id=\"e-") && again != older, "{again}");
 }

@@ -1,6 +1,7 @@
 //! The doctor's page examines what `almoner doctor` does.
 
 use super::let_in;
+use super::visitor::Visitor;
 use crate::home::Home;
 
 /// What `almoner doctor` names.
@@ -54,4 +55,38 @@ fn all_that_the_doctor_examines_is_behind_links_without_scripts() {
         assert!(seen.contains(&format!("{id}: ")), "{id} in {seen}");
     }
     browser.clean(&[]);
+}
+
+/// A model is tried by any name that a person has for it; what is none is told at its field, and begins no run.
+#[test]
+fn a_model_is_tried_by_its_name_and_what_is_none_begins_nothing() {
+    let home = Home::new();
+    home.write("rel.json", r#"[{"turns": [{"text": "ready"}]}]"#);
+    let model = format!("scripted:{}", home.path("rel.json").display());
+    home.write_config(&format!("[models]\ndefault = \"fast\"\n[models.names]\nfast = {model:?}\n"));
+    let visitor = Visitor::new(&home);
+    let page = visitor.get("/models", &[]).body;
+    for shown in ["the one in your settings", "your name for scripted:", "Try fast"] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    for (model, says) in [
+        ("nonsense", "nonsense"),
+        ("%3Cb%3Ex", "&lt;b&gt;x"),
+        ("scripted:rel.json", "does not begin at the root"),
+        ("scripted:/nowhere/x.json", "/nowhere/x.json"),
+    ] {
+        let answer = visitor.send("/models", &format!("model={model}"));
+        assert!(answer.status == 422 && answer.body.contains(says), "{model}: {}", answer.body);
+        assert!(answer.body.contains("id=\"model-error\" role=\"alert\""), "{model}: {}", answer.body);
+    }
+    assert!(home.almoner(&["runs", "--json"]).expect(0).json().as_array().unwrap().is_empty());
+    for (at, model) in ["fast", ""].iter().enumerate() {
+        let answer = visitor.send("/models", &format!("model={model}"));
+        let run = format!("r{}", at + 1);
+        assert_eq!((answer.status, answer.header("location")), (303, Some(format!("/r/{run}").as_str())));
+        assert_eq!(home.almoner(&["resume", &run]).expect(0).out, "ready\n");
+    }
+    // What the doctor says of the model is said of the one that is used.
+    let said = home.almoner(&["doctor", "model"]).expect(0).out;
+    assert!(said.contains("rel.json") && said.contains("in your settings"), "{said}");
 }

@@ -91,11 +91,16 @@ fn what_is_dropped_on_the_page_is_brought_and_outlives_a_reload() {
     let (browser, _) = let_in(&home, true, "/chat");
     browser.write("textbox", "Model", &model(&home));
     browser.write("textbox", "What you say", "Read this");
+    // Several, one soon after another: none of them is lost.
     browser.run(
-        "const files = new DataTransfer();
-         files.items.add(new File(['the word is blue\\n'], 'a <b>note\u{202e}.txt', { type: 'text/plain' }));
-         document.querySelector('h1').dispatchEvent(new DragEvent('drop', { dataTransfer: files, bubbles: true, cancelable: true }));",
+        "for (const name of ['a <b>note\u{202e}.txt', 'b.txt', 'c.txt']) {
+           const files = new DataTransfer();
+           files.items.add(new File(['the word is blue\\n' + name], name, { type: 'text/plain' }));
+           document.querySelector('h1').dispatchEvent(new DragEvent('drop', { dataTransfer: files, bubbles: true, cancelable: true }));
+         }",
     );
+    browser.find("checkbox", "c.txt");
+    browser.find("checkbox", "b.txt");
     let name = r"a <b>note\u{202E}.txt";
     browser.find("checkbox", name);
     browser.reload();

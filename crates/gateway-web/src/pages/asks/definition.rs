@@ -149,6 +149,7 @@ impl Shown {
             form #fill.card method="post" action={ "/m/" (number) } data-weighty novalidate
                 data-draft={ "endow " (number) } data-same={ "endow " (shown.digest) } {
                 (parts::token(&asked.session))
+                (parts::back(asked))
                 // What Enter presses: it shows what would be granted, and grants nothing.
                 button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate {
                     "Look"

@@ -197,6 +197,7 @@ fn drawn(
                 data-check={ "/m/" (number) "/check" } data-draft={ "form " (number) } data-same={ "form " (number) }
                 data-picks[fields.all.iter().any(|one| has_pick(&one.control))] {
                 (parts::token(&asked.session))
+                (parts::back(asked))
                 // What Enter presses: it looks, and sends nothing.
                 button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate {
                     "Look again"

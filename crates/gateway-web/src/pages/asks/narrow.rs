@@ -16,7 +16,7 @@ use passable::Untrusted;
 
 use super::{definition, form, wish};
 use crate::answer::{Answer, Page};
-use crate::asked::{Asked, Pairs, take};
+use crate::asked::{Asked, BACK, Pairs, take};
 use crate::field::id;
 use crate::field::pick::{NARROW, Picker};
 use crate::page::parts;
@@ -96,6 +96,7 @@ fn back(
         body.retain(|(name, _)| name != place);
         body.push((place.to_owned(), row.id.to_string()));
     }
+    body.extend(asked.back().map(|back| (BACK.to_owned(), back)));
     let asked = Asked { body, ..asked.clone() };
     let card = match view.letter.body() {
         Some(Body::Form { .. }) => form::redrawn(&asked, view, place)?,
@@ -279,6 +280,7 @@ impl At<'_> {
                 @if let Some(wrong) = wrong { (wrong) }
                 form.card method="post" action={ "/m/" (number) } data-weighty novalidate {
                     (parts::token(&self.asked.session))
+                    (parts::back(self.asked))
                     button.default type="submit" name=(DO) value="look" tabindex="-1" aria-hidden="true" { "Look" }
                     input type="hidden" name=(NARROW) value=(self.place);
                     @for (name, text) in &self.hole.filled { (hidden(name, text)) }

@@ -29,6 +29,7 @@ pub fn refusal(asked: &Asked, number: MessageNumber, legend: &str, button: &str)
     html! {
         form.card method="post" action={ "/m/" (number) } data-draft={ "no " (number) } {
             (parts::token(&asked.session))
+            (parts::back(asked))
             fieldset {
                 legend { (legend) }
                 label for="why-not" { "Why: whoever asked reads this" }
@@ -63,6 +64,7 @@ pub fn answer_in_words(asked: &Asked, number: MessageNumber) -> Markup {
     html! {
         form.card method="post" action={ "/m/" (number) } data-draft={ "reply " (number) } {
             (parts::token(&asked.session))
+            (parts::back(asked))
             label for="reply" { "Reply" }
             textarea #reply name="text" rows="3" {}
             div.buttons { button name="do" value="reply" { "Send" } }
@@ -87,6 +89,7 @@ pub fn adoption(asked: &Asked, number: MessageNumber, edge: &str, at: usize) -> 
     html! {
         form.adopt method="post" action={ "/m/" (number) } {
             (parts::token(&asked.session))
+            (parts::back(asked))
             input type="hidden" name="edge" value=(edge);
             label for={ "adopt-" (at) } { "Your name for " (parts::line(&Untrusted::new(edge))) }
             input id={ "adopt-" (at) } name="path" autocomplete="off" spellcheck="false";

@@ -68,6 +68,7 @@ fn drawn(asked: &Asked, view: &LetterView, fresh: bool) -> Result<Markup, Failur
             form #fill.card method="post" action={ "/m/" (number) } data-weighty data-draft={ "request " (number) }
                 data-same={ "request " (number) } {
                 (parts::token(&asked.session))
+                (parts::back(asked))
                 input type="hidden" name="_seen" value=(number);
                 button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
                 fieldset {

@@ -31,6 +31,7 @@ impl YesOrNo {
         html! {
             form #fill.card method="post" action={ "/m/" (number) } data-weighty data-same={ (self.kind) " " (self.digest) } {
                 (parts::token(&asked.session))
+                (parts::back(asked))
                 input type="hidden" name="_seen" value=(self.digest);
                 (self.shown)
                 @if said::is_open(view) {

@@ -106,7 +106,7 @@ fn row(row: &GrantRow, now_ms: i64) -> Markup {
             td { (parts::word(&grant.slot)) }
             td {
                 a href=(link::formula(&grant.target)) {
-                    @if let Some(name) = &row.name { (parts::word(name)) ": " }
+                    @if let Some(name) = &row.name { (parts::name(name)) ": " }
                     (parts::word(&grant.words))
                 }
             }

@@ -3,7 +3,8 @@
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Look, Response};
 use kernel::command::NameAct;
-use kernel::{NamePath, Value};
+use kernel::name::is_pet_name;
+use kernel::{FormulaId, NamePath, Value};
 use maud::{Markup, html};
 use passable::visible_line;
 
@@ -21,7 +22,7 @@ pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
             h2 #new-title { "Something new" }
             details open[is("store")] {
                 summary { "Keep a value under a name" }
-                form method="post" action="/names" data-draft="store" {
+                form method="post" action="/names" data-draft={ "store " (directory) } {
                     (common(asked, "store", &directory))
                     label for="store-name" { "Name" }
                     input #store-name name="name" value=(field("name")) autocomplete="off" required;
@@ -50,30 +51,45 @@ pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
     }
 }
 
-/// The forms of one name.
+/// The forms of one name. Each is bound to what the name stands for as it is shown.
 pub fn forms_of_name(asked: &Asked, path: &NamePath) -> Markup {
     let text = path.to_string();
+    // What everybody has, and what lies in mail, keeps its name.
+    let own = is_pet_name(path.split().1) && !path.names().iter().any(|name| name == "@mail");
     let to = asked.field("to").map_or_else(|| text.clone(), str::to_owned);
+    let stands_for = html! {
+        @if let Ok(Response::Identifier(Some(id))) = asked.look(Look::Identifier { path: path.clone() }) {
+            input type="hidden" name="is" value=(id);
+        }
+    };
     html! {
         section aria-labelledby="name-title" {
             h2 #name-title { "The name" }
-            @for (what, label, button) in [("move", "Its new name", "Rename"), ("copy", "Another name for it", "Copy")] {
+            @for (what, label, button) in WAYS.into_iter().filter(|(what, ..)| own || *what == "copy") {
                 form method="post" action="/names" {
                     (common(asked, what, &text))
+                    (stands_for)
                     label for={ (what) "-to" } { (label) }
                     input #{ (what) "-to" } name="to" value=(to) autocomplete="off" required;
                     (insist(asked, what))
                     div.buttons { button { (button) } }
                 }
             }
-            form method="post" action="/names" {
-                (common(asked, "remove", &text))
-                p.note { "What it stands for stays as long as something else leads to it." }
-                div.buttons { button.yes.away { "Take the name away" } }
+            @if own {
+                form method="post" action="/names" {
+                    (common(asked, "remove", &text))
+                    (stands_for)
+                    p.note { "What it stands for stays as long as something else leads to it." }
+                    div.buttons { button.yes.away { "Take the name away" } }
+                }
             }
         }
     }
 }
+
+/// What is done with a name: the word for it, what is written, the button.
+const WAYS: [(&str, &str, &str); 2] =
+    [("move", "Its new name", "Rename"), ("copy", "Another name for it", "Copy")];
 
 fn common(asked: &Asked, what: &str, path: &str) -> Markup {
     html! {
@@ -117,10 +133,16 @@ fn bad_name(error: &kernel::name::NameError) -> Failure {
 
 /// Does what was sent; where to look at it.
 fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
-    let parse = |text: &str| NamePath::parse(text.trim()).map_err(|error| bad_name(&error));
+    // What a person has typed has no blanks at its ends; a name that is there may have some.
+    let parse = |text: &str| NamePath::parse(text).map_err(|error| bad_name(&error));
     let new = || {
         let name = asked.filled("name").unwrap_or("");
         if path.is_empty() { parse(name) } else { parse(&format!("{path}/{name}")) }
+    };
+    let is: Option<FormulaId> = asked.field("is").and_then(|id| id.parse().ok());
+    let as_seen = |path: NamePath, act: NameAct| match is {
+        Some(is) => NameAct::AsSeen { path, is, act: Box::new(act) },
+        None => act,
     };
     let force = asked.field("force") == Some("yes");
     // What has a name is not taken away from it by the way.
@@ -135,8 +157,8 @@ fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
         Err(failure) if failure.exit != Exit::NotFound && !force => Err(failure),
         _ => Ok(()),
     };
+    let forced = |act| if force { NameAct::Forced { act: Box::new(act) } } else { act };
     let name = |verb: &str, text: String, act: NameAct, to: &[String]| -> Result<String, Failure> {
-        let act = if force { NameAct::Forced { act: Box::new(act) } } else { act };
         asked.act(verb, text, AgentAct::Name { act })?;
         Ok(link::names(to))
     };
@@ -156,26 +178,28 @@ fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
             };
             expect_free(&path)?;
             let to = path.names().to_vec();
-            name("store", text, NameAct::StoreValue { value, path }, &to)
+            name("store", text, forced(NameAct::StoreValue { value, path }), &to)
         }
         Some("mkdir") => {
             let path = new()?;
             expect_free(&path)?;
             let to = path.names().to_vec();
-            name("mkdir", format!("mkdir {path}"), NameAct::MakeDirectory { path }, &to)
+            name("mkdir", format!("mkdir {path}"), forced(NameAct::MakeDirectory { path }), &to)
         }
         Some(verb @ ("move" | "copy")) => {
             let (from, to) = (parse(path)?, parse(asked.filled("to").unwrap_or(""))?);
             expect_free(&to)?;
             let text = format!("{verb} {from} {to}");
             let place = to.names().to_vec();
+            let seen = from.clone();
             let act = if verb == "move" { NameAct::Move { from, to } } else { NameAct::Copy { from, to } };
-            name(verb, text, act, &place)
+            name(verb, text, as_seen(seen, forced(act)), &place)
         }
         Some("remove") => {
             let path = parse(path)?;
             let to = path.split().0.to_vec();
-            name("remove", format!("remove {path}"), NameAct::Remove { path }, &to)
+            let text = format!("remove {path}");
+            name("remove", text, as_seen(path.clone(), NameAct::Remove { path }), &to)
         }
         _ => Err(Failure::new(Exit::Usage, "there is nothing of that name to do")),
     }

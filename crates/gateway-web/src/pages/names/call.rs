@@ -82,7 +82,7 @@ fn guarded(method: &MethodGuard<FormulaId>) -> Vec<Argument> {
 impl Shown {
     fn of(asked: &Asked, said: impl Fn(&str) -> Option<String>) -> Result<Shown, Failure> {
         let text = said("path").unwrap_or_default();
-        let path = NamePath::parse(text.trim()).map_err(|error| {
+        let path = NamePath::parse(&text).map_err(|error| {
             Failure::new(Exit::NotFound, error.to_string()).help("choose something from the list of names")
         })?;
         let thing = *take!(asked.look(Look::Thing { path: path.clone() })?, Thing);

@@ -82,7 +82,7 @@ impl Methods {
                 }
                 Methods::Guarded(guard, can) => {
                     p.note { "Code has made it. This is its guard, as it was when it first left the code: what is called otherwise is refused there." }
-                    div.wide tabindex="0" role="region" aria-label="Table of methods" {
+                    div.wide tabindex="0" role="region" aria-labelledby="methods" {
                         table {
                             thead { tr {
                                 th scope="col" { "Method" } th scope="col" { "Takes" } th scope="col" { "Gives" }
@@ -98,7 +98,7 @@ impl Methods {
                     @if guard.default_guards.is_some() { p.note { "It may have other methods, whose arguments are not described." } }
                 }
                 Methods::Known(facet, can) => {
-                    div.wide tabindex="0" role="region" aria-label="Table of methods" {
+                    div.wide tabindex="0" role="region" aria-labelledby="methods" {
                         table {
                             thead { tr {
                                 th scope="col" { "Method" } th scope="col" { "Takes" } th scope="col" { "Effect" }

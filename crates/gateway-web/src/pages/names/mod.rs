@@ -2,14 +2,15 @@
 
 mod act;
 pub mod call;
+mod list;
 mod methods;
 mod thing;
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Response};
-use control::view::NameRow;
 use kernel::NamePath;
 use maud::{Markup, html};
+use passable::Untrusted;
 
 pub use act::act;
 pub use thing::by_id;
@@ -34,18 +35,24 @@ fn page(asked: &Asked, path: &str, wrong: Option<Markup>, status: u16) -> Result
             Failure::new(control::exit::Exit::NotFound, error.to_string()).help("see the list of names")
         })?),
     };
+    let mut found = None;
     if let Some(path) = &path {
-        let found = match asked.look(Look::Thing { path: path.clone() }) {
+        let thing = match asked.look(Look::Thing { path: path.clone() }) {
             // What can be used no more still has its name, which can be taken away.
             Err(failure) if failure.exit == Exit::Denied => return Ok(ended(asked, path, &failure, wrong)),
-            found => *take!(found?, Thing),
+            found => take!(found.map_err(no_name)?, Thing),
         };
-        if !DIRECTORIES.contains(&found.kind.as_str()) {
-            return thing::named(asked, path, found, wrong, status);
+        if !DIRECTORIES.contains(&thing.kind.as_str()) {
+            return thing::named(asked, path, *thing, wrong, status);
         }
+        found = Some(thing);
     }
-    let rows = take!(asked.look(Look::Names { path: path.clone() })?, Names);
-    Ok(directory(asked, path.as_ref(), &rows, wrong).status(status).into())
+    list::directory(asked, path.as_ref(), found.as_deref(), wrong).map(|page| page.status(status).into())
+}
+
+/// A failure of whoever looks for a name on a page: the way out is on the page, too.
+fn no_name(failure: Failure) -> Failure {
+    if failure.exit == Exit::NotFound { failure.help("the list of names is at the top, under Names") } else { failure }
 }
 
 /// The page of a name whose thing can be used no more.
@@ -53,11 +60,14 @@ fn ended(asked: &Asked, path: &NamePath, failure: &Failure, wrong: Option<Markup
     let title = passable::visible_line(&path.to_string()).into_owned();
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
-        h1 { (parts::word(&path.to_string())) }
+        h1 { (parts::name(&path.to_string())) }
         (way(path.names()))
         section #thing aria-label="What it is" data-live {
             p.warning { "It can be used no more: " (parts::line(&failure.message)) }
-            p { (link::why(path)) }
+            @if let Ok(Response::Identifier(Some(id))) = asked.look(Look::Identifier { path: path.clone() }) {
+                p { (link::why(id)) ", " a href=(link::formula(&id)) { "all that is known of it" } }
+                @if let Ok(Response::Formula(view)) = asked.look(Look::Formula { id }) { (thing::granted(&view)) }
+            }
             (kept(asked, &path.to_string()))
         }
         (act::forms_of_name(asked, path))
@@ -73,50 +83,7 @@ fn way(path: &[String]) -> Markup {
                 a href="/names" { "names" }
                 @for at in 1..=path.len() {
                     @let name = path.get(at - 1).map_or("", String::as_str);
-                    " / " a href=(link::names(path.iter().take(at))) { (parts::word(name)) }
-                }
-            }
-        }
-    }
-}
-
-fn directory(asked: &Asked, path: Option<&NamePath>, rows: &[NameRow], wrong: Option<Markup>) -> Page {
-    let before = path.map(NamePath::names).unwrap_or_default();
-    let (own, special): (Vec<_>, Vec<_>) = rows.iter().partition(|row| !row.name.starts_with('@'));
-    let main = html! {
-        @if let Some(wrong) = wrong { (wrong) }
-        h1 { @match path { Some(path) => { "Names in " (parts::word(&path.to_string())) }, None => "Names" } }
-        (way(before))
-        p { a href="/graph" { "The same as a graph" } ": what your names, your grants and your runs lead to." }
-        section #list aria-label="Names" data-live {
-            @if own.is_empty() { p.note { "No names here yet." } } @else { (table(before, &own)) }
-            @if !special.is_empty() {
-                details { summary { "What everybody has" } (table(before, &special)) }
-            }
-        }
-        (act::forms(asked, path))
-    };
-    Page::new("/names", "Names", main).live("names")
-}
-
-fn table(before: &[String], rows: &[&NameRow]) -> Markup {
-    html! {
-        div.wide tabindex="0" role="region" aria-label="Table of names" {
-            table {
-                thead { tr { th scope="col" { "Name" } th scope="col" { "Type" } th scope="col" { "What it is" } } }
-                tbody {
-                    @for row in rows {
-                        tr {
-                            th scope="row" {
-                                a href=(link::names(before.iter().chain([&row.name]))) { (parts::word(&row.name)) }
-                                @if kernel::alike::mixes_scripts(&row.name) {
-                                    " " span.warning { "look-alike letters: " (row.name.escape_default().to_string()) }
-                                }
-                            }
-                            td { (parts::word(&row.kind)) }
-                            td { (parts::line(&row.words)) }
-                        }
-                    }
+                    " / " a href=(link::names(path.iter().take(at))) { (parts::name(name)) }
                 }
             }
         }
@@ -129,11 +96,25 @@ fn kept(asked: &Asked, thing: &str) -> Markup {
         Ok(Response::Kept(ways)) => ways,
         _ => vec![],
     };
+    let way = |lines: &[String]| {
+        html! {
+            ol.chain.down { @for line in lines { li { (parts::line(&Untrusted::new(line.as_str()))) } } }
+        }
+    };
     html! {
         h2 { "Why it is kept" }
-        @if ways.is_empty() { p.note { "Nothing keeps it: it waits to be collected." } }
-        @for way in &ways {
-            ol.chain { @for line in way { li { (parts::line(&passable::Untrusted::new(line.as_str()))) } } }
+        @match ways.split_first() {
+            None => p.note { "Nothing keeps it: it waits to be collected." },
+            Some((first, more)) => {
+                p.note { "From the root of this store down to it." }
+                (way(first))
+                @if !more.is_empty() {
+                    details {
+                        summary { "Other ways " span.count { (more.len()) } }
+                        @for one in more { (way(one)) }
+                    }
+                }
+            }
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What is behind a name or an identifier.
 
 use control::exit::Failure;
-use control::inspect::{FormulaView, Reference};
+use control::inspect::{Called, FormulaView, Reference};
 use control::protocol::Look;
+use control::show::reason::Thing as Meant;
 use control::show::value;
 use control::view::{PromiseState, Thing};
-use kernel::{FormulaId, NamePath};
+use kernel::{FormulaId, NamePath, alike};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
@@ -15,7 +16,6 @@ use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::{link, parts};
 use crate::pages::grants;
-use crate::pages::runs::figures::called;
 
 /// The page of what a name stands for.
 pub fn named(
@@ -31,9 +31,10 @@ pub fn named(
     };
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
-        h1 { (parts::word(&path.to_string())) }
+        h1 { (parts::name(&path.to_string())) }
         (way(path.names()))
         section #thing aria-label="What it is" data-live {
+            @if let Some(view) = &view { (numbered(&view.called)) }
             (what(&thing, &path.to_string()))
             @if let Some(view) = &view { (methods(asked, view, Some(&path.to_string()))?) (around(asked, view)) }
             (kept(asked, &path.to_string()))
@@ -51,26 +52,43 @@ pub fn by_id(asked: &Asked) -> Result<Answer, Failure> {
         Failure::new(control::exit::Exit::NotFound, format!("`{}` is no identifier", visible_line(text)))
     })?;
     let view = take!(asked.look(Look::Formula { id })?, Formula);
+    let of_type = || format!("{} {}", view.called.kind, id.short());
+    let called = view.called.name.clone().unwrap_or_else(|| view.called.numbered().unwrap_or_else(of_type));
     let main = html! {
-        h1 {
-            @match &view.called.name {
-                Some(name) => (parts::word(name)),
-                None => { (parts::word(&view.called.kind)) " " (id.short()) }
-            }
-        }
+        h1 { (parts::name(&called)) }
         section #thing aria-label="What it is" data-live {
+            (numbered(&view.called))
             (what(&view.thing, text))
             (methods(asked, &view, view.called.name.as_deref())?)
             (around(asked, &view))
             (kept(asked, text))
         }
     };
-    Ok(Page::new("/names", id.short(), main).live("names grants").into())
+    Ok(Page::new("/names", alike::shown(&called), main).live("names grants").into())
 }
 
-/// What it is, in words, with its value or its text.
-fn what(thing: &Thing, why: &str) -> Markup {
+/// What has a page of its own beside this one.
+fn numbered(called: &Called) -> Markup {
     html! {
+        @if let Some(number) = called.message { p { "It is " (link::message(number)) "." } }
+        @if let Some(run) = called.run { p { "It is run " (parts::run(run)) "." } }
+    }
+}
+
+/// What it is, in words, with its value or its text. `name` is what the person calls it.
+pub fn what(thing: &Thing, name: &str) -> Markup {
+    // A name may read like the number of a run or of a message, and those are meant where both could be.
+    let why = thing.id.map_or_else(|| name.to_owned(), |id| id.to_string());
+    let taken_for = match name.parse() {
+        Ok(Meant::Run(run)) => Some(format!("run {run}")),
+        Ok(Meant::Step(step)) => Some(format!("step {step}")),
+        Ok(Meant::Message(number)) => Some(format!("message {number}")),
+        _ => None,
+    };
+    html! {
+        @if let Some(other) = taken_for {
+            p.warning { "Wherever you ask about something, as in “Why”, this name is read as " (other) ". Another name is better." }
+        }
         dl.facts {
             dt { "Type" } dd { (parts::word(&thing.kind)) }
             dt { "What it is" } dd { (parts::line(&thing.words)) }
@@ -82,7 +100,7 @@ fn what(thing: &Thing, why: &str) -> Markup {
                 None => {}
             }
         }
-        p { (link::why(why)) @if let Some(id) = thing.id { ", " a href={ "/graph?focus=" (id) } { "what it leads to" } } }
+        p { (link::why(&why)) @if let Some(id) = thing.id { ", " a href={ "/graph?focus=" (id) } { "what it leads to" } } }
         @if let Some(found) = &thing.value {
             h2 { "Value" }
             (parts::whole("value", &Untrusted::new(value::argument(found))))
@@ -101,38 +119,62 @@ fn methods(asked: &Asked, view: &FormulaView, path: Option<&str>) -> Result<Mark
 fn around(asked: &Asked, view: &FormulaView) -> Markup {
     let now = asked.site.backend.now_ms();
     html! {
-        @if let Some(row) = &view.called.grant {
-            p { "It is grant " (link::grant(row.grant.number)) " of " (called(&view.called)) "." }
-        }
+        (granted(view))
         h2 { "Who holds it " span.count { (view.grants.len()) } }
         @if view.grants.is_empty() { p.note { "You have granted it to nobody." } }
         @else { (grants::table(&view.grants, now)) }
-        (references("What it refers to", &view.refers_to))
-        (references("What refers to it", &view.referred_by))
-        @if view.is_more { p.note { "and more" } }
+        @let few = if asked.query("all").is_some() { usize::MAX } else { FEW };
+        (references("What it refers to", &view.refers_to, false, few, &view.called.id))
+        (references("What refers to it", &view.referred_by, view.is_more, few, &view.called.id))
     }
 }
 
-fn references(title: &str, all: &[Reference]) -> Markup {
+/// If it is a grant: which, and of what.
+pub fn granted(view: &FormulaView) -> Markup {
     html! {
-        h2 { (title) " " span.count { (all.len()) } }
-        @if all.is_empty() { p.note { "Nothing." } }
-        @else {
-            ul {
-                @for one in all {
-                    li {
-                        (parts::word(&one.label)) ": "
-                        a href=(link::formula(&one.other.id)) {
-                            @match &one.other.name {
-                                Some(name) => (parts::word(name)),
-                                None => { (parts::word(&one.other.kind)) " " (one.other.id.short()) }
-                            }
-                        }
-                        " " (parts::line(&one.other.words))
-                        @if let Some(row) = &one.other.grant { ", grant " (link::grant(row.grant.number)) }
-                    }
+        @if let Some(row) = &view.called.grant {
+            p {
+                "It is grant " (link::grant(row.grant.number)) " of "
+                a href=(link::formula(&row.grant.target)) {
+                    @match &row.name { Some(name) => (parts::name(name)), None => (parts::line(&view.called.words)) }
                 }
+                "."
             }
         }
+    }
+}
+
+/// How many references are told of at first.
+const FEW: usize = 20;
+
+/// The first of these references; `is_more` says that there are more than these.
+fn references(title: &str, all: &[Reference], is_more: bool, few: usize, of: &FormulaId) -> Markup {
+    let more = if is_more { "more than " } else { "" };
+    html! {
+        h2 { (title) " " span.count { (more) (all.len()) } }
+        @if all.is_empty() { p.note { "Nothing." } }
+        @else { ul { @for one in all.iter().take(few) { li { (reference(one)) } } } }
+        @if all.len() > few {
+            p { a href={ (link::formula(of)) "&all=yes" } { "All that are told of: " (title) } }
+        }
+    }
+}
+
+fn reference(one: &Reference) -> Markup {
+    let other = &one.other;
+    html! {
+        (parts::word(&one.label)) ": "
+        @match (&other.name, other.message, other.run) {
+            (None, Some(number), _) => (link::message(number)),
+            (None, None, Some(run)) => { "run " (parts::run(run)) }
+            _ => a href=(link::formula(&other.id)) {
+                @match &other.name {
+                    Some(name) => (parts::name(name)),
+                    None => { (parts::word(&other.kind)) " " (other.id.short()) }
+                }
+            },
+        }
+        " " (parts::line(&other.words))
+        @if let Some(row) = &other.grant { ", grant " (link::grant(row.grant.number)) }
     }
 }

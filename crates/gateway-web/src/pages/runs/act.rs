@@ -8,7 +8,6 @@ use passable::Untrusted;
 
 use crate::answer::Answer;
 use crate::asked::{Asked, take};
-use crate::pages::approval::BACK;
 
 /// `POST /r/RUN/cancel`.
 pub fn cancel(asked: &Asked) -> Result<Answer, Failure> {
@@ -24,6 +23,5 @@ pub fn resume(asked: &Asked) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     take!(asked.ask(Request::Resume { run: Some(run) })?, Reply);
     // A conversation goes on where it is.
-    let in_chat = asked.field(BACK).is_some_and(|back| back == format!("/chat/{run}"));
-    Ok(Answer::Go(format!("/{}/{run}", if in_chat { "chat" } else { "r" })))
+    Ok(Answer::Go(asked.back().unwrap_or_else(|| format!("/r/{run}"))))
 }

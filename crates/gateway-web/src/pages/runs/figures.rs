@@ -58,11 +58,15 @@ impl Known {
 /// A thing by the person's own name for it, else by what it is; a link to its page.
 pub fn called(one: &Called) -> Markup {
     html! {
-        a href=(link::formula(&one.target)) {
-            @match &one.name {
-                Some(name) => (parts::word(name)),
-                None => (parts::line(&one.words)),
-            }
+        @match (&one.name, one.message, one.run) {
+            (None, Some(number), _) => (link::message(number)),
+            (None, None, Some(run)) => { "run " (parts::run(run)) }
+            _ => a href=(link::formula(&one.target)) {
+                @match &one.name {
+                    Some(name) => (parts::name(name)),
+                    None => (parts::line(&one.words)),
+                }
+            },
         }
     }
 }

@@ -185,6 +185,9 @@ fn actions(asked: &Asked, run: &Run, known: &Known) -> Markup {
     let of_slot = |id| known.get(id).and_then(|one| one.grant.as_ref());
     let is_staged =
         run.grants.values().filter_map(of_slot).any(|row| row.grant.attenuation.staged_from.is_some());
+    // What a run was is collected once it is over and nothing leads to it.
+    let called = asked.look(Look::Called { ids: vec![run.id] });
+    let is_there = matches!(called, Ok(Response::Called(all)) if !all.is_empty());
     html! {
         h2 #actions-title { "What you can do" }
         @if let State::Stalled { .. } = run.state {
@@ -199,7 +202,7 @@ fn actions(asked: &Asked, run: &Run, known: &Known) -> Markup {
                     li { a href={ "/r/" (number) "/diff" } { "Staged changes" } ": look at them, apply or discard them" }
                 }
                 li { a href={ "/r/" (number) "/undo" } { "Undo" } ": see first what would be put back" }
-                li { a href={ "/graph?focus=" (number) } { "What it could reach" } ", as a graph" }
+                @if is_there { li { a href={ "/graph?focus=" (number) } { "What it could reach" } ", as a graph" } }
                 @if can_be_saved(run) {
                     li { a href={ "/r/" (number) "/save" } { "Save as a test" } ": a worker file, and a test beside it" }
                 }

@@ -121,7 +121,11 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
         _ => return rescue(world, actor),
     };
     if !world.random.one_in(6) {
-        let it = if world.random.one_in(8) { NameAct::Forced { act: Box::new(it) } } else { it };
+        let it = match world.random.below(8) {
+            0 => NameAct::Forced { act: Box::new(it) },
+            1 => as_seen(world, actor, it),
+            _ => it,
+        };
         return act(world, actor, name(it));
     }
     let seen = world.seen.clone();
@@ -130,6 +134,15 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
         _ => *world.random.pick(&seen),
     };
     act(world, actor, name(NameAct::Within { base, act: Box::new(it) }))
+}
+
+/// The same act, bound to what one of the actor's names stands for, if it has such a name.
+fn as_seen(world: &mut World, actor: FormulaId, it: NameAct) -> NameAct {
+    let path = path(world, actor);
+    match (View { agent: actor, now_ms: world.now_ms }).identify(&mut world.store, &path) {
+        Ok(is) => NameAct::AsSeen { path, is, act: Box::new(it) },
+        Err(_) => it,
+    }
 }
 
 /// Takes something out of a directory that is then dropped, while the collector is on its way.

@@ -1,0 +1,207 @@
+//! Conversations: which there are, and with whom one can have one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kernel::formula::Formula;
+use kernel::run::{Entry, Run, Shape};
+use kernel::{BlobHash, NamePath, RunNumber, table};
+use passable::{Untrusted, visible_line};
+use worker::definition::{Bundle, Definition, SlotKind};
+
+use super::desk::Desk;
+use super::world::Daemon;
+use super::{documents, listing, picks, said, start_run};
+use crate::commands::run as command;
+use crate::place;
+use crate::policy_file::NAME;
+use control::exit::{Exit, Failure};
+use control::protocol::TALKER;
+use control::talk::{ChatRow, Talker, Wanted, WantedSlot, With};
+
+/// How many runs are looked through for workers.
+const LOOKED_AT: usize = 5000;
+
+/// How many workers are offered.
+const MOST: usize = 100;
+
+/// How many letters of what was said first are told.
+const SAID: usize = 160;
+
+/// The conversations that are open, or those that are over: newest first.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn chats(
+    daemon: &Daemon,
+    open: bool,
+    below: Option<RunNumber>,
+    limit: usize,
+) -> Result<Vec<ChatRow>, Failure> {
+    let limit = limit.min(listing::PAGE);
+    let mut rows = Vec::new();
+    listing::for_each_run(daemon, below, |run| {
+        if rows.len() < limit && run.shape == Shape::Chat && run.is_finished() != open {
+            rows.push(row(daemon, run)?);
+        }
+        Ok(rows.len() < limit)
+    })?;
+    Ok(rows)
+}
+
+fn row(daemon: &Daemon, run: Run) -> Result<ChatRow, Failure> {
+    let (mut said, mut last_ms) = (None, run.started_ms);
+    listing::for_each_step(daemon, run.number, 0, |step| {
+        if let Entry::Said { text, .. } = step.entry {
+            said = Some(Untrusted::new(text.raw().chars().take(SAID).collect::<String>()));
+        }
+        said.is_none()
+    })?;
+    listing::for_each_step(daemon, run.number, run.next_step.saturating_sub(1), |step| {
+        last_ms = step.at_ms;
+        true
+    })?;
+    Ok(ChatRow { run: listing::in_short(daemon, run), said, last_ms })
+}
+
+/// The workers with which one can talk: those that have run, and those that the person has a name for.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn talkers(desk: &Desk) -> Result<Vec<Talker>, Failure> {
+    let daemon = &desk.daemon;
+    let (mut latest, mut looked_at): (BTreeMap<String, Run>, usize) = (BTreeMap::new(), 0);
+    let bare = BlobHash::of(TALKER.as_bytes());
+    listing::for_each_run(daemon, None, |run| {
+        looked_at += 1;
+        if !run.is_standing() && run.definition != bare && !run.forgotten && latest.len() < MOST {
+            latest.entry(run.name.clone()).or_insert(run);
+        }
+        Ok(looked_at < LOOKED_AT)
+    })?;
+    let mut found = Vec::new();
+    for run in latest.into_values() {
+        let wanted = wanted(desk, &With::Run { run: run.number });
+        found.extend(wanted.ok().map(|wanted| talker(&wanted, Some(run.number), None)));
+    }
+    for row in daemon.look(|txn| picks::all(txn, &daemon.view(daemon.host)))? {
+        if row.kind == "worker" && found.len() < 2 * MOST {
+            let wanted = wanted(desk, &With::Named { path: row.path.clone() });
+            found.extend(wanted.ok().map(|wanted| talker(&wanted, None, Some(row.path))));
+        }
+    }
+    Ok(found)
+}
+
+fn talker(wanted: &Wanted, run: Option<RunNumber>, path: Option<String>) -> Talker {
+    let slots = wanted.slots.iter().map(|slot| slot.name.clone()).collect();
+    Talker { name: wanted.name.clone(), run, path, slots }
+}
+
+/// What a worker wants of whoever would talk with it.
+///
+/// # Errors
+/// When there is no such worker, something is wrong with its file, or one cannot talk with it.
+pub fn wanted(desk: &Desk, with: &With) -> Result<Wanted, Failure> {
+    let (mut beside, mut policy) = (None, None);
+    let bundle = match with {
+        With::Model => bundle("chat", TALKER.to_owned()),
+        With::Text { name, source } => bundle(name, source.clone()),
+        With::Run { run } => {
+            let run = listing::one(&desk.daemon, *run)?;
+            // It ran under these, and goes on under them.
+            policy = run.includes.get(NAME).map(|hash| said::text(desk, hash)).transpose()?;
+            said::bundle(desk, &run)?
+        }
+        With::Named { path } => named(desk, path)?,
+        With::File { path } => {
+            let file = Path::new(path);
+            if !file.is_absolute() {
+                return Err(place::not_whole(path));
+            }
+            desk.own.keeps_from(file)?;
+            beside = file.parent().and_then(Path::to_str).map(str::to_owned);
+            command::load(file)?
+        }
+    };
+    let definition = start_run::parse(&bundle).map_err(|failure| match with {
+        // What lies beside a file does not come along with it.
+        With::Text { .. } if failure.message.raw().contains("include") => {
+            failure.help("what it includes lies beside it: write the path of the file instead")
+        }
+        _ => failure,
+    })?;
+    documents::expect_talks(&definition)?;
+    Ok(of(definition, bundle, beside, policy))
+}
+
+fn bundle(name: &str, source: String) -> Bundle {
+    let (file, includes) = (format!("{name}.worker"), BTreeMap::new());
+    Bundle { name: name.to_owned(), file, source, includes }
+}
+
+fn of(definition: Definition, bundle: Bundle, beside: Option<String>, policy: Option<String>) -> Wanted {
+    let lies_somewhere = beside.is_some();
+    let slot = |slot: &worker::definition::Slot| WantedSlot {
+        name: slot.name.clone(),
+        words: slot.label.as_deref().map(Untrusted::new),
+        kind: slot.kind.to_string(),
+        example: example(slot.kind).map(str::to_owned),
+        // A worker that lies beside the file is found there.
+        is_needed: example(slot.kind).is_some() && !(slot.kind == SlotKind::Worker && lies_somewhere),
+    };
+    Wanted {
+        name: bundle.name,
+        source: bundle.source,
+        includes: bundle.includes,
+        beside,
+        policy,
+        description: definition.description.as_deref().map(Untrusted::new),
+        input: definition.input.to_value(),
+        slots: definition.slots.iter().map(slot).collect(),
+    }
+}
+
+/// What could fill a slot of this kind; `None` if whoever begins the run does.
+fn example(kind: SlotKind) -> Option<&'static str> {
+    Some(match kind {
+        SlotKind::Ask | SlotKind::Timer | SlotKind::Mail => return None,
+        SlotKind::Dir { write: false } | SlotKind::Outbox => "/PATH",
+        SlotKind::Dir { write: true } => "/PATH:rw",
+        SlotKind::Program => "program:NAME?dir=/PATH",
+        SlotKind::Http => "https://HOST",
+        SlotKind::Git { write: false } => "git:/PATH",
+        SlotKind::Git { write: true } => "git:/PATH:rw",
+        SlotKind::Clock => "clock",
+        SlotKind::Mcp => "mcp:SERVER[TOOL]",
+        SlotKind::Worker => "/PATH/NAME.worker",
+        SlotKind::Model => "model:NAME?tokens=200k",
+        SlotKind::Secret => "secret:NAME",
+    })
+}
+
+/// The worker that one of the person's names stands for.
+fn named(desk: &Desk, path: &str) -> Result<Bundle, Failure> {
+    let daemon = &desk.daemon;
+    let parsed = NamePath::parse(path)
+        .map_err(|error| Failure::new(Exit::Invalid, error.to_string()).help("choose one of the list"))?;
+    let view = daemon.view(daemon.host);
+    let formula = daemon.look(|txn| {
+        let id = view.identify(txn, &parsed)?;
+        Ok(table::reach(txn, &id)?.map(|reached| reached.formula))
+    })?;
+    match formula {
+        Some(Formula::Worker { name, definition, includes, model: None, .. }) => {
+            let texts = includes.iter().filter(|(name, _)| *name != NAME);
+            let texts = texts.map(|(name, hash)| Ok((name.clone(), said::text(desk, hash)?)));
+            Ok(Bundle {
+                file: format!("{name}.worker"),
+                name,
+                source: said::text(desk, &definition)?,
+                includes: texts.collect::<Result<_, Failure>>()?,
+            })
+        }
+        _ => Err(Failure::new(Exit::Invalid, format!("`{}` is no worker", visible_line(path)))
+            .help("choose one of the list")),
+    }
+}

@@ -1,0 +1,321 @@
+//! The form that begins a conversation: with whom, with which model, what is handed over, what is said first.
+
+use std::collections::BTreeMap;
+
+use control::endowment::Endowment;
+use control::exit::{Exit, Failure};
+use control::protocol::{Look, Request, Response, RunRequest};
+use control::talk::{Wanted, WantedSlot};
+use control::view::PickRow;
+use kernel::command::Reply;
+use kernel::{Pattern, RunNumber};
+use maud::{Markup, html};
+use passable::{Untrusted, Widget, visible_line};
+
+use super::with;
+use super::{Place, Told, answered, begins, is_bringing, speak, what_is_said, what_you_say};
+use crate::answer::Answer;
+use crate::asked::{Asked, take, unexpected};
+use crate::field::check::{self, Wrong};
+use crate::field::draw::{Drawn, Spot};
+use crate::field::early;
+use crate::field::tally::{self, Tallies};
+use crate::field::typed::{ROW, Typed};
+use crate::page::parts;
+use crate::pages::asks::confirm;
+use crate::pages::attached::{self, Kept};
+
+/// Where the inputs of a worker stand in the form.
+const INPUT: &str = "i";
+
+/// What stands before the name of a slot in the name of its field.
+const SLOT: &str = "slot-";
+
+/// The form, as far as it was filled in.
+#[derive(Default)]
+pub(super) struct Form {
+    /// The files that were brought.
+    pub(super) kept: Vec<Kept>,
+    /// What is wrong.
+    pub(super) told: Told,
+    /// What is wrong with inputs, by place.
+    inputs: BTreeMap<String, String>,
+    /// What the chosen worker wants.
+    wanted: Option<Wanted>,
+    /// What was typed, with rows that came and went.
+    typed: Typed,
+}
+
+impl Form {
+    pub(super) fn draw(&self, asked: &Asked) -> Result<Markup, Failure> {
+        let typed = |name: &str| asked.field(name).unwrap_or("");
+        let model = self.told.at(&Place::Model);
+        Ok(html! {
+            form #begin.card method="post" action="/chat" enctype="multipart/form-data" data-draft="chat" {
+                (parts::token(&asked.session))
+                (with::fields(asked, self.told.at(&Place::Worker))?)
+                p.buttons { button name="do" value="look" formnovalidate { "Show what it works with" } }
+                label for="model" { "Model; empty for the one in your settings" }
+                input #model name="model" value=(typed("model")) autocomplete="off" spellcheck="false"
+                    aria-describedby="model-error" aria-invalid=[model.map(|_| "true")];
+                (parts::wrong("model-error", model))
+                @if let Some(wanted) = &self.wanted { (self.wants(asked, wanted)?) }
+                (self.more(asked))
+                (what_you_say(asked, "4", self.told.at(&Place::Said)))
+                (attached::fields(asked, &self.kept, self.told.at(&Place::Documents)))
+                p.buttons { button { "Begin" } (attached::button()) }
+            }
+        })
+    }
+
+    /// What the chosen worker wants: its inputs, and something for each of its slots.
+    fn wants(&self, asked: &Asked, wanted: &Wanted) -> Result<Markup, Failure> {
+        let inputs = self.inputs(asked, wanted)?;
+        Ok(html! {
+            fieldset #wants {
+                legend { "What " (parts::word(&wanted.name)) " works with" }
+                @if let Some(description) = &wanted.description { p { "Its file says: " (parts::line(description)) } }
+                @if inputs.is_none() && wanted.slots.is_empty() { p.note { "It works with nothing but what you say." } }
+                @for slot in &wanted.slots { (self.slot(asked, slot)) }
+                @if let Some(inputs) = inputs { (inputs) }
+            }
+        })
+    }
+
+    fn slot(&self, asked: &Asked, slot: &WantedSlot) -> Markup {
+        let name = format!("{SLOT}{}", slot.name);
+        let wrong = self.told.at(&Place::Slot(slot.name.clone()));
+        html! {
+            @match &slot.example {
+                None => p.note { "Slot " code { (visible_line(&slot.name)) } " (" (slot.kind) ") is filled by itself." },
+                Some(example) => {
+                    label for=(name) {
+                        "Slot " code { (visible_line(&slot.name)) } " (" (slot.kind) ")"
+                        @if let Some(words) = &slot.words { ": " (parts::line(words)) }
+                        @if !slot.is_needed { ", if it does not lie beside the file" }
+                    }
+                    input #(name) name=(name) value=(asked.field(&name).unwrap_or("")) placeholder=(example)
+                        autocomplete="off" spellcheck="false" aria-describedby={ (name) "-error" }
+                        aria-invalid=[wrong.map(|_| "true")];
+                    (parts::wrong(&format!("{name}-error"), wrong))
+                }
+            }
+        }
+    }
+
+    /// The controls of its inputs, if it has any.
+    fn inputs(&self, asked: &Asked, wanted: &Wanted) -> Result<Option<Markup>, Failure> {
+        let Some(pattern) = input(wanted)? else { return Ok(None) };
+        let control = pattern.controls();
+        let picks = picks(asked)?;
+        let mut tallies = Tallies::new();
+        tally::count(&pattern, INPUT, &self.typed, &picks, &mut tallies);
+        let wrong = &self.inputs;
+        let drawn = Drawn { typed: &self.typed, picks: &picks, wrong, tallies: &tallies, narrows: false };
+        let (title, said) = (html! { "Its inputs" }, "Its inputs");
+        Ok(Some(drawn.draw(&Spot {
+            control: &control,
+            place: INPUT,
+            title,
+            said,
+            help: None,
+            preset: false,
+        })))
+    }
+
+    /// What else can be said of slots: in lines, as behind `-e` and `--allow`.
+    fn more(&self, asked: &Asked) -> Markup {
+        let typed = |name: &str| asked.field(name).unwrap_or("");
+        let wrong = self.told.at(&Place::Slots);
+        let is_open = ["fills", "allow"].iter().any(|name| !typed(name).is_empty()) || wrong.is_some();
+        html! {
+            details open[is_open] {
+                summary { "What you hand it, in lines" }
+                label for="fills" { "What fills its slots, as behind " code { "-e" } ", one on each line" }
+                textarea #fills name="fills" rows="2" spellcheck="false" placeholder="out=/PATH:rw"
+                    aria-describedby="fills-error" aria-invalid=[wrong.map(|_| "true")] { "\n" (typed("fills")) }
+                (parts::wrong("fills-error", wrong))
+                label for="allow" { "Do not ask me about these methods, as " code { "slot.method" } ", one on each line" }
+                textarea #allow name="allow" rows="2" spellcheck="false" { "\n" (typed("allow")) }
+            }
+            (confirm::field(asked, "If you hand it a program, the network or a secret"))
+        }
+    }
+}
+
+/// The pattern of a worker's inputs, if it has any.
+fn input(wanted: &Wanted) -> Result<Option<Pattern>, Failure> {
+    let pattern = Pattern::from_value(&wanted.input)
+        .map_err(|error| Failure::new(Exit::Invalid, error.to_string()).help("mend the worker file"))?;
+    // A file that says nothing of inputs takes any, and does nothing with them.
+    let has_fields = matches!(&pattern.controls().widget, Widget::Group { .. });
+    Ok(has_fields.then_some(pattern))
+}
+
+fn picks(asked: &Asked) -> Result<Vec<PickRow>, Failure> {
+    Ok(take!(asked.look(Look::Picks)?, Picks))
+}
+
+/// What was typed in the lines of a field.
+fn lines<'a>(asked: &'a Asked, name: &str) -> impl Iterator<Item = &'a str> {
+    let text = asked.field(name).unwrap_or("");
+    text.lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
+/// What is handed over, as it would be typed behind `-e`, each with the place where that was done.
+fn fills(asked: &Asked, wanted: &Wanted) -> Vec<(Place, String)> {
+    let own = wanted.slots.iter().filter_map(|slot| {
+        let fill = asked.filled(&format!("{SLOT}{}", slot.name))?;
+        Some((Place::Slot(slot.name.clone()), format!("{}={fill}", slot.name)))
+    });
+    own.chain(lines(asked, "fills").map(|line| (Place::Slots, line.to_owned()))).collect()
+}
+
+/// `POST /chat`: begins a conversation and says the first thing; or shows what the chosen worker works with.
+pub fn begin(asked: &Asked) -> Result<Answer, Failure> {
+    let mut form = Form { typed: Typed::sent(&asked.body), ..Form::default() };
+    match attached::brought(asked) {
+        Ok(kept) => form.kept = kept,
+        Err(failure) => {
+            form.kept = attached::before(asked);
+            form.told = Told::of(Place::Documents, failure);
+        }
+    }
+    let row = asked.field(ROW);
+    let begins_now =
+        form.told.0.is_empty() && !is_bringing(asked) && asked.field("do").is_none() && row.is_none();
+    if !is_bringing(asked) {
+        let wanted = with::chosen(asked).and_then(|with| asked.site.backend.wanted(&with));
+        form.wanted = form.told.ok(Place::Worker, wanted);
+    }
+    if let (Some(change), Some(wanted)) = (row, &form.wanted) {
+        form.typed.change_rows(change);
+        if let Some(pattern) = input(wanted)? {
+            let read = check::read(&pattern, INPUT, &form.typed.all(), &picks(asked)?);
+            form.inputs = early::written(&form.typed, read.err().into_iter().flatten());
+        }
+    }
+    if begins_now && let Some(request) = form.request(asked)? {
+        match started(asked, request) {
+            Ok(run) => return Ok(Answer::Go(format!("/chat/{run}"))),
+            Err((place, failure)) => form.told = Told::of(place, failure),
+        }
+    }
+    let told = form.told.clone();
+    let kept = form.kept.clone();
+    answered(asked, &kept, &told, || begins(asked, &form))
+}
+
+impl Form {
+    /// What begins the conversation, with what is said first; nothing, if something is wrong with it, which is told at
+    /// its place then, all of it at once.
+    fn request(&mut self, asked: &Asked) -> Result<Option<(RunRequest, String)>, Failure> {
+        let said = self.told.ok(Place::Said, what_is_said(asked));
+        let model = self.told.ok(Place::Model, asked.site.backend.model(asked.filled("model")));
+        let documents = self.told.ok(Place::Documents, attached::documents(asked, &self.kept));
+        let Some(wanted) = self.wanted.clone() else { return Ok(None) };
+        let values = self.values(asked, &wanted)?;
+        let endow = self.endow(asked, &wanted);
+        let (Some(said), Some(model), Some(documents), Some(values)) = (said, model, documents, values)
+        else {
+            return Ok(None);
+        };
+        if !self.told.0.is_empty() {
+            return Ok(None);
+        }
+        let fills = fills(asked, &wanted).into_iter().map(|(_, fill)| format!(" -e {fill}"));
+        let fills: String =
+            fills.chain(lines(asked, "allow").map(|line| format!(" --allow {line}"))).collect();
+        let request = RunRequest {
+            text: Untrusted::new(format!("chat {}{fills} -m {model}", wanted.name)),
+            name: wanted.name,
+            source: wanted.source,
+            includes: wanted.includes,
+            beside: wanted.beside,
+            values,
+            read_from: vec![],
+            documents,
+            chat: true,
+            private: false,
+            each: None,
+            limits: None,
+            endow,
+            allow: lines(asked, "allow").map(str::to_owned).collect(),
+            model,
+            dry_run: false,
+            retry: None,
+            policy: wanted.policy,
+        };
+        Ok(Some((request, said)))
+    }
+
+    /// The inputs, as JSON.
+    fn values(
+        &mut self,
+        asked: &Asked,
+        wanted: &Wanted,
+    ) -> Result<Option<serde_json::Map<String, serde_json::Value>>, Failure> {
+        let Some(pattern) = input(wanted)? else { return Ok(Some(serde_json::Map::new())) };
+        match check::read(&pattern, INPUT, &asked.body, &picks(asked)?) {
+            Ok(value) => match value.to_json() {
+                serde_json::Value::Object(values) => Ok(Some(values)),
+                _ => Ok(Some(serde_json::Map::new())),
+            },
+            Err(all) => {
+                let count = all.len();
+                self.inputs = all.into_iter().map(|Wrong { place, why }| (place, why)).collect();
+                let message = match count {
+                    1 => "one of its inputs does not fit".to_owned(),
+                    _ => format!("{count} of its inputs do not fit"),
+                };
+                let failure = Failure::new(Exit::Invalid, message).help("what is wrong stands at each");
+                self.told.0.push((Place::Form, failure));
+                Ok(None)
+            }
+        }
+    }
+
+    /// What is handed over; what is missing, or cannot be read, is told at each slot.
+    fn endow(&mut self, asked: &Asked, wanted: &Wanted) -> Vec<Endowment> {
+        let all = fills(asked, wanted);
+        let fill = |line: &str| line.split_once('=').map_or("", |(_, fill)| fill).to_owned();
+        let weighs = all.iter().any(|(_, line)| confirm::written(&fill(line)));
+        self.told.ok(Place::Slots, confirm::check(asked, weighs));
+        let mut read = Vec::new();
+        for (place, line) in all {
+            read.extend(self.told.ok(place, asked.site.backend.endowment(&line)));
+        }
+        for slot in wanted.slots.iter().filter(|slot| slot.is_needed) {
+            let place = Place::Slot(slot.name.clone());
+            let is_filled = read.iter().any(|one: &Endowment| one.slot == slot.name);
+            if !is_filled && self.told.at(&place).is_none() {
+                let example = slot.example.as_deref().unwrap_or_default();
+                let message = format!("slot `{}` is not filled", visible_line(&slot.name));
+                self.told
+                    .0
+                    .push((place, Failure::new(Exit::Invalid, message).help(format!("write {example}"))));
+            }
+        }
+        read
+    }
+}
+
+fn started(asked: &Asked, (request, said): (RunRequest, String)) -> Result<RunNumber, (Place, Failure)> {
+    let begun = asked.ask(Request::Run(Box::new(request.clone())));
+    let run = match begun.map_err(|failure| whose(asked, request, failure))? {
+        Response::Reply(Reply::Started { run }) => run,
+        other => return Err((Place::Form, unexpected(&other))),
+    };
+    speak(asked, run, said, vec![]).map_err(|failure| (Place::Form, failure))?;
+    Ok(run)
+}
+
+/// Where a refusal to begin belongs: to the documents, if there would be none without them.
+fn whose(asked: &Asked, request: RunRequest, failure: Failure) -> (Place, Failure) {
+    let had = !request.documents.is_empty();
+    let without = RunRequest { documents: vec![], dry_run: true, ..request };
+    match had && asked.ask(Request::Run(Box::new(without))).is_ok() {
+        true => (Place::Documents, failure),
+        false => (Place::Form, failure),
+    }
+}

@@ -1,0 +1,169 @@
+//! Conversations: which there are, what was said in each, and how one begins another.
+
+mod begin;
+mod talk;
+mod with;
+
+use control::exit::{Exit, Failure};
+use control::protocol::{Document, Request};
+use control::talk::ChatRow;
+use kernel::RunNumber;
+use kernel::command::MOST_SAID;
+use maud::{Markup, html};
+use passable::Untrusted;
+
+pub use begin::begin;
+pub use talk::{end, say, show};
+
+use super::attached::{self, Kept};
+use crate::answer::{Answer, Page};
+use crate::asked::{Asked, take};
+use crate::page::parts;
+use begin::Form;
+
+/// How many conversations that are over stand on a page.
+const OVER: usize = 30;
+
+/// How many that are open do at most.
+const OPEN: usize = 200;
+
+/// A place of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Said,
+    Worker,
+    Model,
+    /// The slot of this name.
+    Slot(String),
+    /// What fills slots, in lines.
+    Slots,
+    Documents,
+    /// The whole of it.
+    Form,
+}
+
+/// What is wrong with what was sent, each where it is told.
+#[derive(Clone, Debug, Default)]
+struct Told(Vec<(Place, Failure)>);
+
+impl Told {
+    fn of(place: Place, failure: Failure) -> Told {
+        Told(vec![(place, failure)])
+    }
+
+    /// What is wrong at this place.
+    fn at(&self, place: &Place) -> Option<&Failure> {
+        self.0.iter().find(|(at, _)| at == place).map(|(_, failure)| failure)
+    }
+
+    /// What came of something, if it is well; else that is told at this place.
+    fn ok<T>(&mut self, place: Place, read: Result<T, Failure>) -> Option<T> {
+        read.map_err(|failure| self.0.push((place, failure))).ok()
+    }
+}
+
+/// `GET /chat`, with `?before=` for older ones that are over.
+pub fn list(asked: &Asked) -> Result<Answer, Failure> {
+    Ok(begins(asked, &Form::default())?.into())
+}
+
+/// The conversations that there are, and the form that begins one.
+fn begins(asked: &Asked, form: &Form) -> Result<Page, Failure> {
+    let chats = |open: bool, below: Option<RunNumber>, limit: usize| {
+        Ok::<Vec<ChatRow>, Failure>(take!(asked.ask(Request::Chats { open, below, limit })?, Chats))
+    };
+    let before: Option<RunNumber> = asked.query("before").and_then(|run| run.parse().ok());
+    let open = chats(true, None, OPEN)?;
+    let mut over = chats(false, before, OVER + 1)?;
+    let older =
+        (over.len() > OVER).then(|| over.pop()).flatten().and_then(|_| over.last()).map(|row| row.run.number);
+    let main = html! {
+        h1 { "Chat" }
+        section #open aria-labelledby="open-title" data-live {
+            h2 #open-title { "Open conversations" }
+            (conversations(&open))
+        }
+        section aria-labelledby="new-title" {
+            h2 #new-title { "Begin another" }
+            @if let Some(failure) = form.told.at(&Place::Form) { (parts::failure_below(failure)) }
+            (form.draw(asked)?)
+        }
+        @if !over.is_empty() || before.is_some() {
+            section #over aria-labelledby="over-title" {
+                h2 #over-title { "Over" }
+                (conversations(&over))
+                p {
+                    @if let Some(older) = older { a href={ "/chat?before=" (older) "#over" } { "Older ones" } " " }
+                    @if before.is_some() { a href="/chat#over" { "The newest" } }
+                }
+            }
+        }
+    };
+    Ok(Page::new("/chat", "Chat", main).live("runs"))
+}
+
+fn conversations(rows: &[ChatRow]) -> Markup {
+    html! {
+        @if rows.is_empty() { p.note { "None." } }
+        ol.rows {
+            @for ChatRow { run, said, last_ms } in rows {
+                li #{ "c-" (run.number) } {
+                    a.row href={ "/chat/" (run.number) "#newest" } {
+                        span.number { (run.number) } " " span.from { (parts::word(&run.name)) } " "
+                        span.state { (parts::state(run)) } " " (parts::when(*last_ms))
+                        @if let Some(said) = said { br; (parts::line(said)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The field for what is said.
+fn what_you_say(asked: &Asked, rows: &str, wrong: Option<&Failure>) -> Markup {
+    html! {
+        label for="said" { "What you say" }
+        textarea #said name="said" rows=(rows) required aria-describedby="said-error"
+            aria-invalid=[wrong.map(|_| "true")] { "\n" (asked.field("said").unwrap_or("")) }
+        (parts::wrong("said-error", wrong))
+    }
+}
+
+/// What is said, if it is something, and not too much.
+fn what_is_said(asked: &Asked) -> Result<String, Failure> {
+    match asked.filled("said") {
+        None => Err(Failure::new(Exit::Invalid, "nothing was said")),
+        // Before a conversation begins with it.
+        Some(said) if said.len() > MOST_SAID => {
+            let message = format!("{} bytes are said at once, and {MOST_SAID} can be", said.len());
+            Err(Failure::new(Exit::Invalid, message).help("bring what is longer as a document"))
+        }
+        Some(said) => Ok(said.to_owned()),
+    }
+}
+
+fn speak(asked: &Asked, run: RunNumber, said: String, documents: Vec<Document>) -> Result<(), Failure> {
+    let text = Untrusted::new(format!("say {run} {said}"));
+    let said = Untrusted::new(said);
+    take!(asked.ask(Request::Say { text, run, said, documents, dry_run: false })?, Reply);
+    Ok(())
+}
+
+/// Whether files are brought and nothing is said yet.
+fn is_bringing(asked: &Asked) -> bool {
+    asked.field("do") == Some("attach")
+}
+
+/// A page again with what was sent, and what is wrong with it; the script gets the list of files alone.
+fn answered(
+    asked: &Asked,
+    kept: &[Kept],
+    told: &Told,
+    page: impl FnOnce() -> Result<Page, Failure>,
+) -> Result<Answer, Failure> {
+    if asked.field("piece").is_some() {
+        return Ok(Answer::Piece(attached::list(kept, told.at(&Place::Documents))));
+    }
+    let status = if told.0.is_empty() { 200 } else { 422 };
+    Ok(page()?.status(status).into())
+}

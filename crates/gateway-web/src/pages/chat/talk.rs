@@ -1,0 +1,271 @@
+//! One conversation: what was said, what is answered while it is written, and what is asked in between, as cards.
+
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, Document, Look, Request, Response};
+use control::show::journal;
+use kernel::command::Cancel;
+use kernel::run::{Attachment, Entry, Run, Shape, State, Step};
+use kernel::{BlobHash, MessageNumber, RunNumber};
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use super::{Place, Told, answered, is_bringing, speak, what_is_said, what_you_say};
+use crate::answer::{Answer, Page};
+use crate::asked::{Asked, take};
+use crate::page::parts;
+use crate::pages::attached::{self, Kept};
+use crate::pages::message;
+use crate::serve::KEY;
+
+/// Why a conversation is cancelled that a person has ended.
+const OVER: &str = "the conversation is over";
+
+/// `GET /chat/RUN`.
+pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    let number: RunNumber = asked.part("run")?;
+    let run = take!(asked.ask(Request::GetRun { run: number })?, Run);
+    if run.shape != Shape::Chat {
+        // Nothing can be said to it; what there is to see is on its own page.
+        return Ok(Answer::Go(format!("/r/{number}")));
+    }
+    Ok(page(asked, &run, &[], &Told::default())?.into())
+}
+
+fn page(asked: &Asked, run: &Run, kept: &[Kept], told: &Told) -> Result<Page, Failure> {
+    let number = run.number;
+    let steps = all_steps(asked, number)?;
+    let family = take!(asked.ask(Request::Family { run: number })?, Family);
+    let mut turns = Vec::new();
+    for step in &steps {
+        turns.extend(turn(asked, step)?.map(|shown| (step.number, shown)));
+    }
+    let newest = turns.last().map(|(number, _)| *number);
+    let main = html! {
+        h1 { (number) " " (parts::word(&run.name)) }
+        (state(asked, run))
+        section #talk role="log" aria-label="The conversation" data-live {
+            (shown(&begun_with(run, &steps)))
+            ol.rows.turns {
+                @for (number, shown) in &turns {
+                    li #{ "s-" (number) } { @if newest == Some(*number) { span #newest {} } (shown) }
+                }
+            }
+        }
+        pre.foreign.writes #{ "writes-" (number) } aria-label="What the model is writing" tabindex="0" {}
+        p.note #{ "progress-" (number) } role="status" {}
+        section #asks aria-label="What is asked" data-live { (asks(asked, number, &family.asked)) }
+        @if let Some(failure) = told.at(&Place::Form) { (parts::failure_below(failure)) }
+        section #stalled aria-label="What holds it up" data-live {
+            @if let State::Stalled { trouble } = &run.state {
+                p { (parts::word(&trouble.help)) }
+                form method="post" action={ "/r/" (number) "/resume" } {
+                    (parts::token(&asked.session))
+                    (parts::back(&asked.within(&format!("/chat/{number}"))))
+                    button { "Resume" }
+                }
+            }
+        }
+        section #say aria-label="What you say" data-live {
+            @if run.is_finished() { (over(asked, run)) } @else { (form(asked, number, kept, told)) }
+        }
+        @if !run.is_finished() {
+            noscript { p { a href={ "/chat/" (number) "#newest" } { "See whether it has answered" } } }
+        }
+        span #end {}
+    };
+    let runs: String = family.members.iter().map(|run| format!("run:{} ", run.number)).collect();
+    let topics = format!("{runs}run:{number} inbox");
+    Ok(Page::new("/chat", format!("Chat {number}"), main).live(topics))
+}
+
+/// How it stands, and a way to end it.
+fn state(asked: &Asked, run: &Run) -> Markup {
+    let number = run.number;
+    let cancelled = run.cancelled.as_ref().filter(|why| why.raw() != OVER);
+    html! {
+        section #state aria-label="How it stands" data-live {
+            p role="status" {
+                (parts::state(run)) @if let Some(why) = cancelled { ", cancelled: " (parts::line(why)) }
+                " · model " (parts::word(&run.model)) " · " a href={ "/r/" (number) } { "the run" }
+                " · " a href="/chat" { "all conversations" }
+            }
+            @if !run.is_finished() {
+                details {
+                    summary { "End this conversation" }
+                    form method="post" action={ "/chat/" (number) "/end" } {
+                        (parts::token(&asked.session))
+                        p.note { "Nothing more can be said then. What was said stays here." }
+                        button { "End it" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn form(asked: &Asked, number: RunNumber, kept: &[Kept], told: &Told) -> Markup {
+    html! {
+        form.card method="post" action={ "/chat/" (number) } enctype="multipart/form-data"
+            data-draft={ "chat " (number) } data-same={ "chat " (number) } {
+            (parts::token(&asked.session))
+            (what_you_say(asked, "3", told.at(&Place::Said)))
+            (attached::fields(asked, kept, told.at(&Place::Documents)))
+            p.buttons { button { "Say it" } (attached::button()) }
+        }
+    }
+}
+
+/// What stands in the place of the form once it is over; what was to be said is not lost.
+fn over(asked: &Asked, run: &Run) -> Markup {
+    let ended = run.cancelled.as_ref().is_some_and(|why| why.raw() == OVER);
+    html! {
+        @if let Some(said) = asked.filled("said") {
+            p.warning { "This was not said: the conversation was over." }
+            (parts::own_block("What was not said", said))
+        }
+        p {
+            @if ended { "You ended this conversation." } @else { "This conversation is over." }
+            " " a href="/chat#begin" { "Begin another" }
+        }
+    }
+}
+
+/// The documents with which a conversation began.
+fn begun_with(run: &Run, steps: &[Step]) -> Vec<Attachment> {
+    let later = |document: &&Attachment| {
+        steps.iter().any(|step| match &step.entry {
+            Entry::Said { documents, .. } => documents.iter().any(|one| one.name == document.name),
+            _ => false,
+        })
+    };
+    run.input.attachments.iter().filter(|document| !later(document)).cloned().collect()
+}
+
+/// Documents, by name and size.
+fn shown(documents: &[Attachment]) -> Markup {
+    html! {
+        @if !documents.is_empty() {
+            ul.documents {
+                @for one in documents {
+                    li { (parts::line(&Untrusted::new(one.name.as_str()))) " " span.note { (one.bytes) " bytes" } }
+                }
+            }
+        }
+    }
+}
+
+/// What is asked meanwhile: the oldest in full, the others as links. One after the other is answered, and no two cards of
+/// one page have places of the same name.
+fn asks(asked: &Asked, run: RunNumber, messages: &[MessageNumber]) -> Markup {
+    let within = asked.within(&format!("/chat/{run}"));
+    html! {
+        @for (at, number) in messages.iter().enumerate() {
+            @let letter = asked.look(Look::Letter { number: *number });
+            @let view = match letter { Ok(Response::Letter(view)) => Some(view), _ => None };
+            @let card = view.as_ref().filter(|_| at == 0).and_then(|view| message::card(&within, view).ok());
+            article #{ "ask-" (number) } {
+                h2 { a href={ "/m/" (number) } { "Message " (number) } }
+                @if let Some(card) = card { (card) }
+                @else if let Some(body) = view.as_ref().and_then(|view| view.letter.body()) {
+                    p { span.kind { (body.kind()) } " " (parts::summary(body)) }
+                    p.note { @if at == 0 { "It is answered on its page." } @else { "It comes here once the one above is answered." } }
+                }
+            }
+        }
+    }
+}
+
+/// The whole journal.
+fn all_steps(asked: &Asked, run: RunNumber) -> Result<Vec<Step>, Failure> {
+    let mut steps: Vec<Step> = Vec::new();
+    loop {
+        let from = steps.last().map_or(0, |step| step.number + 1);
+        let page = take!(asked.ask(Request::Journal { run, from })?, Journal);
+        if page.is_empty() {
+            return Ok(steps);
+        }
+        steps.extend(page);
+    }
+}
+
+/// What a step is in a conversation, if anything.
+fn turn(asked: &Asked, step: &Step) -> Result<Option<Markup>, Failure> {
+    Ok(match &step.entry {
+        Entry::Said { text, documents, .. } => Some(html! {
+            p.from { "You" } (parts::own_block("what you said", text.raw())) (shown(documents))
+        }),
+        Entry::Replied { reply, .. } => {
+            let text = text(asked, *reply)?;
+            // A reply is kept as the JSON that `model::Reply` is.
+            let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+            let words = json.get("text").and_then(|text| text.as_str()).unwrap_or("");
+            (!words.is_empty()).then(|| {
+                html! { p.from { "The model" } (parts::whole("what the model said", &Untrusted::new(words))) }
+            })
+        }
+        Entry::Proposed { .. } | Entry::Completed { .. } | Entry::Stalled { .. } => Some(html! {
+            p.note { (step.entry.name()) " " (parts::line(&Untrusted::new(journal::detail(&step.entry)))) }
+        }),
+        _ => None,
+    })
+}
+
+fn text(asked: &Asked, hash: BlobHash) -> Result<String, Failure> {
+    take!(asked.ask(Request::Blob { hash })?, Blob)
+        .ok_or_else(|| Failure::new(Exit::Failure, "what is kept there is no text"))
+}
+
+/// Whether a conversation takes these documents; nothing is said.
+fn expect_taken(asked: &Asked, run: RunNumber, documents: Vec<Document>) -> Result<(), Failure> {
+    if !documents.is_empty() {
+        let nothing = || Untrusted::new(String::new());
+        let request = Request::Say { text: nothing(), run, said: nothing(), documents, dry_run: true };
+        take!(asked.ask(request)?, Reply);
+    }
+    Ok(())
+}
+
+/// `POST /chat/RUN`.
+pub fn say(asked: &Asked) -> Result<Answer, Failure> {
+    let number: RunNumber = asked.part("run")?;
+    let (kept, told) = match attached::brought(asked) {
+        Ok(kept) => match says(asked, number, &kept) {
+            Ok(true) => return Ok(Answer::Go(newest(asked, number))),
+            Ok(false) => (kept, Told::default()),
+            Err(told) => (kept, told),
+        },
+        Err(failure) => (attached::before(asked), Told::of(Place::Documents, failure)),
+    };
+    answered(asked, &kept, &told, || {
+        let run = take!(asked.ask(Request::GetRun { run: number })?, Run);
+        page(asked, &run, &kept, &told)
+    })
+}
+
+/// Where the conversation goes on: a script comes to the newest by itself.
+fn newest(asked: &Asked, number: RunNumber) -> String {
+    let place = if asked.field(KEY).is_some() { "" } else { "#newest" };
+    format!("/chat/{number}{place}")
+}
+
+/// Says it; `false` if only files were to be brought.
+fn says(asked: &Asked, number: RunNumber, kept: &[Kept]) -> Result<bool, Told> {
+    let at = |place: Place| move |failure| Told::of(place, failure);
+    let documents = attached::documents(asked, kept).map_err(at(Place::Documents))?;
+    expect_taken(asked, number, documents.clone()).map_err(at(Place::Documents))?;
+    if is_bringing(asked) {
+        return Ok(false);
+    }
+    let said = what_is_said(asked).map_err(at(Place::Said))?;
+    speak(asked, number, said, documents).map_err(at(Place::Form))?;
+    Ok(true)
+}
+
+/// `POST /chat/RUN/end`.
+pub fn end(asked: &Asked) -> Result<Answer, Failure> {
+    let number: RunNumber = asked.part("run")?;
+    let reason = Untrusted::new(OVER);
+    let act = AgentAct::Cancel { what: Cancel::Run { run: number }, reason };
+    asked.act("cancel", format!("cancel {number}"), act)?;
+    Ok(Answer::Go(newest(asked, number)))
+}
