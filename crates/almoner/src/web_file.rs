@@ -12,7 +12,7 @@ use control::exit::{Exit, Failure};
 pub const VERSION: u32 = 1;
 
 /// What is kept.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct WebFile {
     /// The form of this file.
     pub version: u32,
@@ -23,6 +23,12 @@ pub struct WebFile {
     /// The sessions; what opens a door is kept as a hash.
     #[serde(default)]
     pub sessions: Sessions,
+}
+
+impl Default for WebFile {
+    fn default() -> WebFile {
+        WebFile { version: VERSION, seed: String::new(), port: 0, sessions: Sessions::default() }
+    }
 }
 
 /// Where it lies: in the state directory.
@@ -40,9 +46,25 @@ pub fn read(path: &Path) -> Result<Option<WebFile>, Failure> {
             .help("remove this file: all sessions end with it, and `almoner open` begins again")
     };
     match std::fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| fail(error.to_string())),
+        Ok(bytes) => {
+            let kept: WebFile = serde_json::from_slice(&bytes).map_err(|error| fail(error.to_string()))?;
+            match kept.version {
+                VERSION => Ok(Some(kept)),
+                other => Err(fail(format!("it is of version {other}, and this program knows {VERSION}"))),
+            }
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(fail(error.to_string())),
+    }
+}
+
+/// Takes it away from everybody but the user, if somebody has opened it to others. It lies in a directory that is closed to
+/// them; this is the second lock.
+pub fn close(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    if std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
+        // Where it cannot be done, the directory still keeps others out.
+        let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
     }
 }
 
@@ -60,4 +82,38 @@ pub fn write<T: Serialize>(path: &Path, kept: &T) -> Result<(), Failure> {
     file.write_all(&bytes).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn what_another_program_has_written_is_not_taken_for_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = path(directory.path());
+        assert!(read(&path).unwrap().is_none());
+        let mut kept = WebFile { port: 7, ..WebFile::default() };
+        write(&path, &kept).unwrap();
+        assert_eq!(read(&path).unwrap().unwrap().port, 7);
+        kept.version = 99;
+        write(&path, &kept).unwrap();
+        let refused = read(&path).err().unwrap();
+        assert!(refused.message.raw().contains("version 99"), "{refused:?}");
+    }
+
+    #[test]
+    fn nobody_else_reads_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = path(directory.path());
+        close(&path);
+        write(&path, &WebFile::default()).unwrap();
+        let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o600);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        close(&path);
+        assert_eq!(mode(), 0o600);
+    }
 }

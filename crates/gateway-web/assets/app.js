@@ -9,20 +9,23 @@
   // ---- Letting this browser in -------------------------------------------------------------------------------
   const login = document.getElementById('login');
   if (login) {
-    const [, code, to] = /^#([0-9a-f]+)(\/.*)?$/.exec(location.hash) || [];
     const bytes = crypto.getRandomValues(new Uint8Array(32));
     const key = [...bytes].map(b => b.toString(16).padStart(2, '0')).join('');
     // Whether it lets anybody in is known on the page that comes then.
     sessionStorage.removeItem(DRAWN);
     login.addEventListener('submit', () => sessionStorage.setItem(DRAWN, key));
     login.elements._key.value = key;
-    if (code) {
+    const arrive = () => {
+      const [, code, to] = /^#([0-9a-f]{64})(\/.*)?$/.exec(location.hash) || [];
+      if (!code) return;
       login.elements.code.value = code;
       login.elements.to.value = to || '/';
       history.replaceState(null, '', '/login');
       login.requestSubmit();
-    }
-    return;
+    };
+    // Another address that is written while this page is there loads nothing.
+    addEventListener('hashchange', arrive);
+    return arrive();
   }
 
   // Back, and loading again, look at the page; they do not send its form a second time.
@@ -207,7 +210,8 @@
     if (['', '#newest'].includes(location.hash)) toEnd();
   }
 
-  let asking = false, again = false, over = false;
+  let asking = false, again = false, over = false, lost = false;
+  const OFFLINE = 'offline: what you see may be old';
   const refresh = async () => {
     if (asking) { again = true; return; }
     asking = true;
@@ -234,7 +238,13 @@
         haveKey();
       }
       settle();
-    } catch (_) { tell('offline: what you see may be old', true); }
+      if (lost && !over) tell('');
+      lost = false;
+    } catch (_) {
+      lost = true;
+      tell(OFFLINE, true);
+      setTimeout(later, 1000);
+    }
     asking = false;
     if (again) { again = false; later(); }
   };
@@ -287,7 +297,7 @@
     else if (kind === 'wants') { const all = written.get(data); if (all) channel.postMessage({ kind: 'told', data: { run: data, all } }); }
     else if (kind === 'told') told(data);
     else if (kind === 'there') body.dataset.stream = '';
-    else if (kind === 'up') { body.dataset.stream = data ? 'up' : 'down'; if (data) { tell(''); later(); } else if (!over) tell('offline: what you see may be old', true); }
+    else if (kind === 'up') { body.dataset.stream = data ? 'up' : 'down'; if (data) { tell(''); later(); } else if (!over) tell(OFFLINE, true); }
   };
   if (channel) channel.onmessage = event => hear(event.data);
   for (const place of $$('.writes')) wants(place.id.slice(7));

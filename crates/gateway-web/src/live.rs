@@ -18,6 +18,7 @@ use serde_json::json;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::guard::sessions::Session;
+use crate::refusal::refused;
 use crate::serve::{Never, Site};
 
 /// How many events may wait for a browser that does not take them; then its stream ends, and it begins again.
@@ -27,7 +28,7 @@ const WAITING: usize = 1024;
 const WATCHERS: usize = 64;
 
 /// How long nothing is said at most, in milliseconds, so that whoever has gone is noticed.
-const SILENCE_MS: i64 = 15_000;
+const SILENCE_MS: u64 = 15_000;
 
 /// `GET /events?after=SEQ`: everything after that event, or after the one that the browser has seen last.
 pub async fn events(
@@ -39,16 +40,16 @@ pub async fn events(
     let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let asked = query.as_deref().unwrap_or("").split('&').find_map(|pair| pair.strip_prefix("after="));
     let Some(after) = seen.or(asked).unwrap_or("0").parse().ok() else {
-        return crate::serve::refused(StatusCode::BAD_REQUEST, "an event's number is wanted");
+        return refused(StatusCode::BAD_REQUEST, "an event's number is wanted");
     };
     if site.watchers.load(Ordering::Relaxed) >= WATCHERS {
-        return crate::serve::refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many streams");
+        return refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many streams");
     }
     let (sender, receiver) = channel(WAITING);
     let thread = std::thread::Builder::new().name("web events".to_owned());
     let spawned = thread.spawn(move || tell(&site, session.number, after, &sender));
     if spawned.is_err() {
-        return crate::serve::refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many streams");
+        return refused(StatusCode::SERVICE_UNAVAILABLE, "there are too many streams");
     }
     let kind = (header::CONTENT_TYPE, "text/event-stream");
     ([kind], Body::from_stream(Stream(receiver))).into_response()
@@ -93,7 +94,8 @@ fn tell_until_gone(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>
                 let data = json!({ "run": run.to_string(), "line": line.visible_line() });
                 format!("event: progress\ndata: {data}\n\n")
             }
-            _ if site.backend.now_ms() - said >= SILENCE_MS => ": here\n\n".to_owned(),
+            // Also if the clock was put back.
+            _ if site.backend.now_ms().abs_diff(said) >= SILENCE_MS => ": here\n\n".to_owned(),
             _ => return !sender.is_closed(),
         };
         said = site.backend.now_ms();

@@ -1,4 +1,5 @@
-//! HTTP: every request is guarded, then given to its page, and every answer has the same headers.
+//! HTTP: every request is guarded, then given to its page, and every answer has the same headers. What is no HTTP at all,
+//! or has a head without end, is refused before, without a word of ours.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,14 +22,19 @@ use crate::answer::{Answer, Page};
 use crate::asked::{Asked, Pairs};
 use crate::assets::Asset;
 use crate::backend::Backend;
+use crate::connections::{Connections, InTime, Known, LIMITS};
 use crate::guard::headers::{ALWAYS, ASSET, PAGE};
 use crate::guard::knock::Knock;
 use crate::guard::names::Names;
 use crate::guard::sessions::{COOKIE, SESSION_MS, Session, Sessions, Under};
+use crate::refusal::{self, refused};
 use crate::{live, multipart, page, pages};
 
 /// The largest form, in bytes. A file that is filled in is at most 100,000 bytes.
 const LARGEST: usize = 4 << 20;
+
+/// The largest form of whoever is not let in yet.
+const SMALL: usize = 16 << 10;
 
 /// The most bytes of files that a conversation is handed at once.
 pub const FILES: usize = 64 << 20;
@@ -138,12 +144,14 @@ pub fn router(site: Arc<Site>) -> Router {
         }
         router = router.route(path, methods);
     }
+    let login = get(pages::login::read).post(pages::login::send);
     let inside = router.fallback(no_page).layer(from_fn_with_state(Arc::clone(&site), with_session));
     Router::new()
         .merge(inside)
-        .route("/login", get(pages::login::read).post(pages::login::send))
+        .route("/login", login.layer(DefaultBodyLimit::max(SMALL)))
         .route("/assets/{name}", get(asset))
         .route("/favicon.ico", get(sign))
+        .method_not_allowed_fallback(async || refused(StatusCode::METHOD_NOT_ALLOWED, NO_METHOD))
         .layer(DefaultBodyLimit::max(LARGEST))
         .layer(from_fn_with_state(Arc::clone(&site), guarded))
         .with_state(site)
@@ -160,17 +168,21 @@ pub fn serve(site: &Arc<Site>, listeners: Vec<std::net::TcpListener>) -> std::io
         .enable_all()
         .thread_name("web")
         .build()?;
+    let (all, pages) = (Connections::new(LIMITS), router(Arc::clone(site)));
     let served = runtime.block_on(async {
         let mut serving = tokio::task::JoinSet::new();
         for listener in listeners {
             listener.set_nonblocking(true)?;
             let listener = tokio::net::TcpListener::from_std(listener)?;
-            serving.spawn(axum::serve(listener, router(Arc::clone(site))).into_future());
+            serving.spawn(Arc::clone(&all).serve(listener, pages.clone()));
         }
-        tokio::select! {
-            Some(served) = serving.join_next() => served?,
+        let served = tokio::select! {
+            Some(ended) = serving.join_next() => ended.map_err(std::io::Error::from),
             () = site.ended.notified() => Ok(()),
-        }
+        };
+        // Whoever comes next finds the port free.
+        serving.shutdown().await;
+        served
     });
     runtime.shutdown_background();
     served
@@ -207,7 +219,7 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
             let Ok(path) = path else { return no_page(State(site), Extension(session)).await };
             let body = match body {
                 Ok(body) => body,
-                Err(rejection) => return refused(rejection.status(), TOO_LARGE),
+                Err(rejection) => return cut_off(&rejection),
             };
             let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
             let (body, files) = match kind.and_then(multipart::boundary) {
@@ -233,8 +245,21 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
 /// What is said to a form that is too large.
 const TOO_LARGE: &str = "a form has at most 4 MiB, and with files 64 MiB: go back, and send less at once";
 
+/// What is said to a form that ends before it should, or comes too slowly.
+const NOT_WHOLE: &str = "this form did not come whole, and nothing was done: go back, and send it again";
+
 /// What is said to a form that does not carry what its session's forms carry.
-const UNSIGNED: &str = "this page's form is of another session: open the pages again with `almoner open`";
+const UNSIGNED: &str = "this form belongs to another session, and nothing was done: load its page again, or open the \
+                        pages with `almoner open`";
+
+/// What is said where something is sent that can only be read.
+const NO_METHOD: &str = "nothing is sent to this address: it can only be read";
+
+/// What is said to a form of which not all was taken.
+pub fn cut_off(rejection: &BytesRejection) -> Answered {
+    let status = rejection.status();
+    refused(status, if status == StatusCode::PAYLOAD_TOO_LARGE { TOO_LARGE } else { NOT_WHOLE })
+}
 
 fn parts(path: &RawPathParams) -> Pairs {
     path.iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
@@ -306,11 +331,6 @@ pub fn html(status: StatusCode, text: Markup) -> Answered {
     (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], text.into_string()).into_response()
 }
 
-/// A refusal, in a line of text: whoever gets it has no page of ours.
-pub fn refused(status: StatusCode, why: &str) -> Answered {
-    (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{why}\n")).into_response()
-}
-
 /// What only takes a form is no page: whoever loads such an address again comes to the page that the form stands on, and
 /// nothing is done.
 async fn above(uri: Uri) -> Answered {
@@ -353,12 +373,15 @@ async fn sign() -> Answered {
 
 /// Host, method and origin of every request; the headers of every answer.
 async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: Next) -> Answered {
-    let headers = request.headers();
-    let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let (headers, uri) = (request.headers(), request.uri());
+    let said = |name: &str| said(headers, name);
+    // Where it names another host before its headers, it does not say which one it means.
+    let names_other =
+        |host: &str| uri.authority().is_some_and(|other| !other.as_str().eq_ignore_ascii_case(host));
     let knock = Knock {
         method: request.method().as_str(),
-        path: request.uri().path(),
-        host: said("host"),
+        path: uri.path(),
+        host: said("host").filter(|host| !names_other(host)),
         origin: said("origin"),
         site: said("sec-fetch-site"),
         mode: said("sec-fetch-mode"),
@@ -366,17 +389,24 @@ async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: N
     };
     let by_address = site.sessions().are_under_an_address(site.backend.now_ms());
     let judged = knock.judge(&site.names, by_address);
+    let (is_shown, from) = (refusal::is_shown(headers), uri.path().to_owned());
     let mut answer = match judged {
         Ok(under) => {
             request.extensions_mut().insert(under);
-            next.run(request).await
+            next.run(request.map(InTime::of)).await
         }
         Err(refusal) => {
             let (status, why) = refusal.says();
             refused(StatusCode::from_u16(status).unwrap_or(StatusCode::FORBIDDEN), why)
         }
     };
-    let headers = answer.headers_mut();
+    if is_shown {
+        answer = refusal::as_page(answer, &from);
+    }
+    let (is_no_method, headers) = (answer.status() == StatusCode::METHOD_NOT_ALLOWED, answer.headers_mut());
+    if is_no_method {
+        headers.entry(header::ALLOW).or_insert(HeaderValue::from_static("GET, HEAD, POST"));
+    }
     for (name, value) in ALWAYS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
@@ -384,18 +414,33 @@ async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: N
     answer
 }
 
+/// What a request says under this name. What it says twice, or in bytes that are no text, is as good for nothing: it is
+/// not what a browser of ours would say.
+fn said<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut all = headers.get_all(name).iter();
+    match (all.next(), all.next()) {
+        (None, _) => None,
+        (Some(value), None) => Some(value.to_str().unwrap_or("")),
+        _ => Some(""),
+    }
+}
+
 /// Only whoever has a session goes further.
 async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, next: Next) -> Answered {
     let under = request.extensions().get().copied().unwrap_or_default();
     match session(&site, request.headers(), under) {
         Some(session) => {
+            if let Some(known) = request.extensions().get::<Known>() {
+                known.note();
+            }
             request.extensions_mut().insert(session);
             next.run(request).await
         }
         None if request.method() == Method::GET && request.uri().path() != "/events" => {
-            html(StatusCode::UNAUTHORIZED, pages::login::page(None))
+            let to = request.uri().path_and_query().map_or("/", |to| to.as_str());
+            html(StatusCode::UNAUTHORIZED, pages::login::page(&pages::login::Trouble::None, to))
         }
-        None => refused(StatusCode::UNAUTHORIZED, "your session is over: `almoner open` opens another"),
+        None => refused(StatusCode::UNAUTHORIZED, refusal::OVER),
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use model::Opener;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use store::{OpenError, Options, Store};
 
@@ -49,6 +50,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     // Whoever started it may have had files open that are not for the model's process or for a command of the user's.
     // Where it cannot be done they are handed on, as everywhere.
     let _ = sandbox::hand_nothing_on();
+    open_many();
     // From here on a signal is an orderly end, also while the store is being opened.
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|e| Failure::new(Exit::Failure, format!("signals: {e}")))?;
@@ -128,6 +130,19 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     vats.end();
     close(server, &closed);
     Ok(Exit::Ok)
+}
+
+/// How many files the daemon can have open, where the machine lets it: a connection is one, and so is much of what a run
+/// works with. What is given to programs has a limit of its own.
+const FILES: u64 = 4096;
+
+/// Has as many files open as it may want. Where it cannot be done, there are as many as there were.
+fn open_many() {
+    let had = getrlimit(Resource::Nofile);
+    let wanted = had.maximum.map_or(FILES, |most| most.min(FILES));
+    if had.current.is_some_and(|now| now < wanted) {
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..had });
+    }
 }
 
 /// This program, which the daemon starts again for what it does not do itself.

@@ -72,6 +72,7 @@ impl WebPages {
     /// When no port can be had, or what is kept cannot be read or written.
     pub fn open(&self, desk: &Desk, to: &str, under: Under) -> Result<String, Failure> {
         let mut open = self.lock();
+        web_file::close(&self.path);
         let settings = web_settings(desk)?;
         if open.as_ref().is_none_or(|open| open.thread.is_finished() || open.settings != settings) {
             // The port that is had now may be the one that is wanted.
@@ -142,20 +143,28 @@ impl WebPages {
 
     fn start(&self, desk: &Desk, settings: Option<settings::Web>) -> Result<Open, Failure> {
         let mut kept = self.kept()?;
-        if kept.seed.is_empty() {
+        let listened = listen(settings.as_ref(), kept.port);
+        // Whoever stands where these pages stood is sent what their browsers have: the cookie, and to its page the key.
+        let is_lost = match &listened {
+            Ok(place) => place.address.port() != kept.port,
+            Err(no) => no.address.port() == kept.port,
+        };
+        if kept.seed.is_empty() || is_lost {
             let mut bytes = [0; 6];
             random(&mut bytes)?;
             kept.seed = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            if kept.sessions.open(clock::now_ms()).next().is_some() {
+                log::line("the web pages have left their port: all sessions have ended");
+            }
+            kept.sessions.revoke_all();
+            web_file::write(&self.path, &kept)?;
         }
-        let listeners = listen(settings.as_ref(), kept.port)?;
-        let Some(first) = listeners.first() else { return Err(no_port(&ErrorKind::AddrNotAvailable.into())) };
-        let address = first.local_addr().map_err(|error| no_port(&error))?;
+        let Listening { address, listeners } = listened?;
         let names = match settings.as_ref().map(|web| &web.hosts).filter(|hosts| !hosts.is_empty()) {
             Some(hosts) => Names::behind_tls(hosts.clone()),
             None => Names::private(&kept.seed, address),
         };
         kept.port = address.port();
-        kept.version = web_file::VERSION;
         web_file::write(&self.path, &kept)?;
         let backend =
             Pages { desk: desk.clone(), path: self.path.clone(), seed: kept.seed.clone(), port: kept.port };
@@ -166,7 +175,7 @@ impl WebPages {
                 log::line(&format!("the web pages have ended: {error}"));
             }
         });
-        let thread = thread.map_err(|error| no_port(&error))?;
+        let thread = thread.map_err(|error| NoPort { address, error })?;
         Ok(Open { site, thread, settings })
     }
 
@@ -192,35 +201,70 @@ fn rows(sessions: &Sessions) -> Vec<SessionRow> {
     sessions.open(clock::now_ms()).map(row).collect()
 }
 
+/// Where the pages are served.
+struct Listening {
+    /// The first of the addresses.
+    address: SocketAddr,
+    listeners: Vec<TcpListener>,
+}
+
 /// The port of the settings; else the one that was had before; else any. Only this machine reaches it, unless a proxy
 /// that ends TLS is said to stand before it.
-fn listen(settings: Option<&settings::Web>, before: u16) -> Result<Vec<TcpListener>, Failure> {
-    if let Some(address) = settings.and_then(|web| web.bind) {
-        return Ok(vec![TcpListener::bind(address).map_err(|error| no_port(&error))?]);
+fn listen(settings: Option<&settings::Web>, before: u16) -> Result<Listening, NoPort> {
+    match settings.and_then(|web| web.bind.map(|address| (address, &web.hosts))) {
+        // Browsers come to our own name, and that is both addresses of this machine.
+        Some((address, hosts)) if address.ip().is_loopback() && hosts.is_empty() => {
+            let found = local(address.port())?;
+            let is_it = |one: &TcpListener| one.local_addr().is_ok_and(|own| own == address);
+            match found.listeners.iter().any(is_it) {
+                true => Ok(found),
+                false => Err(NoPort { address, error: ErrorKind::AddrNotAvailable.into() }),
+            }
+        }
+        Some((address, _)) => bind(address),
+        None if before == 0 => any(),
+        None => local(before).or_else(|_| any()),
     }
-    let had = if before == 0 { None } else { local(before).ok() };
-    let found = had.map_or_else(|| (0..PORTS).map(|_| local(0)).find_map(Result::ok).ok_or(()), Ok);
-    found.or_else(|()| local(0)).map_err(|error| no_port(&error))
 }
 
 /// How many ports are tried of which one is wanted in both of this machine's addresses.
 const PORTS: usize = 8;
 
-/// A port of this machine, in both of its addresses: browsers try the newer one first, and nobody else may stand there.
-fn local(port: u16) -> std::io::Result<Vec<TcpListener>> {
-    let old = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
-    let port = old.local_addr()?.port();
-    match TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, port))) {
-        Ok(new) => Ok(vec![old, new]),
-        Err(error) if error.kind() == ErrorKind::AddrInUse => Err(error),
-        // A machine without it.
-        Err(_) => Ok(vec![old]),
-    }
+/// Any port of this machine.
+fn any() -> Result<Listening, NoPort> {
+    (1..PORTS).find_map(|_| local(0).ok()).map_or_else(|| local(0), Ok)
 }
 
-fn no_port(error: &std::io::Error) -> Failure {
-    Failure::new(Exit::Failure, format!("the web pages have no port: {error}"))
-        .help("another program may have it: see `[web]` in docs/settings.md")
+/// A port of this machine, in both of its addresses: browsers try the newer one first, and nobody else may stand there.
+fn local(port: u16) -> Result<Listening, NoPort> {
+    let mut old = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+    match bind(SocketAddr::from((Ipv6Addr::LOCALHOST, old.address.port()))) {
+        Ok(new) => old.listeners.extend(new.listeners),
+        Err(no) if no.error.kind() == ErrorKind::AddrInUse => return Err(no),
+        // A machine without it.
+        Err(_) => {}
+    }
+    Ok(old)
+}
+
+fn bind(address: SocketAddr) -> Result<Listening, NoPort> {
+    let bound = TcpListener::bind(address).and_then(|one| Ok((one.local_addr()?, one)));
+    let (address, listener) = bound.map_err(|error| NoPort { address, error })?;
+    Ok(Listening { address, listeners: vec![listener] })
+}
+
+/// An address at which the pages cannot be served.
+struct NoPort {
+    address: SocketAddr,
+    error: std::io::Error,
+}
+
+impl From<NoPort> for Failure {
+    fn from(no: NoPort) -> Failure {
+        let message = format!("the web pages cannot be served at {}: {}", no.address, no.error);
+        Failure::new(Exit::Failure, message)
+            .help("another program may have it: see `[web]` in docs/settings.md")
+    }
 }
 
 /// The daemon, as its pages see it.
@@ -243,7 +287,7 @@ impl Backend for Pages {
 
     fn keep(&self, sessions: &Sessions) -> Result<(), Failure> {
         let (seed, port) = (self.seed.clone(), self.port);
-        let kept = WebFile { version: web_file::VERSION, seed, port, sessions: sessions.clone() };
+        let kept = WebFile { seed, port, sessions: sessions.clone(), ..WebFile::default() };
         web_file::write(&self.path, &kept)
     }
 

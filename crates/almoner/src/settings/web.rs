@@ -1,6 +1,6 @@
 //! `[web]`: where the pages are served.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -23,9 +23,9 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Web,
             }
             ("bind", DeValue::String(address)) => {
                 let help = "bind = \"127.0.0.1:7070\"";
-                let read = address.parse::<SocketAddr>();
+                let read = address.parse::<SocketAddr>().ok().filter(|address| address.port() > 0);
                 web.bind =
-                    Some(read.map_err(|_| text.trouble(here, "this is no address with a port", help))?);
+                    Some(read.ok_or_else(|| text.trouble(here, "this is no address with a port", help))?);
             }
             ("hosts", DeValue::Array(hosts)) => {
                 for host in hosts.iter() {
@@ -55,6 +55,11 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Web,
             return Err(text.trouble(at, "`bind` has the port already", "leave `port` out"));
         }
         web.bind = Some(SocketAddr::from(([127, 0, 0, 1], port)));
+    }
+    let is_other = |ip: IpAddr| ip.is_loopback() && ip != Ipv4Addr::LOCALHOST && ip != Ipv6Addr::LOCALHOST;
+    if web.hosts.is_empty() && web.bind.is_some_and(|address| is_other(address.ip())) {
+        let what = "browsers look for these pages at 127.0.0.1 and ::1 alone";
+        return Err(text.trouble(at, what, "bind = \"127.0.0.1:7070\""));
     }
     let reaches_out = web.bind.is_some_and(|address| !address.ip().is_loopback());
     let is_named = !web.hosts.is_empty();
@@ -94,6 +99,14 @@ mod tests {
             ("hosts = [\"a b\"]", Err("a host is a name")),
             ("port = 0", Err("1 to 65535")),
             ("bind = \"7070\"", Err("no address")),
+            ("bind = \"127.0.0.1:0\"", Err("no address")),
+            // The name under which browsers come is 127.0.0.1 and ::1.
+            ("bind = \"127.0.0.2:7070\"", Err("127.0.0.1 and ::1 alone")),
+            ("bind = \"[::ffff:127.0.0.1]:7070\"", Err("behind TLS")),
+            (
+                "bind = \"127.0.0.2:80\"\nhosts = [\"a.example\"]\ntls_terminated_by_proxy = true",
+                Ok(("127.0.0.2:80", 1)),
+            ),
             ("port = 1\nbind = \"127.0.0.1:7070\"", Err("already")),
             ("prot = 1", Err("unknown key")),
         ] {

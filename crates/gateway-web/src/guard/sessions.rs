@@ -10,6 +10,10 @@ pub const SESSION_MS: i64 = 12 * 60 * 60 * 1000;
 /// How long a code can be used, in milliseconds.
 pub const CODE_MS: i64 = 60 * 1000;
 
+/// How far the clock may be put back before it is taken for one that was wrong, in milliseconds: clocks are corrected a
+/// little all the time. What began later than that has not begun.
+const PUT_BACK_MS: i64 = 60 * 1000;
+
 /// How many codes may wait at once: more are asked for by nobody in earnest.
 const CODES: usize = 16;
 
@@ -79,6 +83,17 @@ struct Code {
     under: Under,
 }
 
+impl Code {
+    fn is_open(&self, now_ms: i64) -> bool {
+        lasts(self.until_ms, CODE_MS, now_ms)
+    }
+}
+
+/// Whether something that lasts so long, and until then, has begun and has not ended.
+fn lasts(until_ms: i64, long_ms: i64, now_ms: i64) -> bool {
+    until_ms > now_ms && until_ms - long_ms <= now_ms + PUT_BACK_MS
+}
+
 /// What a browser brings when it wants in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival<'a> {
@@ -109,7 +124,7 @@ impl Sessions {
     /// Gives out a code that lets one browser in under this, made of these random bytes.
     pub fn code(&mut self, under: Under, random: [u8; 32], now_ms: i64) -> String {
         let code = hex(&random);
-        self.codes.retain(|code| code.until_ms > now_ms);
+        self.codes.retain(|code| code.is_open(now_ms));
         if self.codes.len() >= CODES {
             self.codes.remove(0);
         }
@@ -119,7 +134,7 @@ impl Sessions {
 
     /// Whether anybody may ask under the bare address: somebody was let in there, or is about to be.
     pub fn are_under_an_address(&self, now_ms: i64) -> bool {
-        self.codes.iter().any(|code| code.until_ms > now_ms && code.under == Under::Address)
+        self.codes.iter().any(|code| code.is_open(now_ms) && code.under == Under::Address)
             || self.open(now_ms).any(|session| session.under == Under::Address)
     }
 
@@ -134,11 +149,11 @@ impl Sessions {
         random: ([u8; 32], [u8; 32]),
         now_ms: i64,
     ) -> Result<String, NotLetIn> {
-        self.wrong.retain(|at| now_ms - at < CODE_MS);
+        self.wrong.retain(|at| now_ms.abs_diff(*at) < CODE_MS.unsigned_abs());
         if self.wrong.len() >= WRONG {
             return Err(NotLetIn::TooMany);
         }
-        self.codes.retain(|code| code.until_ms > now_ms);
+        self.codes.retain(|code| code.is_open(now_ms));
         let wanted = hash(arrival.code.trim());
         let is_it = |code: &Code| code.under == arrival.under && same(&code.hash, &wanted);
         let Some(at) = self.codes.iter().position(is_it) else {
@@ -155,7 +170,7 @@ impl Sessions {
         }
         let handle = hex(&random.0);
         self.next += 1;
-        self.open.retain(|session| session.ends_ms > now_ms);
+        self.open.retain(|session| session.is_open(now_ms));
         self.open.push(Session {
             number: self.next,
             handle: hash(&handle),
@@ -180,7 +195,7 @@ impl Sessions {
 
     /// All that have not ended, newest first.
     pub fn open(&self, now_ms: i64) -> impl Iterator<Item = &Session> {
-        self.open.iter().rev().filter(move |session| session.ends_ms > now_ms)
+        self.open.iter().rev().filter(move |session| session.is_open(now_ms))
     }
 
     /// Whether the one of this number has not ended.
@@ -203,6 +218,10 @@ impl Sessions {
 }
 
 impl Session {
+    fn is_open(&self, now_ms: i64) -> bool {
+        lasts(self.ends_ms, SESSION_MS, now_ms)
+    }
+
     /// Whether its script keeps a key, without which nothing is changed.
     pub fn has_key(&self) -> bool {
         self.key.is_some()
@@ -303,6 +322,29 @@ mod tests {
         sessions.let_in(&again, ([7; 32], [8; 32]), 3).unwrap();
         assert!(sessions.of_cookie(&cookies, Under::Name, 3).is_none());
         assert_eq!(sessions.open(3).map(|one| one.number).collect::<Vec<_>>(), [2]);
+    }
+
+    /// A clock that was ahead when somebody was let in lets them stay no longer.
+    #[test]
+    fn a_clock_that_was_wrong_lengthens_nothing() {
+        const AHEAD: i64 = 24 * 60 * 60 * 1000;
+        let random = ([2; 32], [3; 32]);
+        let mut sessions = Sessions::default();
+        let code = sessions.code(Under::Name, [1; 32], AHEAD);
+        assert_eq!(sessions.let_in(&arrive(&code, "k"), random, 0), Err(NotLetIn::Code));
+        let code = sessions.code(Under::Name, [1; 32], AHEAD);
+        sessions.let_in(&arrive(&code, "k"), random, AHEAD).unwrap();
+        for (now, expected) in
+            [(AHEAD, true), (AHEAD - PUT_BACK_MS, true), (AHEAD - PUT_BACK_MS - 1, false), (0, false)]
+        {
+            assert_eq!(sessions.is_open(1, now), expected, "{now}");
+        }
+        // Whoever was stopped is stopped for no longer either.
+        for _ in 0..WRONG {
+            let _ = sessions.let_in(&arrive("no", ""), random, AHEAD);
+        }
+        let code = sessions.code(Under::Name, [1; 32], 0);
+        assert!(sessions.let_in(&arrive(&code, "k"), random, 0).is_ok());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What several pages show.
 
+pub mod hosts;
 pub mod hunks;
 pub mod link;
 pub mod parts;

@@ -9,6 +9,7 @@ use kernel::run::{Run, RunOutcome, State};
 use maud::{Markup, html};
 use passable::{Untrusted, visible, visible_line};
 
+use super::hosts;
 use crate::asked::{Asked, BACK};
 use crate::guard::sessions::Session;
 use crate::serve::TOKEN;
@@ -18,12 +19,12 @@ const LONG: usize = 2000;
 
 /// Somebody else's words, in a line: set apart in type, in a direction of their own.
 pub fn line(text: &Untrusted) -> Markup {
-    html! { bdi.foreign dir="ltr" { (text.visible_line()) } }
+    html! { bdi.foreign dir="ltr" { (text.visible_line()) } (hosts::told(text.raw())) }
 }
 
 /// Somebody else's words where there is room for all of their lines.
 pub fn words(text: &Untrusted) -> Markup {
-    html! { bdi.foreign.package dir="ltr" { (text.visible()) } }
+    html! { bdi.foreign.package dir="ltr" { (text.visible()) } (hosts::told(text.raw())) }
 }
 
 /// The beginning of somebody else's words, in a line, and how much more there is: for what has a page of its own.
@@ -65,8 +66,7 @@ pub fn name(name: &str) -> Markup {
 /// Somebody else's words, as a block. Whoever approves something has seen all of it: what is long is unfolded first.
 pub fn block(label: &str, text: &Untrusted) -> Markup {
     let bytes = text.raw().len();
-    let shown = text.visible();
-    folded(label, bytes, &html! { pre.foreign role="group" tabindex="0" aria-label=(label) { (shown) } })
+    folded(label, bytes, &whole(label, text))
 }
 
 /// What shows so many bytes of somebody else's words, folded if they are many.
@@ -93,7 +93,10 @@ pub fn unfold_first() -> Markup {
 
 /// The same, never folded: for what is only looked at.
 pub fn whole(label: &str, text: &Untrusted) -> Markup {
-    html! { pre.foreign role="group" tabindex="0" aria-label=(label) { (text.visible()) } }
+    html! {
+        pre.foreign role="group" tabindex="0" aria-label=(label) { (text.visible()) }
+        (hosts::told(text.raw()))
+    }
 }
 
 /// Text of ours or of the person's over several lines.

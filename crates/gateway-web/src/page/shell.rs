@@ -54,27 +54,38 @@ pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
     }
 }
 
-/// The scripts for what somebody fills in on a page. Words that only look so bring a script that finds nothing to do.
+/// The script of all pages, and those for what somebody fills in on this one. Words that only look so bring a script that finds nothing to do.
 fn scripts(main: &Markup) -> Vec<Asset> {
     // A picker may come with the first row that is added.
     let wanted: [(&[&str], Asset); 2] =
         [(&[" data-draft="], FORMS), (&[" class=\"pick\"", " data-picks"], PICK)];
     let has = |marks: &[&str]| marks.iter().any(|mark| main.0.contains(mark));
-    wanted.into_iter().filter(|(marks, _)| has(marks)).map(|(_, script)| script).collect()
+    let others = wanted.into_iter().filter(|(marks, _)| has(marks)).map(|(_, script)| script);
+    [SCRIPT].into_iter().chain(others).collect()
 }
 
-/// The head of a page, with what scripts it has beside the one of all pages.
+/// The head of a page, with its scripts.
 pub fn head(title: &str, scripts: &[Asset]) -> Markup {
     html! {
         head {
-            meta charset="utf-8";
-            meta name="viewport" content="width=device-width, initial-scale=1";
-            meta name="color-scheme" content="light dark";
-            title { (title) " · Almoner" }
+            (said(title))
             link rel="icon" href=(SIGN.path()) type="image/svg+xml";
             link rel="stylesheet" href=(STYLE.path());
-            script defer src=(SCRIPT.path()) {}
             @for script in scripts { script defer src=(script.path()) {} }
         }
+    }
+}
+
+/// The head of a page that nothing is fetched for.
+pub fn bare_head(title: &str) -> Markup {
+    html! { head { (said(title)) } }
+}
+
+fn said(title: &str) -> Markup {
+    html! {
+        meta charset="utf-8";
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta name="color-scheme" content="light dark";
+        title { (title) " · Almoner" }
     }
 }

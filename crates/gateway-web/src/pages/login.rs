@@ -3,32 +3,58 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response as Answered;
 use maud::{DOCTYPE, Markup, html};
 
+use crate::assets::SCRIPT;
 use crate::guard::sessions::{Arrival, NotLetIn, Under};
 use crate::page::shell;
+use crate::refusal::refused;
 use crate::serve::{self, KEY, Site};
 
-/// The page that asks for the code. The script takes it from the address; without one it is typed.
-pub fn page(wrong: Option<&str>) -> Markup {
+/// Why nobody was let in.
+pub enum Trouble {
+    /// They have only just come.
+    None,
+    /// What was sent came with no session, or with one that has ended.
+    Over,
+    /// The code, in a sentence of ours.
+    Code(String),
+}
+
+/// The page that asks for the code, and goes on to `to` then. The script takes the code from the address; without one it
+/// is typed.
+pub fn page(trouble: &Trouble, to: &str) -> Markup {
+    let wrong = match trouble {
+        Trouble::Code(wrong) => Some(wrong.as_str()),
+        _ => None,
+    };
     html! {
         (DOCTYPE)
         html lang="en" {
-            (shell::head("Log in", &[]))
-            body.login {
+            (shell::head("Log in", &[SCRIPT]))
+            body {
                 main #main {
-                    h1 { "Almoner" }
-                    @if let Some(wrong) = wrong { p.failure role="alert" { (wrong) } }
+                    h1 { "Log in to Almoner" }
+                    @if matches!(trouble, Trouble::Over) {
+                        div.failure role="alert" {
+                            p { "This browser's session is over, and what you just sent was not done." }
+                            p.by-script { "What you typed is kept in this tab, except secrets and files: log in here, and it is there again." }
+                        }
+                    }
                     p { "Type " code { "almoner open" } " in a terminal: it opens these pages and lets this browser in." }
                     form #login method="post" action="/login" {
-                        label for="code" { "Code: what stands behind the # in the address that it prints" }
-                        input #code name="code" autocomplete="off" spellcheck="false" required;
+                        label for="code" { "Code, or the whole address that " code { "almoner open --print" } " prints" }
+                        input #code name="code" autocomplete="off" autocapitalize="off" spellcheck="false" required
+                            aria-describedby=[wrong.map(|_| "wrong")] aria-invalid=[wrong.map(|_| "true")]
+                            autofocus[wrong.is_some()];
+                        @if let Some(wrong) = wrong { p.error #wrong role="alert" { (wrong) } }
                         input type="hidden" name=(KEY);
-                        input type="hidden" name="to";
-                        button { "Log in" }
+                        input type="hidden" name="to" value=(to);
+                        div.buttons { button { "Log in" } }
                     }
                 }
             }
@@ -38,7 +64,7 @@ pub fn page(wrong: Option<&str>) -> Markup {
 
 /// `GET /login`.
 pub async fn read() -> Answered {
-    serve::html(StatusCode::OK, page(None))
+    serve::html(StatusCode::OK, page(&Trouble::None, "/"))
 }
 
 /// `POST /login`.
@@ -46,24 +72,28 @@ pub async fn send(
     State(site): State<Arc<Site>>,
     Extension(under): Extension<Under>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Result<Bytes, BytesRejection>,
 ) -> Answered {
+    let body = match body {
+        Ok(body) => body,
+        Err(rejection) => return serve::cut_off(&rejection),
+    };
     let pairs: Vec<(String, String)> = url::form_urlencoded::parse(&body).into_owned().collect();
     let field =
         |name: &str| pairs.iter().find(|(each, _)| each == name).map_or("", |(_, text)| text.as_str());
     let browser = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
-    // Whoever types what stands behind the `#` may have typed where it goes as well.
-    let (code, place) = field("code").split_once('/').unwrap_or((field("code"), ""));
+    let (code, place) = typed(field("code"));
     let cookies = serve::cookies(&headers).collect::<Vec<_>>().join("; ");
     let arrival = Arrival { code, key: field(KEY), under, cookies: &cookies, browser };
     let (Ok(one), Ok(other)) = (site.backend.random(), site.backend.random()) else {
-        return serve::refused(StatusCode::INTERNAL_SERVER_ERROR, "this machine has no random bytes");
+        return refused(StatusCode::INTERNAL_SERVER_ERROR, "this machine has no random bytes");
     };
     let now = site.backend.now_ms();
     match site.change(|sessions| sessions.let_in(&arrival, (one, other), now)) {
         Ok(Ok(handle)) => {
-            let to = if place.is_empty() { field("to").to_owned() } else { format!("/{place}") };
-            let mut answer = serve::go(local(&to));
+            // An address that leads nowhere in particular leads back to where one was.
+            let to = place.filter(|place| *place != "/").unwrap_or(field("to"));
+            let mut answer = serve::go(local(to));
             if let Ok(cookie) = HeaderValue::from_str(&serve::cookie(&handle)) {
                 answer.headers_mut().insert(header::SET_COOKIE, cookie);
             }
@@ -80,12 +110,23 @@ pub async fn send(
                      under their own name."
                 }
             };
-            serve::html(StatusCode::UNAUTHORIZED, page(Some(wrong)))
+            let wrong = Trouble::Code(wrong.to_owned());
+            serve::html(StatusCode::UNAUTHORIZED, page(&wrong, local(field("to"))))
         }
         Err(failure) => {
-            let why = failure.message.visible_line().into_owned();
-            serve::html(StatusCode::INTERNAL_SERVER_ERROR, page(Some(&why)))
+            let why = Trouble::Code(failure.message.visible_line().into_owned());
+            serve::html(StatusCode::INTERNAL_SERVER_ERROR, page(&why, local(field("to"))))
         }
+    }
+}
+
+/// The code that somebody has typed, and where they want to go with it: the whole address, or what stands behind its `#`.
+fn typed(text: &str) -> (&str, Option<&str>) {
+    let text = text.trim();
+    let behind = text.rsplit('#').next().unwrap_or(text);
+    match behind.find('/') {
+        Some(at) => (&behind[..at], Some(&behind[at..])),
+        None => (behind, None),
     }
 }
 
@@ -99,6 +140,20 @@ fn local(to: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_code_is_found_in_what_was_pasted() {
+        for (text, expected) in [
+            ("00ff", ("00ff", None)),
+            (" 00ff/m/4 ", ("00ff", Some("/m/4"))),
+            ("http://almoner-1.localhost:7070/login#00ff/m/4", ("00ff", Some("/m/4"))),
+            ("http://almoner-1.localhost:7070/login#00ff\n", ("00ff", None)),
+            ("#00ff", ("00ff", None)),
+            ("", ("", None)),
+        ] {
+            assert_eq!(super::typed(text), expected, "{text:?}");
+        }
+    }
+
     #[test]
     fn nobody_is_sent_elsewhere() {
         for (to, expected) in [

@@ -6,7 +6,7 @@ use passable::Untrusted;
 
 use super::asks::said;
 use crate::asked::Asked;
-use crate::page::parts;
+use crate::page::{hosts, parts};
 
 /// The card. Words that are many are folded.
 pub fn card(
@@ -21,6 +21,7 @@ pub fn card(
         p.package {
             @for (at, piece) in strings.iter().enumerate() {
                 span.foreign { (piece.visible()) }
+                (hosts::told(piece.raw()))
                 @if let Some(name) = names.get(at) {
                     span.chip { "@" (parts::line(&Untrusted::new(name.as_str()))) }
                 }

@@ -1,6 +1,6 @@
 //! The browsers that were let in.
 
-use control::exit::Failure;
+use control::exit::{Exit, Failure};
 use maud::html;
 use passable::visible_line;
 
@@ -50,12 +50,15 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 /// `POST /sessions`.
 pub fn revoke(asked: &Asked) -> Result<Answer, Failure> {
     let text = asked.field("session").unwrap_or("");
-    let number: u64 = text.parse().map_err(|_| {
-        let message = format!("there is no session `{}`", visible_line(text));
-        Failure::new(control::exit::Exit::NotFound, message)
-    })?;
-    asked.site.change(|sessions| sessions.revoke(number))?;
-    Ok(Answer::Go("/sessions".to_owned()))
+    let number: Option<u64> = text.parse().ok();
+    match number.map(|number| asked.site.change(|sessions| sessions.revoke(number))).transpose()? {
+        Some(true) => Ok(Answer::Go("/sessions".to_owned())),
+        _ => {
+            let message = format!("there is no session `{}`", visible_line(text));
+            Err(Failure::new(Exit::NotFound, message)
+                .help("it may have ended by itself; `Sessions` lists the others"))
+        }
+    }
 }
 
 /// `POST /logout`.

@@ -80,7 +80,7 @@ fn what_the_settings_say_counts_from_the_next_time_the_pages_are_opened() {
     let after = Door::of(&home, "/");
     assert_eq!((after.port, after.port == before.port), (free, false));
     assert!(std::net::TcpStream::connect(("127.0.0.1", before.port)).is_err(), "the old port is closed");
-    std::fs::write(&config, "[web]\nbind = \"0.0.0.0:0\"\n").unwrap();
+    std::fs::write(&config, "[web]\nbind = \"0.0.0.0:80\"\n").unwrap();
     let refused = home.almoner(&["open", "--print"]);
     assert!(refused.code != 0 && refused.err.contains("tls_terminated_by_proxy"), "{refused:?}");
     std::fs::remove_file(&config).unwrap();

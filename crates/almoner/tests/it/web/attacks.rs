@@ -1,9 +1,38 @@
 //! What other pages, other programs and other people's words must not be able to do with the pages.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
 use super::http::{Answer, ask};
 use super::visitor::{Visitor, between, log_in};
 use super::writes;
 use crate::home::Home;
+
+/// What every answer says to the browser, whoever has asked for what.
+const HEADERS: &[(&str, &str)] = &[
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; \
+         frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types almoner",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("permissions-policy", "camera=(), microphone=(), geolocation=(), clipboard-read=()"),
+];
+
+#[track_caller]
+fn has_its_headers(what: &str, answer: &Answer) {
+    for (name, value) in HEADERS {
+        assert_eq!(answer.header(name), Some(*value), "{what}");
+    }
+    assert!(
+        !answer.headers.iter().any(|(name, _)| name.starts_with("access-control-")),
+        "{what}: {answer:?}"
+    );
+}
 
 #[test]
 fn only_our_own_pages_in_a_browser_that_was_let_in_reach_anything() {
@@ -11,30 +40,12 @@ fn only_our_own_pages_in_a_browser_that_was_let_in_reach_anything() {
     let visitor = Visitor::new(&home);
     let door = &visitor.door;
     let (own, origin) = (door.host.as_str(), door.page(""));
-    let elsewhere = format!("127.0.0.1:{}", door.port);
+    let token = format!("_token={}", visitor.token);
+    let get = |path: &str, headers: &[(&str, &str)]| ask(door.port, "GET", path, headers, "");
     let cases: &[(&str, Answer, u16)] = &[
-        (
-            "a rebound name",
-            ask(door.port, "GET", "/", &[("Host", "evil.example"), ("Cookie", &visitor.cookie)], ""),
-            421,
-        ),
-        (
-            "the bare address",
-            ask(door.port, "GET", "/", &[("Host", &elsewhere), ("Cookie", &visitor.cookie)], ""),
-            421,
-        ),
-        (
-            "a rebound name at the events",
-            ask(door.port, "GET", "/events", &[("Host", "evil.example")], ""),
-            421,
-        ),
-        ("nobody", ask(door.port, "GET", "/", &[("Host", own)], ""), 401),
-        ("nobody at the events", ask(door.port, "GET", "/events", &[("Host", own)], ""), 401),
-        (
-            "another cookie",
-            ask(door.port, "GET", "/", &[("Host", own), ("Cookie", "__Host-almoner=00")], ""),
-            401,
-        ),
+        ("nobody", get("/", &[("Host", own)]), 401),
+        ("nobody at the events", get("/events", &[("Host", own)]), 401),
+        ("another cookie", get("/", &[("Host", own), ("Cookie", "__Host-almoner=00")]), 401),
         (
             "another site's picture",
             visitor.get("/m/0", &[("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Dest", "image")]),
@@ -47,16 +58,31 @@ fn only_our_own_pages_in_a_browser_that_was_let_in_reach_anything() {
         ),
         ("a sibling port's stream", visitor.get("/events", &[("Sec-Fetch-Site", "same-site")]), 403),
         (
+            "what says twice where it comes from",
+            visitor.get("/", &[("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Site", "cross-site")]),
+            403,
+        ),
+        // All of these have our token: it is the origin that is missing.
+        (
             "a form elsewhere",
-            visitor.post("/logout", &[("Host", own), ("Origin", "http://evil.example")], ""),
+            visitor.post("/logout", &[("Host", own), ("Origin", "http://evil.example")], &token),
             403,
         ),
         (
             "a form with a hidden origin",
-            visitor.post("/logout", &[("Host", own), ("Origin", "null")], ""),
+            visitor.post("/logout", &[("Host", own), ("Origin", "null")], &token),
             403,
         ),
-        ("a form without an origin", visitor.post("/logout", &[("Host", own)], ""), 403),
+        ("a form without an origin", visitor.post("/logout", &[("Host", own)], &token), 403),
+        (
+            "a form with two origins",
+            visitor.post(
+                "/logout",
+                &[("Host", own), ("Origin", &origin), ("Origin", "http://evil.example")],
+                &token,
+            ),
+            403,
+        ),
         (
             "a form without our token",
             visitor.post("/logout", &[("Host", own), ("Origin", &origin)], "_token=0"),
@@ -68,26 +94,24 @@ fn only_our_own_pages_in_a_browser_that_was_let_in_reach_anything() {
             ask(door.port, "DELETE", "/", &[("Host", own), ("Cookie", &visitor.cookie)], ""),
             405,
         ),
+        (
+            "their question beforehand",
+            ask(door.port, "OPTIONS", "/logout", &[("Host", own), ("Origin", "http://evil.example")], ""),
+            405,
+        ),
+        ("what is only read", visitor.send("/runs", ""), 405),
         ("a used code", log_in(door, &door.code), 401),
         ("a wrong code", log_in(door, "00"), 401),
         ("an empty code", log_in(door, ""), 401),
         ("a form that is too large", visitor.send("/logout", &"x=".repeat(3 << 20)), 413),
+        ("a code that is too large", log_in(door, &"0".repeat(20 << 10)), 413),
         ("what there is not", visitor.get("/nothing", &[]), 404),
     ];
     for (what, answer, status) in cases {
         assert_eq!(answer.status, *status, "{what}: {}", answer.body);
-        let policy = answer.header("content-security-policy").unwrap_or_else(|| panic!("{what}: no policy"));
-        for part in [
-            "default-src 'none'",
-            "frame-ancestors 'none'",
-            "require-trusted-types-for 'script'",
-            "form-action 'self'",
-        ] {
-            assert!(policy.contains(part) && !policy.contains("unsafe"), "{what}: {policy}");
-        }
-        assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{what}");
-        assert!(answer.header("access-control-allow-origin").is_none(), "{what}");
+        has_its_headers(what, answer);
         assert_eq!(answer.header("cache-control"), Some("no-store"), "{what}");
+        assert_eq!(answer.header("allow").is_some(), *status == 405, "{what}");
     }
     assert_eq!(
         visitor.get("/", &[("Sec-Fetch-Site", "same-origin")]).status,
@@ -96,6 +120,151 @@ fn only_our_own_pages_in_a_browser_that_was_let_in_reach_anything() {
     );
     assert_eq!(visitor.send("/logout", "").status, 303);
     assert_eq!(visitor.get("/", &[]).status, 401, "a session that was ended is over");
+}
+
+/// Whoever looks at a refusal in a browser sees a page, and whoever was logged out by it logs in there.
+#[test]
+fn who_looks_at_a_refusal_sees_a_page() {
+    let home = Home::new();
+    let visitor = Visitor::new(&home);
+    let own = visitor.door.host.as_str();
+    let origin = visitor.door.page("");
+    let ours = [("Host", own), ("Origin", origin.as_str())];
+    let looks =
+        [("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Site", "same-origin"), ("Accept", "text/html,*/*")];
+    let post = |headers: &[(&str, &str)], body: &str| {
+        ask(visitor.door.port, "POST", "/m/1/answer", &[headers, &looks].concat(), body)
+    };
+    let session = [&ours[..], &[("Cookie", visitor.cookie.as_str())]].concat();
+    let cases = [
+        ("no session", post(&ours, "_token=0"), 401, "session is over"),
+        ("no token", post(&session, ""), 403, "belongs to another session"),
+        (
+            "another page",
+            post(&[("Host", own), ("Origin", "http://evil.example")], ""),
+            403,
+            "by another page",
+        ),
+        ("too large", post(&session, &"x=".repeat(3 << 20)), 413, "at most 4 MiB"),
+        ("another name", post(&[("Host", "evil.example")], ""), 421, "<code>almoner open</code>"),
+        ("another method", ask(visitor.door.port, "PUT", "/", &[&ours[..], &looks].concat(), ""), 405, "GET"),
+    ];
+    for (what, answer, status, says) in cases {
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (status, Some("text/html; charset=utf-8")),
+            "{what}"
+        );
+        for part in ["<html lang=\"en\">", "<title>", "<main id=\"main\">", "<h1>", "role=\"alert\"", says] {
+            assert!(answer.body.contains(part), "{what}: {part} is not in {}", answer.body);
+        }
+        // Only where one logs in there is a script.
+        assert_eq!(answer.body.contains("<script"), status == 401, "{what}: {}", answer.body);
+        has_its_headers(what, &answer);
+    }
+    // Where it was sent from is where one goes on.
+    let over = post(&ours, "").body;
+    assert!(over.contains("name=\"to\" value=\"/m/1/answer\""), "{over}");
+    // A form that ends before it should is not taken for one that is too large.
+    let mut stream = TcpStream::connect(("127.0.0.1", visitor.door.port)).unwrap();
+    let head = format!(
+        "POST /login HTTP/1.1\r\nHost: {own}\r\nOrigin: {origin}\r\nTransfer-Encoding: chunked\r\n\r\nno chunk"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut said = String::new();
+    let _ = stream.read_to_string(&mut said);
+    assert!(said.starts_with("HTTP/1.1 400") && said.contains("did not come whole"), "{said}");
+}
+
+/// A name that has come to mean this machine, at everything that is served: also where no session is needed.
+#[test]
+fn a_rebound_name_reaches_nothing() {
+    let home = Home::new();
+    let visitor = Visitor::new(&home);
+    let (own, port) = (visitor.door.host.clone(), visitor.door.port);
+    let page = visitor.get("/", &[]).body;
+    let script = between(&page, "<script defer src=\"", "\"").to_owned();
+    let paths =
+        ["/", "/m/1", "/events", "/login", "/names", script.as_str(), "/favicon.ico", "/logout", "/nothing"];
+    let others = [
+        "evil.example".to_owned(),
+        format!("evil.example:{port}"),
+        format!("127.0.0.1:{port}"),
+        format!("localhost:{port}"),
+        format!("[::1]:{port}"),
+        format!("{own}."),
+        own.split(':').next().unwrap().to_owned(),
+    ];
+    let mut tried = 0;
+    for path in paths {
+        for method in ["GET", "POST", "HEAD", "OPTIONS"] {
+            let refused = |what: &str, target: &str, headers: &[(&str, &str)]| {
+                let session = [
+                    ("Cookie", visitor.cookie.as_str()),
+                    ("Content-Type", "application/x-www-form-urlencoded"),
+                ];
+                let body = format!("_token={}", visitor.token);
+                let body = if method == "POST" { body.as_str() } else { "" };
+                let answer = ask(port, method, target, &[headers, &session].concat(), body);
+                assert_eq!(answer.status, 421, "{method} {path} {what}: {}", answer.body);
+                has_its_headers(what, &answer);
+                assert!(answer.header("set-cookie").is_none() && !answer.body.contains("_token"), "{what}");
+            };
+            // The page that has the name now is its own origin.
+            for host in &others {
+                let origin = format!("http://{host}");
+                refused(
+                    host,
+                    path,
+                    &[("Host", host), ("Origin", &origin), ("Sec-Fetch-Site", "same-origin")],
+                );
+                tried += 1;
+            }
+            // What names two hosts is for neither.
+            refused("two", path, &[("Host", &own), ("Host", "evil.example")]);
+            refused("ours twice", path, &[("Host", &own), ("Host", &own)]);
+            refused("another in front", &format!("http://evil.example:{port}{path}"), &[("Host", &own)]);
+        }
+    }
+    assert_eq!(tried, paths.len() * 4 * others.len());
+    assert_eq!(visitor.get("/", &[]).status, 200, "the session is there still");
+}
+
+/// Whoever reaches the port can open connections and say nothing: neither the pages nor the commands are kept from work.
+#[test]
+fn who_opens_connections_without_end_keeps_nobody_out() {
+    let home = Home::new();
+    let mut daemon = std::process::Command::new("sh");
+    let env = home.command(&[]);
+    daemon.envs(env.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    daemon.args(["-c", "ulimit -Sn 128; exec \"$0\" daemon --idle 120", env!("CARGO_BIN_EXE_almoner")]);
+    let mut daemon =
+        daemon.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    while !home.root().join("run/control.sock").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let status = home.almoner(&["status", "--json"]).expect(0).json();
+    assert_eq!(status["pid"], daemon.id());
+    let visitor = Visitor::new(&home);
+    let half = || {
+        let mut stream = TcpStream::connect(("127.0.0.1", visitor.door.port)).unwrap();
+        stream.write_all(format!("GET / HTTP/1.1\r\nHost: {}\r\n", visitor.door.host).as_bytes()).unwrap();
+        stream
+    };
+    let mut all: Vec<TcpStream> = (0..300).map(|_| half()).collect();
+    home.almoner(&["status"]).expect(0);
+    assert_eq!(visitor.get("/", &[]).status, 200);
+    // The first of them have gone to make room, long before their time was over.
+    all[0].set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+    let gone = all[0].read(&mut [0; 64]);
+    assert!(
+        matches!(gone, Ok(0))
+            || gone.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset),
+        "{gone:?}"
+    );
+    drop(all);
+    home.almoner(&["stop"]).expect(0);
+    daemon.wait().unwrap();
 }
 
 #[test]
@@ -148,24 +317,6 @@ fn what_was_not_seen_is_not_approved() {
     let again = visitor.send("/m/1/answer", &format!("_seen={seen}&do=approve"));
     assert_eq!(again.status, 409, "what was answered is another card: {}", again.body);
     assert_eq!(sent(), 1);
-}
-
-#[test]
-fn nothing_that_a_model_writes_is_markup_or_hides() {
-    let hostile =
-        "</bdi><script>alert(1)</script><img src=x onerror=alert(1)>\u{1b}[2K\r\u{202e}evil\u{200b}\u{e0041}";
-    let home = asked(hostile);
-    let visitor = Visitor::new(&home);
-    for path in ["/", "/m/1"] {
-        let page = visitor.get(path, &[]).body;
-        for raw in ["<script>alert", "<img src=x", "\u{1b}", "\r", "\u{202e}", "\u{200b}", "\u{e0041}"] {
-            assert!(!page.contains(raw), "{path}: {raw:?} in {page}");
-        }
-    }
-    let card = visitor.get("/m/1", &[]).body;
-    for shown in ["&lt;/bdi&gt;&lt;script&gt;", r"\u{1B}[2K", r"\u{202E}evil\u{200B}", r"\u{E0041}"] {
-        assert!(card.contains(shown), "{shown} in {card}");
-    }
 }
 
 #[test]

@@ -150,6 +150,18 @@ impl Browser {
         self.post("/window", &json!({ "handle": handle }));
     }
 
+    /// What each frame of the page says.
+    pub(crate) fn framed(&self) -> Vec<String> {
+        let all = 0..self.elements("iframe").len();
+        let text = |frame: usize| {
+            self.post("/frame", &json!({ "id": frame }));
+            let text = self.text();
+            self.post("/frame", &json!({ "id": null }));
+            text
+        };
+        all.map(text).collect()
+    }
+
     /// Closes the tab that is looked at.
     pub(crate) fn close_tab(&self) {
         self.command("DELETE", "/window", &Value::Null).unwrap();

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::visitor::{Visitor, between};
 use super::{let_in, writes};
 use crate::home::Home;
@@ -99,11 +101,160 @@ fn a_secret_that_was_sent_is_shown_nowhere() {
         let page = visitor.get(path, &[]);
         assert!(page.status == 200 && !page.body.contains(SECRET), "{path}: {}", page.body);
     }
-    home.almoner(&["stop"]).expect(0);
-    for file in ["state/web.json", "state/daemon.log"] {
-        let text = std::fs::read_to_string(home.root().join(file)).unwrap_or_default();
-        assert!(!text.contains(SECRET), "{file}: {text}");
+    for args in
+        [&["inbox", "--all", "--json"][..], &["why", &number.to_string()], &["audit"], &["list", "--json"]]
+    {
+        let said = home.almoner(args);
+        assert!(!said.out.contains(SECRET) && !said.err.contains(SECRET), "{args:?}: {said:?}");
     }
+    home.almoner(&["stop"]).expect(0);
+    // Nor in any file: the store, its log of writes, its blobs, what the daemon says of itself.
+    let (mut directories, mut files) = (vec![home.root()], 0);
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_dir() {
+                directories.push(entry.path());
+                continue;
+            }
+            let bytes = std::fs::read(entry.path()).unwrap();
+            let has = bytes.windows(SECRET.len()).any(|some| some == SECRET.as_bytes());
+            assert!(!has, "{}", entry.path().display());
+            files += 1;
+        }
+    }
+    assert!(files > 3, "{files} files");
+}
+
+/// A name that is given where others have names hands over what it stands for, and all that has a name in it.
+#[test]
+fn an_old_session_names_nothing_that_weighs_where_others_find_it() {
+    let home = Home::new();
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.almoner(&["mkguest", "bob", "agent-bob"]).expect(0);
+    home.almoner(&["mkdir", "things"]).expect(0);
+    home.almoner(&["store", "data=words"]).expect(0);
+    home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
+    home.almoner(&["eval", "harden({ power: me })", "me=@agent", "--name", "wrapped"]).expect(0);
+    let visitor = Visitor::new(&home);
+    home.later(Duration::from_secs(20 * 60));
+    let named = |verb: &str, from: &str, to: &str, word: &str| {
+        visitor.send("/names", &format!("do={verb}&path={from}&to={to}&_confirm={word}"))
+    };
+    for (verb, from, to) in [
+        ("copy", "@agent", "agent-fae/power"),
+        ("copy", "@agent", "things/power"),
+        ("copy", "agent-bob", "agent-fae/bob"),
+        ("move", "things", "agent-fae/things"),
+        ("copy", "wrapped", "agent-fae/wrapped"),
+    ] {
+        let refused = named(verb, from, to, "");
+        assert_eq!(
+            (refused.status, refused.body.contains("nothing was done")),
+            (422, true),
+            "{from}: {}",
+            refused.body
+        );
+        assert_eq!(visitor.get(&format!("/names/{to}"), &[]).status, 404, "{from}");
+    }
+    // The field for the word stands at each of the two, also before anything was sent.
+    let page = visitor.get("/names/wrapped", &[]).body;
+    assert_eq!(page.matches("name=\"_confirm\"").count(), 2, "{page}");
+    // What weighs little, and what stays where one finds it oneself.
+    for (verb, from, to) in [
+        ("copy", "data", "agent-fae/data"),
+        ("copy", "counter", "agent-fae/counter"),
+        ("copy", "@agent", "me"),
+        ("move", "agent-bob", "bobs"),
+    ] {
+        assert_eq!(named(verb, from, to, "").status, 303, "{from} {to}");
+    }
+    assert_eq!(named("copy", "@agent", "agent-fae/power", "endow").status, 303);
+}
+
+/// What was shown is endowed, or nothing: not what a name has come to mean, and not what was chosen behind it.
+#[test]
+fn what_was_shown_is_endowed_or_nothing() {
+    let home = Home::new();
+    for counter in ["counter", "ledger", "other"] {
+        home.almoner(&["eval", crate::sends::COUNTER, "--name", counter]).expect(0);
+    }
+    home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
+    home.write("count.js", "E(count).incr()");
+    let define = [
+        "--as",
+        "agent-fae",
+        "define",
+        "count.js",
+        "--slot",
+        "count:M.remotable('Counter')",
+        "--result",
+        "r",
+    ];
+    home.almoner(&define).expect(0);
+    let number = crate::sends::wait_for_mail(&home, "definition");
+    let (browser, door) = let_in(&home, true, &format!("/m/{number}"));
+    let counted = |name: &str| crate::sends::evaluated(&home, &["E(c).add(0n)", &format!("c={name}")]);
+    let waits = || crate::sends::wait_for_mail(&home, "definition") == number;
+    browser.choose("One of your names", "counter");
+    browser.press("button", "Show what this would grant");
+    browser.says("What you would grant");
+    // The name comes to mean something else between the two presses.
+    home.almoner(&["copy", "ledger", "counter", "--force"]).expect(0);
+    browser.press("button", "Endow it");
+    browser.says("has no name of yours any more, or stands for something else");
+    assert!(waits() && counted("counter") == "0");
+    // Something else is chosen behind what is shown.
+    browser.go(&door.page(&format!("/m/{number}")));
+    browser.choose("One of your names", "other");
+    browser.press("button", "Show what this would grant");
+    browser.says("What you would grant");
+    browser.choose("One of your names", "ledger");
+    browser.press("button", "Endow it");
+    browser.says("Nothing was done");
+    assert!(waits());
+    assert_eq!([counted("ledger"), counted("other")], ["0", "0"]);
+    browser.press("button", "Endow it");
+    let done = browser.wait(|| (counted("ledger") == "1").then_some(()));
+    assert!(done.is_some() && counted("other") == "0", "{}", browser.text());
+    browser.clean(&["409"]);
+}
+
+/// What has changed under a hand is not pressed by it: for a moment, no yes is one.
+#[test]
+fn what_has_changed_is_not_pressed_at_once() {
+    let home = Home::with_inbox();
+    let call =
+        |to: &str| json!({ "name": "outbox_send", "arguments": { "to": to, "subject": "s", "body": "b" } });
+    let turns =
+        json!([{ "turns": [{ "calls": [call("a@b.example"), call("c@d.example")] }, { "text": "done" }] }]);
+    home.write("calls.json", turns.to_string());
+    let run = ["run", "clerk.worker", "-e", "mail=mail", "-e", "out=out:rw", "-e", "outbox=outbox"];
+    home.almoner(&[&run[..], &["-m", "scripted:calls.json"]].concat()).expect(7);
+    let (browser, _) = let_in(&home, true, "/m/1");
+    browser.says("c@d.example");
+    let free = || browser.attribute(&browser.find("button", "Approve"), "aria-disabled").is_none();
+    browser.wait(|| free().then_some(())).expect("it can be pressed");
+    browser.run(
+        "window.log = [];
+         setInterval(() => {
+           const form = document.querySelector('form[data-weighty]'), yes = form && form.querySelector('button.yes');
+           if (yes) window.log.push([performance.now(), form.elements._seen.value, yes.getAttribute('aria-disabled')]);
+         }, 5);",
+    );
+    home.almoner(&["approve", "1", "--only", "1"]).expect(0);
+    browser.says("✓ approved");
+    // From the moment at which it shows something else to the moment at which that can be pressed.
+    let held = browser.wait(|| {
+        browser
+            .run(
+                "const was = window.log[0][1], since = window.log.filter(one => one[1] !== was);
+                 const free = since.find(one => one[2] === null);
+                 return free ? free[0] - since[0][0] : null;",
+            )
+            .as_f64()
+    });
+    assert!(held.is_some_and(|ms| ms > 500.0), "{held:?} ms");
+    browser.clean(&[]);
 }
 
 /// A browser that was let in long ago is asked for a word before it hands over what weighs most.

@@ -97,9 +97,27 @@ fn a_browser_that_is_let_in_again_has_one_session_and_its_other_tabs_go_on() {
         "0".repeat(64)
     ));
     browser.says("This code lets nobody in");
+    assert_eq!(browser.all("heading", "Log in to Almoner").len(), 1);
+    let field = browser.find("textbox", "Code");
+    assert_eq!(browser.attribute(&field, "aria-invalid").as_deref(), Some("true"));
+    assert!(browser.focused().starts_with("Code"), "{}", browser.focused());
+    browser.axe("a wrong code");
     browser.go(&format!("{}/", browser.run("return location.origin").as_str().unwrap()));
     browser.says("Inbox");
     assert_eq!(token(), json!(2));
+    // Whoever has left, or was not let in, writes the next address into the same tab.
+    browser.press("button", "End this session");
+    browser.says("Log in to Almoner");
+    for to in ["/", "/runs"] {
+        let door = Door::of(&home, to);
+        browser.go(&door.url.replace(&door.code, &"0".repeat(64)));
+        browser.says("This code lets nobody in");
+        browser.go(&door.url);
+        let arrived = browser.wait(|| (browser.at() == door.page(to)).then_some(()));
+        assert!(arrived.is_some(), "at {}: {}", browser.at(), browser.text());
+        browser.press("button", "End this session");
+        browser.says("Log in to Almoner");
+    }
     browser.clean(&["401"]);
 }
 
@@ -180,5 +198,16 @@ fn nobody_else_stands_at_the_port_in_the_other_address_of_this_machine() {
     let taken = TcpListener::bind(format!("[::1]:{}", door.port)).unwrap();
     let other = Door::of(&home, "/");
     assert_ne!(other.port, door.port);
+    // Nobody stands there beside a port of the settings either: the pages are served in both addresses or not at all.
+    for port in [format!("port = {}", door.port), format!("bind = \"127.0.0.1:{}\"", door.port)] {
+        home.write_config(&format!("[web]\n{port}\n"));
+        let refused = home.almoner(&["open", "--print"]).expect(1);
+        assert!(
+            refused.err.contains(&format!("[::1]:{}", door.port)) && refused.out.is_empty(),
+            "{refused:?}"
+        );
+    }
     drop(taken);
+    assert_eq!(Door::of(&home, "/").port, door.port);
+    assert!(TcpListener::bind(format!("[::1]:{}", door.port)).is_err());
 }

@@ -21,8 +21,17 @@ fn one_stream_for_all_tabs_of_a_browser() {
     home.almoner(&["--as", "agent-fae", "request", "@host", "something to eat"]);
     browser.says("something to eat");
     assert_eq!(browser.run("return document.body.dataset.stream || ''"), "");
+    let second = browser.tabs().into_iter().find(|tab| *tab != first).unwrap();
     browser.tab(&first);
     browser.says("something to eat");
+    // The one that listens is closed: the other listens in its place, and misses nothing of what happened meanwhile.
+    browser.close_tab();
+    home.almoner(&["--as", "agent-fae", "request", "@host", "something to drink"]);
+    browser.tab(&second);
+    browser.says("something to drink");
+    assert!(up("second"));
+    home.almoner(&["--as", "agent-fae", "request", "@host", "somewhere to sleep"]);
+    browser.says("somewhere to sleep");
     browser.clean(&[]);
 }
 

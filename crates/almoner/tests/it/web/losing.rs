@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::visitor::Visitor;
-use super::{enter, let_in};
+use super::{Door, let_in};
 use crate::home::Home;
 
 /// A guest's form, and its number.
@@ -38,9 +38,14 @@ fn what_could_not_be_sent_is_there_again() {
     home.almoner(&["sessions", "--all"]).expect(0);
     browser.says("your session is over");
     browser.press("button", "Send the answer");
-    browser.says("your session is over");
-    enter(&browser, &home, true, &format!("/m/{number}"));
+    browser.says("This browser's session is over");
+    browser.says("What you typed is kept in this tab");
+    browser.axe("a session that is over");
+    // It is let in there, with the address as it is printed, and is back where it was.
+    browser.write("textbox", "Code", &Door::of(&home, "/").url);
+    browser.press("button", "Log in");
     there("a session that had ended");
+    assert_eq!(browser.at(), door.page(&format!("/m/{number}")));
     // The daemon is gone when it is sent.
     home.almoner(&["stop"]).expect(0);
     browser.says("offline: what you see may be old");
@@ -61,6 +66,23 @@ fn what_could_not_be_sent_is_there_again() {
     );
     let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0).json();
     assert_eq!(got["promise"]["value"], json!({ "title": "a title", "words": ["one"] }));
+}
+
+/// Without scripts nothing is kept but by the browser itself: it goes back to what was typed.
+#[test]
+fn what_could_not_be_sent_is_there_again_without_scripts() {
+    let home = Home::new();
+    let number = asked(&home, &["title:string=What it is called"]);
+    let (browser, _) = let_in(&home, false, &format!("/m/{number}"));
+    browser.write("textbox", "What it is called", "a title");
+    home.almoner(&["sessions", "--all"]).expect(0);
+    browser.press("button", "Send the answer");
+    browser.says("This browser's session is over");
+    assert!(!browser.text().contains("is kept in this tab"), "{}", browser.text());
+    browser.write("textbox", "Code", &Door::of(&home, "/").url);
+    browser.press("button", "Log in");
+    browser.says("What it is called");
+    browser.clean(&["401"]);
 }
 
 #[test]

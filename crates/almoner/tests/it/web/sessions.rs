@@ -1,7 +1,10 @@
 //! Sessions of the pages, seen and ended from a terminal.
 
+use std::net::TcpListener;
+
 use serde_json::Value;
 
+use super::http::ask;
 use super::visitor::Visitor;
 use crate::home::Home;
 
@@ -37,4 +40,38 @@ fn sessions_are_listed_and_ended_from_a_terminal_with_and_without_a_daemon_that_
     let said = crate::wire::Control::open(&home).ask(&asked);
     assert_eq!(said["response"], "failed", "{said}");
     home.almoner(&["sessions", "--all", "--revoke", "1"]).expect(2);
+}
+
+/// Whoever stands where the pages stood has been sent the cookies of their browsers, and knows their name.
+#[test]
+fn who_has_taken_the_port_has_taken_nothing_else() {
+    let home = Home::new();
+    let before = Visitor::new(&home);
+    home.almoner(&["stop"]).expect(0);
+    let taken = TcpListener::bind(("127.0.0.1", before.door.port)).unwrap();
+    assert_eq!(numbers(&home), Vec::<u64>::new());
+    let after = Visitor::new(&home);
+    assert_eq!(numbers(&home), [2]);
+    assert!(
+        after.door.port != before.door.port
+            && after.door.host.split(':').next() != before.door.host.split(':').next()
+    );
+    let get = |host: &str| {
+        let headers = [("Host", host), ("Cookie", before.cookie.as_str())];
+        ask(after.door.port, "GET", "/", &headers, "").status
+    };
+    let name = before.door.host.split(':').next().unwrap();
+    assert_eq!([get(&format!("{name}:{}", after.door.port)), get(&after.door.host)], [421, 401]);
+    // The same of a port that the settings name, also after it was given back.
+    home.write_config(&format!("[web]\nport = {}\n", after.door.port));
+    assert_eq!(Visitor::new(&home).door.host, after.door.host);
+    home.almoner(&["stop"]).expect(0);
+    drop(taken);
+    let taken = TcpListener::bind(("127.0.0.1", after.door.port)).unwrap();
+    home.almoner(&["open", "--print"]).expect(1);
+    drop(taken);
+    let last = Visitor::new(&home);
+    assert_ne!(last.door.host, after.door.host);
+    assert_eq!(last.door.port, after.door.port);
+    assert_eq!(numbers(&home), [4]);
 }

@@ -2,8 +2,9 @@
 //! network or a secret, so that a browser left open is not enough for that.
 
 use control::exit::{Exit, Failure};
-use control::view::PickRow;
-use kernel::FormulaId;
+use control::protocol::{Look, Response};
+use control::view::{PickRow, Thing};
+use kernel::{FormulaId, Value};
 use maud::{Markup, html};
 
 use crate::asked::Asked;
@@ -19,6 +20,12 @@ const WORD: &str = "endow";
 
 /// The types of things that start programs, reach the network or carry a secret.
 const HEAVY: [&str; 6] = ["program", "web", "mcp", "handed-secret", "secret", "host"];
+
+/// The types of things in which others have names.
+const WITH_NAMES: [&str; 2] = ["guest", "directory"];
+
+/// Of a value that holds more than so many capabilities, nobody looks at each.
+const MANY: usize = 50;
 
 /// The same, as it is written behind `-e`.
 const WRITTEN: [&str; 6] = ["program:", "http:", "https:", "mcp:", "secret:", "model:"];
@@ -40,16 +47,45 @@ pub fn written(fill: &str) -> bool {
     WRITTEN.iter().any(|prefix| fill.trim_start().starts_with(prefix))
 }
 
+/// The same of something that is given a name where others find it: what it is, what it was kept with, or what may have a
+/// name in it.
+///
+/// # Errors
+/// When the daemon does not answer.
+pub fn leads_to(asked: &Asked, thing: &Thing) -> Result<bool, Failure> {
+    let weighs = |kind: &str| HEAVY.contains(&kind) || WITH_NAMES.contains(&kind);
+    let ids: Vec<&FormulaId> = thing.value.iter().flat_map(Value::references).collect();
+    if weighs(&thing.kind) || ids.len() > MANY {
+        return Ok(true);
+    }
+    for id in ids {
+        match asked.look(Look::Formula { id: *id }) {
+            Ok(Response::Formula(view)) if !weighs(&view.thing.kind) => {}
+            // What has ended leads nowhere.
+            Err(failure) if failure.exit == Exit::Denied => {}
+            Err(failure) => return Err(failure),
+            _ => return Ok(true),
+        }
+    }
+    Ok(false)
+}
+
 fn is_old(asked: &Asked) -> bool {
     asked.site.backend.now_ms().saturating_sub(asked.session.begun_ms) > FRESH_MS
 }
 
 /// The field, if the session is old; `what` says when it is needed.
 pub fn field(asked: &Asked, what: &str) -> Markup {
+    field_of(asked, "", what)
+}
+
+/// The same, on a page with several such forms, for the one of this name.
+pub fn field_of(asked: &Asked, form: &str, what: &str) -> Markup {
+    let id = format!("{form}confirm");
     html! {
         @if is_old(asked) {
-            label for="confirm" { "This browser was let in a while ago. " (what) ", write " code { (WORD) } }
-            input #confirm name=(FIELD) autocomplete="off" autocapitalize="off" spellcheck="false";
+            label for=(id) { "This browser was let in a while ago. " (what) ", write " code { (WORD) } }
+            input #(id) name=(FIELD) autocomplete="off" autocapitalize="off" spellcheck="false";
         }
     }
 }

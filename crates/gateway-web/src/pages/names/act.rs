@@ -9,8 +9,9 @@ use maud::{Markup, html};
 use passable::visible_line;
 
 use crate::answer::Answer;
-use crate::asked::Asked;
+use crate::asked::{Asked, unexpected};
 use crate::page::{link, parts};
+use crate::pages::asks::confirm;
 
 /// The forms of a directory: what is sent there is shown again if it was not taken.
 pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
@@ -71,6 +72,7 @@ pub fn forms_of_name(asked: &Asked, path: &NamePath) -> Markup {
                     (stands_for)
                     label for={ (what) "-to" } { (label) }
                     input #{ (what) "-to" } name="to" value=(to) autocomplete="off" required;
+                    (confirm::field_of(asked, &format!("{what}-"), "To put a program, the network or a secret where others have names"))
                     (insist(asked, what))
                     div.buttons { button { (button) } }
                 }
@@ -131,6 +133,22 @@ fn bad_name(error: &kernel::name::NameError) -> Failure {
         .help("a name has 1 to 255 letters, without `/`, `@`, and is neither `.` nor `..`; `/` stands between names")
 }
 
+/// Whether a name hands over something that weighs: others may have the directory in which it is given, and whoever has
+/// that has all that has a name there.
+fn weighs(asked: &Asked, from: &NamePath, to: &NamePath) -> Result<bool, Failure> {
+    let (directory, _) = to.split();
+    if directory.is_empty() || directory == from.split().0 {
+        return Ok(false);
+    }
+    match asked.look(Look::Thing { path: from.clone() }) {
+        Ok(Response::Thing(thing)) => confirm::leads_to(asked, &thing),
+        // What has ended leads nowhere, and what there is not is told of when it is to get its name.
+        Err(failure) if [Exit::Denied, Exit::NotFound].contains(&failure.exit) => Ok(false),
+        Err(failure) => Err(failure),
+        Ok(other) => Err(unexpected(&other)),
+    }
+}
+
 /// Does what was sent; where to look at it.
 fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
     // What a person has typed has no blanks at its ends; a name that is there may have some.
@@ -188,6 +206,7 @@ fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
         }
         Some(verb @ ("move" | "copy")) => {
             let (from, to) = (parse(path)?, parse(asked.filled("to").unwrap_or(""))?);
+            confirm::check(asked, weighs(asked, &from, &to)?)?;
             expect_free(&to)?;
             let text = format!("{verb} {from} {to}");
             let place = to.names().to_vec();

@@ -2,6 +2,7 @@
 
 use control::examined::Saving;
 use control::exit::{Exit, Failure};
+use control::protocol::Request;
 use kernel::RunNumber;
 use maud::{Markup, html};
 use passable::Untrusted;
@@ -13,6 +14,8 @@ use crate::page::{parts, seen};
 /// `GET /r/RUN/save`: under which name, and where.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
+    // Of no run there is nothing to save.
+    asked.ask(Request::GetRun { run })?;
     Ok(page(run, &html! { (form(asked, run, None)) }).into())
 }
 

@@ -1,0 +1,295 @@
+//! Connections: how many there may be, and how long each may take to say what it wants.
+//!
+//! Whoever reaches the port can open as many as they like, before anybody knows who they are. They take nothing from
+//! whoever was let in, nor from the daemon in whose process this is.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, BodyDataStream, Bytes};
+use axum::http::Request;
+use futures_core::Stream;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::time::{Sleep, sleep};
+
+/// What is borne.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many connections there are at most. A browser has six, and one of them follows the events.
+    pub most: usize,
+    /// How long one may be silent before what it asks for has been said whole, or between two things that it asks for.
+    pub head: Duration,
+}
+
+/// Those of the pages.
+pub const LIMITS: Limits = Limits { most: 256, head: Duration::from_secs(10) };
+
+/// How long nothing may come of a form that was begun.
+const PIECE: Duration = Duration::from_secs(10);
+
+/// How long a form may take from its first byte to its last. Files are brought from afar as well.
+const WHOLE: Duration = Duration::from_secs(600);
+
+/// How long nobody is listened to after nothing could be opened.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Who is connected.
+pub struct Connections {
+    limits: Limits,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    next: u64,
+    /// By number, so the oldest is the first.
+    all: BTreeMap<u64, One>,
+}
+
+/// One connection. It ends when this is dropped.
+struct One {
+    known: Known,
+    _ends: oneshot::Sender<()>,
+}
+
+/// Whether whoever is at the other end has shown that they were let in. Every request of a connection has it.
+#[derive(Clone, Debug, Default)]
+pub struct Known(Arc<AtomicBool>);
+
+impl Known {
+    /// They have.
+    pub fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Connections {
+    /// None yet.
+    pub fn new(limits: Limits) -> Arc<Connections> {
+        Arc::new(Connections { limits, open: Mutex::default() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes one more: its number, and what ends with it. Once there are too many, whoever nobody knows and has been here
+    /// longest goes; if all are known, there is none more.
+    fn begin(&self) -> Option<(u64, Known, oneshot::Receiver<()>)> {
+        let mut open = self.lock();
+        if open.all.len() >= self.limits.most {
+            let stranger = open.all.iter().find(|(_, one)| !one.known.is()).map(|(number, _)| *number)?;
+            open.all.remove(&stranger);
+        }
+        open.next += 1;
+        let (number, known, (_ends, ended)) = (open.next, Known::default(), oneshot::channel());
+        open.all.insert(number, One { known: known.clone(), _ends });
+        Some((number, known, ended))
+    }
+
+    /// Takes connections, without end.
+    pub async fn serve(self: Arc<Connections>, listener: TcpListener, router: Router) {
+        loop {
+            let stream = match listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
+                // Nothing can be opened just now: trying without end would only make it worse.
+                Err(_) => {
+                    sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            let Some((number, known, ended)) = self.begin() else { continue };
+            let inner = TowerToHyperService::new(router.clone());
+            let service = service_fn(move |mut request: Request<Incoming>| {
+                request.extensions_mut().insert(known.clone());
+                inner.call(request)
+            });
+            let mut http = http1::Builder::new();
+            http.timer(TokioTimer::new()).header_read_timeout(self.limits.head);
+            let talking = http.serve_connection(TokioIo::new(stream), service);
+            let all = Arc::clone(&self);
+            tokio::spawn(async move {
+                tokio::select! {
+                    // Whoever goes away is no trouble of ours.
+                    _ = talking => {}
+                    _ = ended => {}
+                }
+                all.lock().all.remove(&number);
+            });
+        }
+    }
+}
+
+/// What comes of a form, as long as it comes.
+pub struct InTime {
+    body: BodyDataStream,
+    /// How long nothing may come.
+    patience: Duration,
+    piece: Pin<Box<Sleep>>,
+    whole: Pin<Box<Sleep>>,
+}
+
+impl InTime {
+    /// The same body, which fails if it takes too long.
+    pub fn of(body: Body) -> Body {
+        Body::from_stream(InTime::within(body, PIECE, WHOLE))
+    }
+
+    fn within(body: Body, piece: Duration, whole: Duration) -> InTime {
+        let body = body.into_data_stream();
+        InTime { body, patience: piece, piece: Box::pin(sleep(piece)), whole: Box::pin(sleep(whole)) }
+    }
+}
+
+impl Stream for InTime {
+    type Item = Result<Bytes, axum::BoxError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Poll::Ready(next) = Pin::new(&mut self.body).poll_next(context) {
+            self.piece = Box::pin(sleep(self.patience));
+            return Poll::Ready(next.map(|piece| piece.map_err(Into::into)));
+        }
+        let is_late =
+            self.piece.as_mut().poll(context).is_ready() || self.whole.as_mut().poll(context).is_ready();
+        if is_late {
+            Poll::Ready(Some(Err(std::io::Error::from(ErrorKind::TimedOut).into())))
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{SocketAddr, TcpStream};
+    use std::time::Instant;
+
+    use axum::extract::Extension;
+    use axum::routing::get;
+    use tokio::runtime::Runtime;
+
+    use super::*;
+
+    /// At most three connections, as long as the runtime is there; `/known` lets in whoever asks for it.
+    fn pages(head: Duration) -> (SocketAddr, Runtime) {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let known = async |Extension(known): Extension<Known>| {
+            known.note();
+            "known"
+        };
+        let router = Router::new().route("/known", get(known)).route("/", get(async || "here"));
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        runtime.spawn(Connections::new(Limits { most: 3, head }).serve(listener, router));
+        (address, runtime)
+    }
+
+    fn say(address: SocketAddr, text: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        stream
+    }
+
+    /// What comes, up to these words or to the end.
+    fn hear(stream: &mut TcpStream, words: &str) -> String {
+        let (mut heard, mut some) = (String::new(), [0; 1024]);
+        while !heard.contains(words) {
+            match stream.read(&mut some) {
+                Ok(0) => break,
+                Ok(n) => heard.push_str(&String::from_utf8_lossy(&some[..n])),
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
+                Err(error) => panic!("{error}, after {heard:?}"),
+            }
+        }
+        heard
+    }
+
+    const HALF: &str = "GET / HTTP/1.1\r\nHost: x\r\n";
+    const WHOLE: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    const KNOWN: &str = "GET /known HTTP/1.1\r\nHost: x\r\n\r\n";
+
+    #[test]
+    fn who_says_nothing_makes_room_and_who_was_let_in_stays() {
+        let (address, _runtime) = pages(Duration::from_secs(60));
+        let mut known = say(address, KNOWN);
+        assert!(hear(&mut known, "known").contains("known"));
+        let (mut first, mut second) = (say(address, HALF), say(address, HALF));
+        let mut others = vec![];
+        for _ in 0..3 {
+            let mut other = say(address, WHOLE);
+            assert!(hear(&mut other, "here").contains("here"));
+            others.push(other);
+        }
+        assert_eq!([hear(&mut first, "-"), hear(&mut second, "-")], ["", ""]);
+        known.write_all(KNOWN.as_bytes()).unwrap();
+        assert!(hear(&mut known, "known").contains("known"));
+        // Where all are known there is no room for one more.
+        let (mut one, mut other) = (say(address, KNOWN), say(address, KNOWN));
+        assert!(hear(&mut one, "known").contains("known") && hear(&mut other, "known").contains("known"));
+        assert_eq!(hear(&mut say(address, WHOLE), "here"), "");
+    }
+
+    #[test]
+    fn who_does_not_say_what_they_want_is_not_waited_for() {
+        let head = Duration::from_millis(300);
+        let (address, _runtime) = pages(head);
+        let begun = Instant::now();
+        let (mut half, mut idle) = (say(address, HALF), say(address, WHOLE));
+        assert_eq!(hear(&mut half, "-"), "");
+        assert!(begun.elapsed() >= head);
+        assert!(hear(&mut idle, "no such words").contains("here"));
+    }
+
+    /// So many pieces, one after each of these times.
+    struct Slow(usize, Duration, Pin<Box<Sleep>>);
+
+    impl Stream for Slow {
+        type Item = Result<Bytes, axum::BoxError>;
+
+        fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            std::task::ready!(self.2.as_mut().poll(context));
+            self.2 = Box::pin(sleep(self.1));
+            self.0 = self.0.saturating_sub(1);
+            Poll::Ready((self.0 > 0).then(|| Ok(Bytes::from_static(b"x"))))
+        }
+    }
+
+    #[test]
+    fn a_form_comes_in_time_or_not_at_all() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let ms = Duration::from_millis;
+            // Pieces, the time between them, how long one may take, and all; what is taken.
+            for (pieces, every, piece, whole, expected) in [
+                (4, ms(1), ms(5000), ms(5000), Some(3)),
+                (2, ms(5000), ms(20), ms(5000), None),
+                (1000, ms(2), ms(5000), ms(100), None),
+            ] {
+                let slow = Body::from_stream(Slow(pieces, every, Box::pin(sleep(every))));
+                let body = Body::from_stream(InTime::within(slow, piece, whole));
+                let taken = axum::body::to_bytes(body, usize::MAX).await.ok();
+                assert_eq!(taken.map(|bytes| bytes.len()), expected, "{pieces} {every:?}");
+            }
+        });
+    }
+}

@@ -1,0 +1,108 @@
+//! What is not done, and why: a line of text for a program, a page for whoever looks at it in a browser.
+
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response as Answered};
+use maud::{DOCTYPE, Markup, html};
+
+use crate::page::shell;
+use crate::pages::login;
+use crate::serve;
+
+/// Why something is refused, beside the status of the answer.
+#[derive(Clone, Copy, Debug)]
+struct Why(&'static str);
+
+/// What is said to whoever has no session, and wanted something that is no page.
+pub const OVER: &str = "your session is over: `almoner open` opens another";
+
+/// A refusal, in a line of text. [`as_page`] makes a page of it for whoever would look at that.
+pub fn refused(status: StatusCode, why: &'static str) -> Answered {
+    let kind = (header::CONTENT_TYPE, "text/plain; charset=utf-8");
+    let mut answer = (status, [kind], format!("{why}\n")).into_response();
+    answer.extensions_mut().insert(Why(why));
+    answer
+}
+
+/// Whether a person is shown what is answered. Browsers say so; older ones say at least what they would rather have.
+pub fn is_shown(headers: &HeaderMap) -> bool {
+    let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    match said("sec-fetch-mode") {
+        Some(mode) => mode == "navigate",
+        None => said("accept").is_some_and(|kinds| kinds.contains("text/html")),
+    }
+}
+
+/// The same answer, as a page if it is a refusal. `from` is what was asked for.
+pub fn as_page(answer: Answered, from: &str) -> Answered {
+    let Some(Why(why)) = answer.extensions().get().copied() else { return answer };
+    let status = answer.status();
+    let page = match status {
+        StatusCode::UNAUTHORIZED => login::page(&login::Trouble::Over, from),
+        _ => told(status, why),
+    };
+    let mut page = serve::html(status, page);
+    // Beside its kind and length, what it says of itself holds for the page as well.
+    let kept = answer.headers().iter().filter(|(name, _)| **name == header::ALLOW);
+    page.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
+    page
+}
+
+/// A page that says why something was not done. It has no script: nothing on it changes, and nobody is known to be let in.
+fn told(status: StatusCode, why: &str) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            // Under a name that is not ours there is no style either.
+            @if status == StatusCode::MISDIRECTED_REQUEST { (shell::bare_head(TITLE)) } @else { (shell::head(TITLE, &[])) }
+            body {
+                main #main {
+                    h1 { (TITLE) }
+                    p.failure role="alert" { (sentence(why)) }
+                    @if status != StatusCode::MISDIRECTED_REQUEST { p { a href="/" { "To the inbox" } } }
+                }
+            }
+        }
+    }
+}
+
+const TITLE: &str = "That was not done";
+
+/// A line of ours as a sentence, with what is typed in it set as such.
+fn sentence(why: &str) -> Markup {
+    let mut letters = why.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    html! {
+        (first)
+        @for (i, piece) in letters.as_str().split('`').enumerate() {
+            @if i % 2 == 1 { code { (piece) } } @else { (piece) }
+        }
+        "."
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_line_becomes_a_sentence() {
+        assert_eq!(sentence("it is over: `x y` opens it").0, "It is over: <code>x y</code> opens it.");
+    }
+
+    #[test]
+    fn who_looks_at_it_gets_a_page() {
+        for (headers, expected) in [
+            (&[("sec-fetch-mode", "navigate"), ("accept", "*/*")][..], true),
+            (&[("sec-fetch-mode", "cors"), ("accept", "text/html")], false),
+            (&[("accept", "text/html,application/xhtml+xml,*/*;q=0.8")], true),
+            (&[("accept", "*/*")], false),
+            (&[], false),
+        ] {
+            let all =
+                headers.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)));
+            assert_eq!(is_shown(&all.collect::<HeaderMap>()), expected, "{headers:?}");
+        }
+    }
+}
