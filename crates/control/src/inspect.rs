@@ -112,6 +112,9 @@ pub struct Use {
     pub at_ms: i64,
     /// The method, as whoever called named it.
     pub method: Untrusted,
+    /// The beginning of what it was called with, such as the file; `None` if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<Untrusted>,
     /// What came of it, in words.
     pub outcome: String,
 }

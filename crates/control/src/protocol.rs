@@ -24,7 +24,7 @@ use super::narrow::Narrowable;
 use super::secret::{SecretAct, VaultView};
 use super::sessions::{SessionAct, SessionRow};
 use super::talk::{ChatRow, Talker};
-use super::threads::{Standing, ThreadPage};
+use super::threads::{Standing, ThreadPage, Within};
 use super::tools::ToolTable;
 use super::undone::{Diff, Part, Undone};
 use super::view::{
@@ -269,18 +269,21 @@ pub enum Request {
         /// How many at most. An answer has a limit of its own.
         limit: usize,
     },
-    /// The mailbox in threads: a page of it.
+    /// The mailbox in threads: a page of it. Where some messages are asked for, these come by themselves.
     Threads {
-        /// Only what has a message of this kind.
+        /// Only messages of this kind.
         #[serde(default)]
         kind: Option<String>,
-        /// Only what has a message that stands so; what needs an answer is told of in any case.
+        /// Only messages that stand so; what needs an answer is told of in any case.
         #[serde(default)]
         standing: Option<Standing>,
-        /// Only threads whose newest message is older than this one.
+        /// Only messages of this part.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<Within>,
+        /// Only messages older than this one, or threads whose newest message is.
         #[serde(default)]
         below: Option<MessageNumber>,
-        /// After how many messages a page ends.
+        /// How many messages that need an answer there are at most on a page, and how many others.
         limit: usize,
     },
     /// An approval, as it is shown to the person who answers it.

@@ -1,7 +1,9 @@
 //! Mail in threads.
 
-use kernel::MessageNumber;
+use kernel::proposal::Effect;
 use kernel::query::Letter;
+use kernel::{MessageNumber, RunNumber};
+use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 /// How a message stands.
@@ -16,28 +18,78 @@ pub enum Standing {
     Dismissed,
 }
 
+/// A part of a mailbox, by one of its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Within {
+    /// The thread of this message.
+    Thread(MessageNumber),
+    /// What needs an answer of whoever asks in this one.
+    Asker(MessageNumber),
+}
+
+/// A message as a list tells of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// The message.
+    #[serde(flatten)]
+    pub letter: Letter,
+    /// The call that it asks about; of several the first that waits for an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<AskedCall>,
+}
+
+/// A call that an approval asks about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AskedCall {
+    /// What it does to the world.
+    pub effect: Effect,
+    /// The slot.
+    pub slot: String,
+    /// The method.
+    pub method: String,
+    /// The beginnings of its arguments, in a line.
+    pub with: Untrusted,
+}
+
 /// Messages that answer one another.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
-    /// The first and the newest, oldest first. Those that need an answer are told of apart, and those that were dismissed
-    /// not at all, unless it is they that are asked for.
-    pub letters: Vec<Letter>,
-    /// How many between the first and the others are left out.
-    pub left_out: usize,
+    /// The first of them. Those that need an answer are told of apart, and those that were dismissed not at all.
+    pub first: Line,
+    /// How many others there are.
+    pub more: usize,
+}
+
+/// What one asks who waits for answers: an agent, or a run with all that it has started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asker {
+    /// The newest of their messages, newest first.
+    pub lines: Vec<Line>,
+    /// How many others there are.
+    pub more: usize,
+    /// The oldest: as long as it is not answered, it says who is meant.
+    pub oldest: MessageNumber,
+    /// The run with which it began, if runs ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunNumber>,
 }
 
 /// A page of mail in threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadPage {
-    /// What needs an answer, newest first: a hundred at most.
-    pub open: Vec<Letter>,
-    /// How many need an answer.
+    /// What needs an answer, by who asks; whoever has asked last comes first.
+    pub open: Vec<Asker>,
+    /// How many messages need an answer.
     pub open_count: usize,
     /// How many need one of whatever kind.
     #[serde(default)]
     pub all_open_count: usize,
     /// The threads, those with the newest messages first.
     pub threads: Vec<Thread>,
+    /// Messages by themselves, newest first: where some of a kind, of a standing or of a part are asked for.
+    #[serde(default)]
+    pub lines: Vec<Line>,
     /// Below which message the next page begins, if there is one.
     pub next: Option<MessageNumber>,
 }

@@ -76,6 +76,33 @@ pub struct FileDiff {
     /// Whether it was put in place out of this copy; a place may hold the same for another reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub applied: bool,
+    /// What the run made of it.
+    pub became: Became,
+    /// If somebody has changed it meanwhile: what is there now against what the run made of it, as a unified diff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_now: Option<Untrusted>,
+}
+
+/// What a run made of one path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "became", rename_all = "snake_case")]
+pub enum Became {
+    /// There was nothing.
+    New,
+    /// It was there before and after.
+    Changed,
+    /// It is gone.
+    Removed,
+    /// It is gone from here: it was moved. Both ends of a move are put in place together.
+    MovedTo {
+        /// To this absolute path.
+        path: Untrusted,
+    },
+    /// It came here: it was moved.
+    MovedFrom {
+        /// From this absolute path.
+        path: Untrusted,
+    },
 }
 
 /// The parts of one file's diff that are to be applied.
@@ -93,7 +120,7 @@ impl Diff {
     /// For a person: the diffs, and what stands in the way.
     pub fn render(&self) -> String {
         let mut out = String::new();
-        for FileDiff { entry, text, applied } in &self.files {
+        for FileDiff { entry, text, applied, became, .. } in &self.files {
             let path = entry.path.visible_line();
             match &entry.state {
                 UndoState::Conflict { now } => out.push_str(&format!(
@@ -106,6 +133,9 @@ impl Diff {
                 UndoState::Already if *applied => out.push_str(&format!("APPLIED {path}\n")),
                 UndoState::Already => out.push_str(&format!("THE SAME {path}: the place already holds this\n")),
                 UndoState::Would | UndoState::Done => {}
+            }
+            if let Became::MovedFrom { path: from } = became {
+                out.push_str(&format!("MOVED {} to {path}\n", from.visible_line()));
             }
             out.push_str(&text.visible());
         }

@@ -114,6 +114,8 @@
     // What a model writes comes by the stream of events alone.
     if (old.isEqualNode(now) || (old.matches('[data-streamed]') && now.matches('[data-streamed]'))) return;
     if (old.dataset.same && old.dataset.same === now.dataset.same) return;
+    // What has come since stays, and comes anew.
+    if (now.dataset.load && old.dataset.come) { old.dataset.load = now.dataset.load; return load(old); }
     // A form that somebody is at never comes to do something else.
     if (old.matches('form') && held(old) && (old.matches('[data-weighty]') || does(old) !== does(now))) return stale(old);
     const field = old.matches(fields);
@@ -223,6 +225,7 @@
       if (over) tell('your session is over: `almoner open` opens another', true);
       const page = parse(await answer.text());
       const back = anchored();
+      if (!over) document.title = page.title;
       followed(() => {
         for (const region of over ? [] : $$('[data-live]')) {
           const now = page.getElementById(region.id);
@@ -349,13 +352,18 @@
   }, true);
   settle();
 
-  // ---- What takes time comes when it is there --------------------------------------------------------------------
-  for (const one of $$('[data-load]')) {
+  // ---- What takes time comes when it is there, and what is folded when it is unfolded ---------------------------
+  const load = one => {
+    // What nobody sees comes once it is looked at.
+    if (one.closest('details:not([open])')) return delete one.dataset.come;
+    one.dataset.come = 'yes';
     fetch(one.dataset.load).then(answer => answer.text()).then(text => {
       const now = parse(text).getElementById(one.id);
-      if (now) one.replaceWith(document.adoptNode(now));
-    }).catch(() => {});
-  }
+      if (now) morph(one, now);
+    }).catch(() => delete one.dataset.come);
+  };
+  $$('[data-load]').forEach(load);
+  document.addEventListener('toggle', ({ target }) => { if (target.open) $$('[data-load]:not([data-come])', target).forEach(load); }, true);
 
   const first = document.getElementById('wrong') || document.getElementById('granted-title');
   if (first) first.focus();

@@ -115,6 +115,16 @@ pub fn of_run(
     if !only.is_empty() {
         keep_named(&mut planned, only);
     }
+    // Where a file only passed through, what it came from and where it went belong together.
+    for through in planned
+        .iter()
+        .filter(|change| !is_change(change))
+        .map(|change| change.steps.clone())
+        .collect::<Vec<_>>()
+    {
+        let touching = planned.iter_mut().filter(|change| !change.steps.is_disjoint(&through));
+        touching.for_each(|change| change.steps.extend(through.iter().copied()));
+    }
     planned.retain(is_change);
     Ok((planned, beyond))
 }

@@ -27,6 +27,7 @@ mod in_place;
 mod inspect;
 pub mod journal_of_code;
 pub mod keys;
+mod line;
 pub mod listing;
 pub mod log;
 pub mod look;

@@ -14,7 +14,7 @@ use passable::{Untrusted, visible_line, with_article};
 
 use super::desk::Desk;
 use super::look::{called, describe, holder, name_of_target, own_directory};
-use super::why::{cause_of_run, command, target_words};
+use super::why::{cause_of_run, command, words_through};
 use control::exit::Failure;
 use control::show::card::source;
 use control::show::journal::state;
@@ -100,7 +100,7 @@ fn look(
     }
     let Some(reached) = table::reach(txn, id)? else { return Ok(Found { reasons, run: None, message }) };
     for grant in &reached.grants {
-        reasons.push(hand(txn, view, grant, &target_words(&reached.formula))?);
+        reasons.push(hand(txn, view, grant, &words_through(&reached.grants, &reached.formula))?);
         // Whoever gave it knows why; the message lies in the giver's mailbox.
         if grant.owner.0 == view.agent.number {
             message = message.or(grant.source);
@@ -129,7 +129,8 @@ pub(super) fn of_grant(
     grant: &Grant,
 ) -> Result<(Vec<Reason>, Option<MessageNumber>), Fault> {
     let reached = table::reach(txn, &grant.target)?;
-    let words = reached.as_ref().map_or_else(|| grant.words.clone(), |to| target_words(&to.formula));
+    let through = |to: &table::Reached| words_through(std::iter::once(grant).chain(&to.grants), &to.formula);
+    let words = reached.as_ref().map_or_else(|| grant.words.clone(), through);
     let mut first = hand(txn, view, grant, &words)?;
     if reached.is_none() {
         first.says = Untrusted::new(format!("{}; what it led to is gone", first.says.raw()));

@@ -111,9 +111,9 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Inbox { open, below, limit } => {
             Response::Letters(listing::letters(daemon, open, below, limit)?)
         }
-        Request::Threads { kind, standing, below, limit } => {
+        Request::Threads { kind, standing, within, below, limit } => {
             let only = threads::Only { kind: kind.as_deref(), standing };
-            Response::Threads(Box::new(desk.threads.page(daemon, only, below, limit)?))
+            Response::Threads(Box::new(desk.threads.page(daemon, only, within, below, limit)?))
         }
         Request::Card { message } => Response::Card(Box::new(card::card(desk, message)?)),
         Request::Why { thing } => Response::Why(why::why(desk, &thing)?),

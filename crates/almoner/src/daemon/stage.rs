@@ -23,7 +23,7 @@ use super::{listing, start_run, world};
 use control::endowment::{Endowment, Fill};
 use control::exit::{Exit, Failure};
 use control::show::difference;
-use control::undone::{Diff, FileDiff, Part, UndoState, Undone};
+use control::undone::{Became, Diff, FileDiff, Part, UndoState, Undone};
 
 /// Where staged copies lie, in the directory of the store's state.
 const FOLDER: &str = "stages";
@@ -278,7 +278,8 @@ pub fn diff(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Diff, Failur
     // As a person reads a directory.
     let mut tasks = tasks;
     tasks.sort_by_key(|task| task.change.full());
-    for task in tasks {
+    let made: Vec<Became> = tasks.iter().map(|task| became(task, &tasks)).collect();
+    for (task, became) in tasks.into_iter().zip(made) {
         let text = if shown > MOST_SHOWN {
             format!("(not shown: there is too much; `almoner diff {run} --only {}`)\n", task.change.path)
         } else {
@@ -288,9 +289,55 @@ pub fn diff(desk: &Desk, run: RunNumber, only: &[String]) -> Result<Diff, Failur
         let applied = in_place
             .get(&task.change.full())
             .is_some_and(|there| there.is_own && there.words == task.then.words());
-        files.push(FileDiff { text: Untrusted::new(text), entry: task.entry(), applied });
+        let against_now = match task.state {
+            UndoState::Conflict { .. } if shown <= MOST_SHOWN => against_now(desk, &task).map(Untrusted::new),
+            _ => None,
+        };
+        shown += against_now.as_ref().map_or(0, |text| text.raw().len());
+        let text = Untrusted::new(text);
+        files.push(FileDiff { text, entry: task.entry(), applied, became, against_now });
     }
     Ok(Diff { run, files })
+}
+
+/// What the run made of a path; where a file went from one to another, both ends say so.
+fn became(task: &Task, all: &[Task]) -> Became {
+    let gone = |task: &Task| task.then == Standing::Nothing && matches!(task.now, Standing::File(_));
+    let come = |task: &Task| task.now == Standing::Nothing && matches!(task.then, Standing::File(_));
+    let moved = |is: &dyn Fn(&Task) -> bool| {
+        let together = |other: &&Task| {
+            other.change.root == task.change.root && !other.change.steps.is_disjoint(&task.change.steps)
+        };
+        let other = all.iter().filter(together).find(|other| is(other))?;
+        Some(Untrusted::new(other.change.full()))
+    };
+    if gone(task) {
+        moved(&come).map_or(Became::Removed, |path| Became::MovedTo { path })
+    } else if come(task) {
+        moved(&gone).map_or(Became::New, |path| Became::MovedFrom { path })
+    } else {
+        match (task.now, task.then) {
+            (Standing::Nothing, _) => Became::New,
+            (_, Standing::Nothing) => Became::Removed,
+            _ => Became::Changed,
+        }
+    }
+}
+
+/// What stands at a path now against what the run made of it; nothing if that cannot be read.
+fn against_now(desk: &Desk, task: &Task) -> Option<String> {
+    let root = Undo::open(&task.change.root).ok()?;
+    let now = root.look(&task.change.path).ok()?;
+    let there = match now {
+        Standing::File(digest) => Some(root.bytes(&task.change.path, &digest)?),
+        _ => None,
+    };
+    let (_, new) = sides(desk, task);
+    Some(difference::unified(
+        &task.change.path,
+        (now == Standing::Directory, there.as_deref()),
+        (task.then == Standing::Directory, new.as_deref()),
+    ))
 }
 
 fn lines(desk: &Desk, task: &Task) -> String {

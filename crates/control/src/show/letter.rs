@@ -256,7 +256,7 @@ pub fn one_line(text: &Untrusted) -> String {
     visible_line(&text.raw().lines().collect::<Vec<_>>().join(" ⏎ ")).into_owned()
 }
 
-/// How many characters of somebody's words stand in a line about a message.
+/// How many bytes of somebody's words stand in a line about a message, as a page has them.
 const SHORT: usize = 200;
 
 /// The beginning of a text, in a line that is safe to show, and how many bytes of it do not stand there.
@@ -266,11 +266,31 @@ pub fn short(text: &Untrusted) -> (String, usize) {
 
 fn beginning(text: &Untrusted, most: usize) -> (String, usize) {
     let raw = text.raw();
-    let end = raw.char_indices().nth(most).map_or(raw.len(), |(at, _)| at);
+    let mut room = most;
+    let has_no_room = |(_, char): &(usize, char)| match room.checked_sub(bytes_of(*char)) {
+        Some(left) => {
+            room = left;
+            false
+        }
+        None => true,
+    };
+    let end = raw.char_indices().find(has_no_room).map_or(raw.len(), |(at, _)| at);
     let more = raw.len() - end;
     match raw.get(..end) {
         Some(head) if more > 0 => (one_line(&Untrusted::new(head)), more),
         _ => (one_line(text), 0),
+    }
+}
+
+/// How many bytes a character takes on a page, where some are written out: a list of lines has an end whatever they say.
+fn bytes_of(char: char) -> usize {
+    match char {
+        '"' => "&quot;".len(),
+        '&' => "&amp;".len(),
+        '<' | '>' => "&lt;".len(),
+        '\n' => " ⏎ ".len(),
+        ' '..='~' => 1,
+        other => visible_line(other.encode_utf8(&mut [0; 4])).len(),
     }
 }
 
@@ -295,7 +315,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// What a message says, with so many characters of somebody else's words at most.
+    /// What a message says, with so many bytes of somebody else's words at most.
     fn of(body: &Body, most: usize) -> Summary {
         let of = |ours: String, text: &Untrusted| {
             let (theirs, more) = beginning(text, most);
@@ -405,13 +425,13 @@ mod tests {
         let body =
             Body::Package { strings: vec![long.clone().into()], names: vec![], ids: vec![], run: None };
         let shown = summary(&body);
-        assert_eq!(shown, format!("{} … + {} more bytes", "é".repeat(SHORT), (90_000 - SHORT) * 2));
+        assert_eq!(shown, format!("{} … + {} more bytes", "é".repeat(SHORT / 2), 180_000 - SHORT));
         let whole = |body| render(&view(body), 80).chars().filter(|c| *c == 'é').count();
         assert_eq!(whole(body), 90_000);
         // What a person did is told of in full where there is room.
         let body =
             Body::Command { verb: "send".to_owned(), text: long.clone().into(), run: None, made: None };
-        assert_eq!(summary(&body).chars().filter(|c| *c == 'é').count(), SHORT);
+        assert_eq!(summary(&body).chars().filter(|c| *c == 'é').count(), SHORT / 2);
         assert_eq!(whole(body), 90_000);
         let id = FormulaId { number: [1; 32], node: [2; 32] };
         let field = Field {
@@ -440,6 +460,18 @@ mod tests {
         let (head, more) = short(&Untrusted::new("ab\ncd"));
         assert_eq!((head.as_str(), more), ("ab ⏎ cd", 0));
         assert_eq!(more_bytes(1), " … + 1 more byte");
+    }
+
+    #[test]
+    fn the_beginning_of_words_has_room_on_a_page_whatever_they_are_written_in() {
+        for (one, bytes) in
+            [("a", 1), ("ж", 2), ("字", 3), ("🤲", 4), ("<", 4), ("\"", 6), ("\u{202E}", 8), ("\n", 5)]
+        {
+            let (head, more) = short(&Untrusted::new(one.repeat(1000)));
+            let count = SHORT / bytes;
+            assert_eq!(more, (1000 - count) * one.len(), "{one:?}");
+            assert!(head.len() <= SHORT, "{one:?}: {head}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn digest(card: &Card) -> Result<String, Failure> {
 /// When it cannot be written down.
 pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
     let digest = digest(card)?;
-    let several = card.entries.iter().filter(|entry| entry.answer.is_none()).count() > 1;
+    let open = card.entries.iter().filter(|entry| entry.answer.is_none()).count();
     Ok(html! {
         p {
             (parts::run(card.run)) " " (parts::word(&card.worker))
@@ -37,7 +37,8 @@ pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
             (parts::token(&asked.session))
             input type="hidden" name="_seen" value=(digest);
             (parts::back(asked))
-            @for (i, entry) in card.entries.iter().enumerate() { (self::entry(asked, i, entry, several)) }
+            @if card.entries.len() > open { p { (tally(&card.entries)) } }
+            @for (i, entry) in card.entries.iter().enumerate() { (self::entry(asked, card, i, entry, open > 1)) }
             @if let Some(more) = &card.more { (asks_for_more(more)) }
             (shown(card))
             @if let Some(said) = &card.said {
@@ -48,51 +49,96 @@ pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
     })
 }
 
-fn entry(asked: &Asked, i: usize, entry: &CardEntry, several: bool) -> Markup {
-    let number = i + 1;
-    html! {
-        section.entry aria-labelledby={ "e-" (number) } {
-            h2 #{ "e-" (number) } {
-                @if several && entry.answer.is_none() {
-                    label {
-                        input type="checkbox" name="entry" value=(i) checked aria-label={ "Entry " (number) };
-                        " "
-                    }
-                }
-                "[" (number) "] " strong { (entry.effect.as_words()) } " "
-                (parts::word(&entry.slot)) "." (parts::word(&entry.method)) " → " (parts::word(&entry.target))
-            }
-            p.note { a href={ "/why?thing=" (url_of(&entry.step.to_string())) } { (entry.step) } }
-            dl {
-                @for (name, text) in &entry.arguments {
-                    dt { (parts::word(name)) " " span.note { (text.raw().len()) " bytes" } }
-                    dd { (parts::block(&format!("argument {}", visible_line(name)), text)) }
-                }
-            }
-            @if let Some(replaced) = &entry.replaces {
-                p.warning { "replaces what is there now (" (parts::word(replaced)) ")" }
-            }
-            @if let Some(difference) = &entry.difference {
-                @let title = entry.difference_of.as_deref().unwrap_or("what becomes of the file");
-                p { (parts::word(title)) ":" }
-                (parts::difference(&visible_line(title), difference))
-            }
-            @for one in &entry.changed { (changed(one)) }
-            @if !entry.traces.is_empty() || !entry.findings.is_empty() {
-                ul.findings {
-                    @for trace in &entry.traces {
-                        li.warning {
-                            (parts::word(&trace.argument)) " “" (parts::line(&Untrusted::new(trace.text.as_str())))
-                            "” came from " (parts::line(&Untrusted::new(trace.document.as_str())))
-                            " (" (parts::word(&trace.how)) ")"
-                        }
-                    }
-                    @for finding in &entry.findings { li { (parts::finding(finding)) } }
-                }
-            }
-            @if let Some(making) = &entry.making { (making::draw(asked, i, entry, making)) }
-            @if let Some(answer) = &entry.answer { (said(answer)) }
+/// How many of the entries were answered in which way, and how many are open.
+fn tally(entries: &[CardEntry]) -> String {
+    let word = |entry: &CardEntry| match &entry.answer {
+        None => "open",
+        Some(Said::Approved { .. }) => "approved",
+        Some(Said::Denied { .. }) => "denied",
+        Some(Said::Happened { .. }) => "happened",
+        Some(Said::Repeat { .. }) => "to be done",
+        Some(Said::Withdrawn { .. }) => "withdrawn",
+    };
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for entry in entries {
+        let word = word(entry);
+        match counts.iter_mut().find(|(each, _)| *each == word) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((word, 1)),
         }
+    }
+    // What is left to do comes last.
+    counts.sort_by_key(|(word, _)| *word == "open");
+    let words: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+    format!("{} calls: {}", entries.len(), words.join(", "))
+}
+
+/// One entry; of several those that were answered are folded.
+fn entry(asked: &Asked, card: &Card, i: usize, entry: &CardEntry, has_mark: bool) -> Markup {
+    let number = i + 1;
+    let id = format!("e-{}-{number}", card.number);
+    let title = html! {
+        "[" (number) "] " strong { (entry.effect.as_words()) } " "
+        (parts::word(&entry.slot)) "." (parts::word(&entry.method)) " → " (parts::word(&entry.target))
+    };
+    html! {
+        section.entry aria-labelledby=(id) {
+            @match entry.answer.as_ref() {
+                Some(answer) if card.entries.len() > 1 => details #{ (id) "-fold" } {
+                    summary { h2 #(id) { (title) } span.answer { (said(answer)) } }
+                    (body(asked, i, entry, true))
+                },
+                Some(answer) => {
+                    h2 #(id) { (title) }
+                    (body(asked, i, entry, false))
+                    p.answer { (said(answer)) }
+                }
+                None => {
+                    h2 #(id) {
+                        @if has_mark {
+                            label { input type="checkbox" name="entry" value=(i) checked; span { (title) } }
+                        } @else { (title) }
+                    }
+                    (body(asked, i, entry, false))
+                }
+            }
+        }
+    }
+}
+
+/// All that an entry would permit. What is folded already has nothing in it that is to be unfolded first.
+fn body(asked: &Asked, i: usize, entry: &CardEntry, is_folded: bool) -> Markup {
+    html! {
+        p.note { a href={ "/why?thing=" (url_of(&entry.step.to_string())) } { (entry.step) } }
+        dl {
+            @for (name, text) in &entry.arguments {
+                @let label = format!("argument {}", visible_line(name));
+                dt { (parts::word(name)) " " span.note { (text.raw().len()) " bytes" } }
+                dd { @if is_folded { (parts::whole(&label, text)) } @else { (parts::block(&label, text)) } }
+            }
+        }
+        @if let Some(replaced) = &entry.replaces {
+            p.warning { "replaces what is there now (" (parts::word(replaced)) ")" }
+        }
+        @if let Some(difference) = &entry.difference {
+            @let title = entry.difference_of.as_deref().unwrap_or("what becomes of the file");
+            p { (parts::word(title)) ":" }
+            (parts::difference(&visible_line(title), difference))
+        }
+        @for one in &entry.changed { (changed(one)) }
+        @if !entry.traces.is_empty() || !entry.findings.is_empty() {
+            ul.findings {
+                @for trace in &entry.traces {
+                    li.warning {
+                        (parts::word(&trace.argument)) " “" (parts::line(&Untrusted::new(trace.text.as_str())))
+                        "” came from " (parts::line(&Untrusted::new(trace.document.as_str())))
+                        " (" (parts::word(&trace.how)) ")"
+                    }
+                }
+                @for finding in &entry.findings { li { (parts::finding(finding)) } }
+            }
+        }
+        @if let Some(making) = &entry.making { (making::draw(asked, i, entry, making)) }
     }
 }
 
@@ -119,7 +165,7 @@ fn asks_for_more(one: &more::More) -> Markup {
                 "A yes adds " (more::words(one.offer)) "; "
                 @if one.offer.depth > 0 { "after a no the run goes on without it." } @else { "a no ends the run." }
             }
-            @if let Some(answer) = &one.answer { (said(answer)) }
+            @if let Some(answer) = &one.answer { p.answer { (said(answer)) } }
         }
     }
 }
@@ -136,17 +182,15 @@ fn shown(card: &Card) -> Markup {
 
 fn said(answer: &Said) -> Markup {
     html! {
-        p.answer {
-            @match answer {
-                Said::Approved { for_run, at_ms } => {
-                    "✓ approved" @if *for_run { " for this run" } ", " (parts::when(*at_ms))
-                }
-                Said::Denied { reason, at_ms } => { "✗ denied: " (parts::words(reason)) ", " (parts::when(*at_ms)) }
-                Said::Happened { at_ms } => { "✓ it happened, said " (parts::when(*at_ms)) }
-                Said::Repeat { at_ms } => { "✓ it did not happen: to be done, said " (parts::when(*at_ms)) }
-                Said::Withdrawn { reason, at_ms } => {
-                    "✗ withdrawn: " (parts::words(reason)) ", " (parts::when(*at_ms))
-                }
+        @match answer {
+            Said::Approved { for_run, at_ms } => {
+                "✓ approved" @if *for_run { " for this run" } ", " (parts::when(*at_ms))
+            }
+            Said::Denied { reason, at_ms } => { "✗ denied: " (parts::words(reason)) ", " (parts::when(*at_ms)) }
+            Said::Happened { at_ms } => { "✓ it happened, said " (parts::when(*at_ms)) }
+            Said::Repeat { at_ms } => { "✓ it did not happen: to be done, said " (parts::when(*at_ms)) }
+            Said::Withdrawn { reason, at_ms } => {
+                "✗ withdrawn: " (parts::words(reason)) ", " (parts::when(*at_ms))
             }
         }
     }
@@ -166,6 +210,9 @@ fn answers(card: &Card, reason: &str) -> Markup {
                     button.yes name="do" value="repeat" { "It did not: do it now" }
                 }
             } @else {
+                @if card.entries.iter().filter(|entry| entry.answer.is_none()).count() > 1 {
+                    p { "Your answer covers the ticked calls; the others stay open." }
+                }
                 label for="reason" { "If not, why: the model reads this" }
                 textarea #reason name="reason" rows="2" { "\n" (reason) }
                 (parts::unfold_first())
@@ -173,7 +220,7 @@ fn answers(card: &Card, reason: &str) -> Markup {
                     button name="do" value="deny" { "Deny" }
                     button.yes name="do" value="approve" { @if card.more.is_some() { "Give it" } @else { "Approve" } }
                     @if card.more.is_none() {
-                        button.yes name="do" value="run" {
+                        button.yes.plain name="do" value="run" {
                             "Approve for this run: as often as it proposes exactly this"
                         }
                     }

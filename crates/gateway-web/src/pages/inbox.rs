@@ -5,20 +5,21 @@ use std::collections::BTreeMap;
 use control::exit::Failure;
 use control::protocol::{Look, Request, Response};
 use control::show::letter;
-use control::threads::{Standing, Thread, ThreadPage};
+use control::threads::{AskedCall, Asker, Line, Standing, Thread, ThreadPage, Within};
 use control::view::LetterView;
 use kernel::message::{Answer as Said, Body};
 use kernel::query::Letter;
 use kernel::{FormulaId, MessageNumber};
 use maud::{Markup, html};
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::parts;
+use crate::pages::runs::below;
 
-/// After how many messages a page ends.
-const PAGE: usize = 50;
+/// How many messages that need an answer a page shows, and how many others.
+const PAGE: usize = 20;
 
 /// The kinds of messages that can be looked for, by their names on the wire.
 const KINDS: &[&str] =
@@ -47,17 +48,27 @@ impl Filter<'_> {
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() { "/".to_owned() } else { format!("/?{}", parts.join("&")) }
     }
+
+    fn is_all(self) -> bool {
+        self.kind.is_none() && self.standing.is_none()
+    }
 }
 
-/// `GET /`, with `?kind=` for messages of one kind, `?state=` for those that stand so, `?below=` for older ones.
+/// `GET /`, with `?kind=` for messages of one kind, `?state=` for those that stand so, `?below=` for older ones; with
+/// `?thread=` for what belongs together with a message, with `?of=` for what else its sender asks.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
+    let number = |name: &str| asked.query(name).and_then(|text| text.parse::<MessageNumber>().ok());
+    let below = number("below");
+    let within = number("thread").map(Within::Thread).or_else(|| number("of").map(Within::Asker));
     let kind = asked.query("kind").filter(|kind| KINDS.contains(kind));
     let standing = asked.query("state").and_then(|name| STANDINGS.iter().find(|(one, _)| *one == name));
-    let standing = standing.map(|(_, standing)| *standing);
-    let below = asked.query("below").and_then(|text| text.parse::<MessageNumber>().ok());
-    let request = Request::Threads { kind: kind.map(str::to_owned), standing, below, limit: PAGE };
+    let standing = standing.map(|(_, standing)| *standing).filter(|_| within.is_none());
+    let request = Request::Threads { kind: kind.map(str::to_owned), standing, within, below, limit: PAGE };
     let page = take!(asked.ask(request)?, Threads);
     let known = names(asked)?;
+    if let Some(within) = within {
+        return part(asked, &known, within, &page);
+    }
     let filter = Filter { kind, standing };
     let title = match standing {
         Some(Standing::Answered) => "Answered",
@@ -69,18 +80,42 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
         (filters(filter, page.open_count))
         section #needs aria-labelledby="needs-title" data-live {
             h2 #needs-title { "Needs you " span.count { (page.open_count) } }
-            (needs(asked, &known, filter, &page))
+            (needs(asked, &known, filter, below, &page))
         }
         @if standing != Some(Standing::Open) {
             section #rest aria-labelledby="rest-title" data-live {
                 h2 #rest-title { (title) }
-                @if page.threads.is_empty() { p.note { "Nothing here." } }
-                @else { ol.rows { @for one in &page.threads { (thread(asked, &known, one)) } } }
+                @if page.threads.is_empty() && page.lines.is_empty() { p.note { (none(filter)) } }
+                @else {
+                    ol.rows {
+                        @for one in &page.threads { (thread(asked, &known, one)) }
+                        @for one in &page.lines { (item(asked, &known, one)) }
+                    }
+                }
                 @if let Some(next) = page.next { p { a href=(filter.address(Some(next))) { "Older messages" } } }
             }
         }
     };
-    Ok(Page::new("/", "Inbox", main).live("inbox runs").into())
+    let title = match page.all_open_count {
+        0 => "Inbox".to_owned(),
+        open => format!("({open}) Inbox"),
+    };
+    Ok(Page::new("/", title, main).live("inbox runs").into())
+}
+
+/// What is said where no message stands.
+fn none(filter: Filter<'_>) -> Markup {
+    html! {
+        @match filter.standing {
+            _ if filter.is_all() => {
+                "Nothing here yet. What you do and what your runs and guests tell you comes here. Start a run: "
+                code { "almoner run FILE" }
+            }
+            Some(Standing::Answered) => "Nothing of this kind was answered.",
+            Some(Standing::Dismissed) => "Nothing of this kind was dismissed.",
+            _ => "No message of this kind.",
+        }
+    }
 }
 
 /// Links to the inbox by kind and by how messages stand; each keeps what the other has chosen.
@@ -89,11 +124,13 @@ fn filters(filter: Filter<'_>, open: usize) -> Markup {
         html! { a href=(to.address(None)) aria-current=[chosen.then_some("true")] { (words) } }
     };
     html! {
-        nav.filters aria-label="Kinds of messages" {
+        nav.filters aria-labelledby="kinds-label" {
+            span #kinds-label { "Kind" }
             (link("all", Filter { kind: None, ..filter }, filter.kind.is_none()))
             @for one in KINDS { (link(one, Filter { kind: Some(one), ..filter }, filter.kind == Some(one))) }
         }
-        nav.filters #states aria-label="How messages stand" data-live {
+        nav.filters #states aria-labelledby="states-label" data-live {
+            span #states-label { "State" }
             (link("any state", Filter { standing: None, ..filter }, filter.standing.is_none()))
             @for (name, one) in STANDINGS {
                 @let words = if *one == Standing::Open { format!("{name} ({open})") } else { (*name).to_owned() };
@@ -108,21 +145,27 @@ fn needs(
     asked: &Asked,
     known: &BTreeMap<FormulaId, String>,
     filter: Filter<'_>,
+    below: Option<MessageNumber>,
     page: &ThreadPage,
 ) -> Markup {
     let others = page.all_open_count.saturating_sub(page.open_count);
     let open = |kind| Filter { kind, standing: Some(Standing::Open) }.address(None);
-    let lists = matches!(filter.standing, None | Some(Standing::Open));
+    let told: usize = page.open.iter().map(|one| one.lines.len() + one.more).sum();
+    let is_open = filter.standing == Some(Standing::Open);
     html! {
         @if page.all_open_count == 0 { p.note { "Nothing waits for you." } }
-        @else if !lists && page.open_count > 0 {
-            p.note { a href=(open(filter.kind)) { "Look at what needs you" } }
+        @if !page.open.is_empty() {
+            ol.rows { @for one in &page.open { (asker(asked, known, one)) } }
         }
-        @else if page.open_count > 0 {
-            ol.rows { @for one in folded(&page.open) { (open_row(asked, known, &one)) } }
-        }
-        @if page.open_count > page.open.len() && lists {
-            p.note { "The newest " (page.open.len()) " are shown; the others come as these are answered." }
+        @if is_open {
+            @if let Some(next) = page.next { p { a href=(filter.address(Some(next))) { "Older messages" } } }
+            @if below.is_some() { p { a href=(filter.address(None)) { "The newest" } } }
+        } @else if told < page.open_count {
+            p.note {
+                a href=(open(filter.kind)) {
+                    @if told == 0 { "Look at what needs you" } @else { (page.open_count - told) " more" }
+                }
+            }
         }
         @if others > 0 {
             p.note {
@@ -138,91 +181,109 @@ fn needs(
     }
 }
 
-/// How many asks of one sender stand by themselves. One who asks more does not push away what others ask.
-const OF_ONE: usize = 5;
-
-/// A row of what needs an answer.
-enum Open<'a> {
-    /// One message.
-    One(&'a Letter),
-    /// What else somebody asks, behind their newest.
-    More(Vec<&'a Letter>),
-}
-
-/// What needs an answer; of one who asks much, all but the newest is one row.
-fn folded(open: &[Letter]) -> Vec<Open<'_>> {
-    let of = |one: &Letter| {
-        let run = one.body().and_then(Body::run);
-        run.map(|run| run.to_string()).or_else(|| Some(one.message.as_ref()?.from.to_string()))
-    };
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for who in open.iter().filter_map(of) {
-        *counts.entry(who).or_default() += 1;
-    }
-    let mut rows: Vec<Open<'_>> = Vec::new();
-    // Of each who asks much: how many stand by themselves, and where the others lie.
-    let mut at: BTreeMap<String, (usize, Option<usize>)> = BTreeMap::new();
-    for one in open {
-        let who = of(one).filter(|who| counts.get(who).is_some_and(|count| *count > OF_ONE));
-        let Some(who) = who else {
-            rows.push(Open::One(one));
-            continue;
-        };
-        let (shown, fold) = at.entry(who).or_default();
-        // One row of several says less than the one message in it.
-        if *shown + 1 < OF_ONE {
-            *shown += 1;
-            rows.push(Open::One(one));
-        } else if let Some(Open::More(more)) = fold.and_then(|fold: usize| rows.get_mut(fold)) {
-            more.push(one);
-        } else {
-            *fold = Some(rows.len());
-            rows.push(Open::More(vec![one]));
-        }
-    }
-    rows
-}
-
-fn open_row(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Open<'_>) -> Markup {
-    match one {
-        Open::One(one) => html! { li #{ "m-" (one.number) } { (row(asked, known, one)) } },
-        Open::More(more) => html! {
-            @if let (Some(newest), Some(oldest)) = (more.first(), more.last()) {
-                // The oldest of them stays the oldest, whatever comes.
-                li #{ "f-" (oldest.number) } {
-                    details #{ "o-" (oldest.number) } {
-                        summary.row { (more.len()) " more of " (parts::word(&sender(asked, known, newest))) }
-                        ol.rows { @for one in more { li #{ "m-" (one.number) } { (row(asked, known, one)) } } }
-                    }
+/// What one asks: the newest as rows, the others folded into one.
+fn asker(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Asker) -> Markup {
+    let oldest = one.oldest;
+    html! {
+        @for line in &one.lines { (item(asked, known, line)) }
+        @if let (Some(last), 1..) = (one.lines.last(), one.more) {
+            @let to = format!("/?of={oldest}&below={}", last.letter.number);
+            // The oldest of them stays the oldest, whatever comes.
+            li #{ "f-" (oldest) } {
+                details #{ "o-" (oldest) } {
+                    summary.row { (one.more) " more of " (parts::word(&who(asked, known, one.run, &last.letter))) }
+                    (fold(&format!("of-{oldest}"), &to))
                 }
             }
-        },
+        }
+    }
+}
+
+/// Who asks: a run with all that it has started goes by its own number and its worker's name.
+fn who(
+    asked: &Asked,
+    known: &BTreeMap<FormulaId, String>,
+    run: Option<kernel::RunNumber>,
+    one: &Letter,
+) -> String {
+    match run.map(|run| asked.ask(Request::GetRun { run })) {
+        Some(Ok(Response::Run(run))) if run.is_standing() => run.name,
+        Some(Ok(Response::Run(run))) => format!("run {} ({})", run.number, run.name),
+        _ => sender(asked, known, one),
     }
 }
 
 /// Messages that answer one another, folded under the first.
 fn thread(asked: &Asked, known: &BTreeMap<FormulaId, String>, thread: &Thread) -> Markup {
-    let Some((first, later)) = thread.letters.split_first() else { return html! {} };
+    let first = thread.first.letter.number;
     html! {
-        li #{ "m-" (first.number) } {
-            (row(asked, known, first))
-            @if !later.is_empty() {
-                details #{ "t-" (first.number) } {
-                    summary.row { (counted(later.len() + thread.left_out)) }
-                    ol.rows {
-                        @if thread.left_out > 0 {
-                            li { a href={ "/m/" (first.number) } { (thread.left_out) " more between" } }
-                        }
-                        @for one in later { li #{ "m-" (one.number) } { (row(asked, known, one)) } }
-                    }
+        li #{ "m-" (first) } {
+            (row(asked, known, &thread.first))
+            @if thread.more > 0 {
+                details #{ "t-" (first) } {
+                    summary.row { (counted(thread.more)) }
+                    (fold(&format!("in-{first}"), &format!("/?thread={first}")))
                 }
             }
         }
     }
 }
 
+/// The place of rows that come once they are unfolded; without scripts a link leads to them.
+fn fold(id: &str, to: &str) -> Markup {
+    html! { div.fold #(id) data-load=(to) { a href=(to) { "Show them" } } }
+}
+
 fn counted(many: usize) -> String {
     if many == 1 { "1 message below".to_owned() } else { format!("{many} messages below") }
+}
+
+/// A page of what belongs together with a message, or of what its sender asks. The same list comes into the inbox where it
+/// is unfolded there.
+fn part(
+    asked: &Asked,
+    known: &BTreeMap<FormulaId, String>,
+    within: Within,
+    page: &ThreadPage,
+) -> Result<Answer, Failure> {
+    let (title, region, first, list) = match (within, page.threads.first()) {
+        (Within::Thread(_), Some(thread)) => {
+            let first = thread.first.letter.number;
+            let list = html! {
+                div.fold #{ "in-" (first) } {
+                    @if let Some(next) = page.next {
+                        p { a href={ "/?thread=" (first) "&below=" (next) } { "Earlier messages" } }
+                    }
+                    ol.rows { @for one in page.lines.iter().rev() { (item(asked, known, one)) } }
+                }
+            };
+            (format!("Message {first} and what answers it"), "rest", Some(&thread.first), list)
+        }
+        (Within::Thread(of) | Within::Asker(of), _) => {
+            let view = take!(asked.look(Look::Letter { number: of })?, Letter);
+            let list = html! {
+                div.fold #{ "of-" (of) } {
+                    @if page.lines.is_empty() { p.note { "Nothing more." } }
+                    ol.rows { @for one in &page.lines { (item(asked, known, one)) } }
+                    @if let Some(next) = page.next {
+                        p { a href={ "/?of=" (of) "&below=" (next) } { "Older messages" } }
+                    }
+                }
+            };
+            let run = page.open.first().and_then(|one| one.run);
+            let who = who(asked, known, run, &view.letter);
+            (format!("What {} asks you", visible_line(&who)), "needs", None, list)
+        }
+    };
+    let main = html! {
+        h1 { (parts::word(&title)) }
+        p { a href="/" { "Inbox" } }
+        section #(region) aria-label="Messages" data-live {
+            @if let Some(first) = first { ol.rows { (item(asked, known, first)) } }
+            (list)
+        }
+    };
+    Ok(Page::new("/", title, main).live("inbox runs").into())
 }
 
 /// The person's own names, by what they stand for.
@@ -231,17 +292,24 @@ fn names(asked: &Asked) -> Result<BTreeMap<FormulaId, String>, Failure> {
     Ok(rows.into_iter().filter_map(|row| Some((row.id?, row.name))).collect())
 }
 
-fn row(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> Markup {
+fn item(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Line) -> Markup {
+    html! { li #{ "m-" (one.letter.number) } { (row(asked, known, one)) } }
+}
+
+fn row(asked: &Asked, known: &BTreeMap<FormulaId, String>, line: &Line) -> Markup {
+    let one = &line.letter;
     let number = one.number;
     let from = sender(asked, known, one);
     html! {
-        a.row href={ "/m/" (number) } {
+        a.row.cells href={ "/m/" (number) } {
             span.number { "#" (number) } " "
-            span.kind { (parts::word(&one.mail.envelope.kind)) } " "
-            @if !from.is_empty() { span.from { (parts::word(&from)) } " " }
-            span.what { (summary(asked, one)) } " "
-            span.state { (state(asked, one)) } " "
-            (parts::minute(one.mail.envelope.sent_ms))
+            span { span.kind { (parts::word(&one.mail.envelope.kind)) } } " "
+            span {
+                @if !from.is_empty() { span.from { (parts::word(&from)) } " " }
+                span.what { (summary(asked, line)) }
+            }
+            " "
+            span { span.state { (state(asked, one)) } " " (parts::minute(one.mail.envelope.sent_ms)) }
         }
     }
 }
@@ -263,7 +331,8 @@ fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> S
 }
 
 /// What it says, in a line. Who said it stands before.
-fn summary(asked: &Asked, one: &Letter) -> Markup {
+fn summary(asked: &Asked, line: &Line) -> Markup {
+    let one = &line.letter;
     match one.body() {
         // What a guest proposes is told apart by what it says.
         Some(Body::Definition { by: None, .. }) => match asked.look(Look::Letter { number: one.number }) {
@@ -272,10 +341,17 @@ fn summary(asked: &Asked, one: &Letter) -> Markup {
         },
         None => html! { "dismissed" @if let Some(ms) = one.mail.dismissed_ms { " " (parts::when(ms)) } },
         Some(Body::Approval { entries, .. }) => {
-            let open = entries.len().saturating_sub(one.mail.answers.len());
-            let calls = if entries.len() == 1 { " call, " } else { " calls, " };
-            html! { "asks about " (entries.len()) (calls) (open) " open" }
+            let (all, open) = (entries.len(), entries.len().saturating_sub(one.mail.answers.len()));
+            html! {
+                @match &line.call { Some(call) => (self::call(call)), None => "asks about a call" }
+                @match all { 0 | 1 => {} 2 => " and 1 more call", _ => { " and " (all - 1) " more calls" } }
+                @if open > 0 && open < all { ", " (open) " open" }
+            }
         }
+        Some(body @ Body::Doubt { .. }) => match &line.call {
+            Some(call) => html! { "asks whether this happened: " (self::call(call)) },
+            None => parts::summary(body),
+        },
         Some(Body::Command { text, .. }) => {
             let (head, more) = letter::short(text);
             html! { code { (head) } (letter::more_bytes(more)) }
@@ -284,12 +360,20 @@ fn summary(asked: &Asked, one: &Letter) -> Markup {
     }
 }
 
+/// A call in a line: what it does to the world, through what, with what.
+fn call(call: &AskedCall) -> Markup {
+    html! {
+        (call.effect.as_words()) " " code { (visible_line(&call.slot)) "." (visible_line(&call.method)) }
+        @if !call.with.raw().is_empty() { " " (parts::short(&call.with)) }
+    }
+}
+
 /// Code or a worker that somebody proposes: over what, and how it begins.
 fn proposed(view: &LetterView) -> Markup {
     let slots: Vec<&str> = view.holes.iter().map(|hole| hole.name.as_str()).collect();
     html! {
         @if view.is_worker { "a worker" } @else { "code" }
-        @if !slots.is_empty() { " over " (parts::line(&Untrusted::new(slots.join(", ")))) }
+        @if !slots.is_empty() { " over " (parts::short(&Untrusted::new(slots.join(", ")))) }
         @if let Some(source) = &view.source { ": " (parts::short(source)) }
     }
 }
@@ -299,7 +383,7 @@ fn state(asked: &Asked, one: &Letter) -> Markup {
     if let Some(Body::Command { run: Some(run), .. }) = one.body()
         && let Ok(Response::Run(run)) = asked.ask(Request::GetRun { run: *run })
     {
-        return html! { (run.number) ": " (parts::state(&run)) };
+        return html! { (run.number) ": " (below::state(asked, &run)) };
     }
     let answers = &one.mail.answers;
     let said = answers.values().map(|answer| match answer {
@@ -312,5 +396,5 @@ fn state(asked: &Asked, one: &Letter) -> Markup {
     });
     let mut said: Vec<&str> = said.collect();
     said.dedup();
-    html! { @if one.mail.needs_you { "needs you" } @else { (said.join(", ")) } }
+    html! { @if !one.mail.needs_you { (said.join(", ")) } }
 }

@@ -7,7 +7,7 @@ use kernel::formula::Formula;
 use kernel::hub::View;
 use kernel::run::{Completion, Entry, Step};
 use kernel::txn::ReadTxn;
-use kernel::{FormulaId, GrantNumber, RunNumber, StepRef, query, table, used};
+use kernel::{FormulaId, GrantNumber, RunNumber, StepRef, Value, query, table, used};
 use passable::Untrusted;
 
 use super::{MOST, in_short, row};
@@ -15,8 +15,10 @@ use crate::daemon::desk::Desk;
 use crate::daemon::listing;
 use crate::daemon::look::{Gone, was};
 use crate::daemon::uses;
+use crate::daemon::why::staged_words;
 use control::exit::{Exit, Failure};
 use control::inspect::{CodeHolder, GrantView, Use};
+use control::show::{journal, value};
 use control::view::GrantRow;
 
 /// How many calls are told of one by one.
@@ -38,7 +40,11 @@ pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView,
     let found = desk.daemon.look(|txn| {
         let all = query::grants(txn, &view.agent.number)?;
         let Some(grant) = all.into_iter().find(|grant| grant.number == number) else { return Ok(None) };
-        let target = in_short(txn, view, &grant.target)?;
+        let mut target = in_short(txn, view, &grant.target)?;
+        // That what it leads to is a staged copy, only the grant says.
+        if let (Some(target), Some(real)) = (&mut target, &grant.attenuation.staged_from) {
+            target.words = Untrusted::new(staged_words(real));
+        }
         let (below, falls) = below(txn, view, &grant.id)?;
         let row = row(txn, view, grant)?;
         let code = code(txn, view, &row, &falls)?;
@@ -71,6 +77,7 @@ pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView,
         by: Some(call.by),
         at_ms: call.at_ms,
         method: call.method,
+        with: None,
         outcome: if call.refused { "refused" } else { "made" }.to_owned(),
     }));
     shown.last.sort_by_key(|one| std::cmp::Reverse(one.at_ms));
@@ -140,6 +147,14 @@ fn runs_of(
     Ok(found)
 }
 
+/// The beginning of an argument, in a line: of what is done with a directory the file.
+fn with(argument: &Value) -> Untrusted {
+    Untrusted::new(match argument.references().is_empty() {
+        true => journal::shorten(&value::argument(argument)),
+        false => String::new(),
+    })
+}
+
 /// Adds what a run has done through these grants; whether that is anything.
 fn of_run(
     desk: &Desk,
@@ -155,6 +170,7 @@ fn of_run(
                     at: Some(StepRef { run, step: step.number }),
                     by: None,
                     at_ms: step.at_ms,
+                    with: proposal.args.first().map(with),
                     method: Untrusted::new(proposal.method),
                     outcome: "open".to_owned(),
                 };

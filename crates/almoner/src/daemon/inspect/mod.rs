@@ -19,6 +19,7 @@ pub use graph::graph;
 
 use super::desk::Desk;
 use super::look;
+use super::why::staged_words;
 use control::exit::{Exit, Failure};
 use control::inspect::{Called, FormulaView, Reference};
 use control::view::GrantRow;
@@ -87,7 +88,7 @@ pub(super) fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Re
     // A staged copy lies where nobody looks: it goes by the directory that it is one of.
     let staged = reached.grants.iter().find_map(|grant| grant.attenuation.staged_from.clone());
     let words = match staged {
-        Some(real) => format!("staged copy of directory {real}"),
+        Some(real) => staged_words(&real),
         None => words(&reached.formula),
     };
     let read_only = matches!(

@@ -39,6 +39,20 @@ pub fn target_words(formula: &Formula) -> String {
     }
 }
 
+/// What a staged copy is to a person: it lies where nobody looks, and goes by the directory that it is one of.
+pub fn staged_words(real: &str) -> String {
+    format!("staged copy of directory {real}")
+}
+
+/// What a formula is to the person who endowed it, reached through these grants.
+pub fn words_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula: &Formula) -> String {
+    let staged = grants.into_iter().find_map(|grant| grant.attenuation.staged_from.as_ref());
+    match staged {
+        Some(real) => staged_words(real),
+        None => target_words(formula),
+    }
+}
+
 /// The chain of reasons for a thing.
 pub fn why(desk: &Desk, thing: &str) -> Result<Vec<Reason>, Failure> {
     // Every text is some thing.

@@ -61,6 +61,20 @@ fn pages_of_runs_can_be_used_by_everybody() {
         ("step", "/r/r1/step/21", "proposed"),
     ];
     all_of(&pages, |home, browser, door| {
+        bars_are_in_sight(browser, door);
+        // Of several calls some are answered: these are folded, and the heading of each other one ticks it.
+        home.almoner(&["approve", "1", "--only", "1,2"]).expect(0);
+        browser.go(&door.page("/m/1"));
+        browser.says("6 calls: 2 approved, 4 open");
+        browser.says("Your answer covers the ticked calls; the others stay open.");
+        let folded = "return [...document.querySelectorAll('.entry')].map(one => !!one.querySelector(':scope > details:not([open])'))";
+        assert_eq!(browser.run(folded), serde_json::json!([true, true, false, false, false, false]));
+        let third = || browser.run("return document.querySelector('[name=entry][value=\"2\"]').checked");
+        browser.find("checkbox", "[3] changes out.write");
+        assert_eq!(third(), true);
+        browser.press("heading", "[3]");
+        assert_eq!(third(), false);
+        looked_at(browser, "partly-answered");
         home.almoner(&["approve", "1"]).expect(0);
         home.almoner(&["resume"]).expect(0);
         for (name, path, says) in [("undo", "/r/r1/undo", "Undo r1"), ("answered", "/m/1", "✓ approved")] {
@@ -69,6 +83,30 @@ fn pages_of_runs_can_be_used_by_everybody() {
             looked_at(browser, name);
         }
     });
+}
+
+/// The bars of a timeline are about half of it where there is room, and below their lines where there is none; a row stays
+/// a line.
+#[track_caller]
+fn bars_are_in_sight(browser: &Browser, door: &Door) {
+    browser.go(&door.page("/r/r1?view=timeline"));
+    browser.says("triage");
+    for (width, least, most, high) in [(1280, 0.4, 0.5, 45.0), (390, 0.9, 1.0, 90.0)] {
+        browser.look(width, false);
+        let measured = browser.run(
+            "const all = document.querySelector('.timeline').getBoundingClientRect().width;
+             return [...document.querySelectorAll('.timeline tbody tr')].map(row => {
+               const bar = row.querySelector('svg').getBoundingClientRect();
+               return [bar.left >= 0 && bar.right <= innerWidth, bar.width / all, row.getBoundingClientRect().height];
+             });",
+        );
+        for row in measured.as_array().unwrap() {
+            let (part, height) = (row[1].as_f64().unwrap(), row[2].as_f64().unwrap());
+            let fits = row[0] == true && (least..=most).contains(&part) && height <= high;
+            assert!(fits, "{row} at {width}");
+        }
+    }
+    browser.look(1200, false);
 }
 
 #[test]

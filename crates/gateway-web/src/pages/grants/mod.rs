@@ -41,7 +41,13 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     rows.retain(|row| below.is_none_or(|below| row.grant.number < below));
     let older = rows.get(PAGE - 1).filter(|_| rows.len() > PAGE).map(|row| row.grant.number);
     rows.truncate(PAGE);
-    let query = if all { "state=all&" } else { "" };
+    let pairs = [
+        all.then(|| "state=all".to_owned()),
+        find.map(|find| format!("find={}", link::query(find))),
+        older.map(|older| format!("below={older}")),
+    ];
+    let older =
+        older.map(|_| format!("/grants?{}", pairs.into_iter().flatten().collect::<Vec<_>>().join("&")));
     let main = html! {
         h1 { "Grants" }
         p { "Nobody can use what you did not grant. Revoking one ends every grant that was made of it." }
@@ -55,12 +61,23 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             button { "Find" }
         }
         section #list aria-label="Grants" data-live {
-            @if rows.is_empty() { p.note { "No grants here." } }
+            @if rows.is_empty() { p.note { (none(all, find)) } }
             @else { (table(&rows, now)) }
-            @if let Some(older) = older { p { a href={ "/grants?" (query) "below=" (older) } { "Older grants" } } }
+            @if let Some(older) = older { p { a href=(older) { "Older grants" } } }
         }
     };
     Ok(Page::new("/grants", "Grants", main).live("grants").into())
+}
+
+/// What is said where no grant stands.
+fn none(all: bool, find: Option<&str>) -> Markup {
+    html! {
+        @if find.is_some() { "No grant is found." }
+        @else {
+            @if all { "No grants yet." } @else { "No grant is in force." }
+            " A run is given some when you start it: " code { "almoner run FILE -e out=./out:rw" }
+        }
+    }
 }
 
 fn is_found(row: &GrantRow, find: &str) -> bool {
@@ -85,13 +102,13 @@ pub fn holder(row: &GrantRow) -> Markup {
 pub fn table(rows: &[GrantRow], now_ms: i64) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-label="Table of grants" {
-            table {
-                thead { tr {
-                    th scope="col" { "Grant" } th scope="col" { "Slot or name" } th scope="col" { "What" }
-                    th scope="col" { "Held by" } th scope="col" { "May" }
-                    th scope="col" { "Since" } th scope="col" { "State" }
+            table.stack role="table" {
+                thead role="rowgroup" { tr role="row" {
+                    @for name in ["Grant", "Slot or name", "What", "Held by", "May", "Since", "State"] {
+                        th scope="col" role="columnheader" { (name) }
+                    }
                 } }
-                tbody { @for row in rows { (self::row(row, now_ms)) } }
+                tbody role="rowgroup" { @for row in rows { (self::row(row, now_ms)) } }
             }
         }
     }
@@ -101,23 +118,27 @@ fn row(row: &GrantRow, now_ms: i64) -> Markup {
     let grant = &row.grant;
     let state = state(row, now_ms);
     html! {
-        tr #(grant.number) {
-            th scope="row" { (link::grant(grant.number)) }
-            td { (parts::word(&grant.slot)) }
-            td {
+        tr #(grant.number) role="row" {
+            th scope="row" role="rowheader" data-label="Grant" { (link::grant(grant.number)) }
+            td role="cell" data-label="Slot or name" { (parts::word(&grant.slot)) }
+            td role="cell" data-label="What" {
                 a href=(link::formula(&grant.target)) {
                     @if let Some(name) = &row.name { (parts::name(name)) ": " }
                     (parts::word(&grant.words))
                 }
             }
-            td { (holder(row)) }
-            td {
+            td role="cell" data-label="Held by" { (holder(row)) }
+            td role="cell" data-label="May" {
                 (methods(&grant.methods))
                 @let limits = grant.attenuation.words();
                 @if !limits.is_empty() { p.facts { (visible_line(&limits.join("; "))) } }
             }
-            td { (parts::when(grant.given_ms)) @if let Some(message) = grant.source { " by " (link::message(message)) } }
-            td { span.mark.good[state == "in force"].warn[state != "in force"] { (state) } " " (link::why(grant.number)) }
+            td role="cell" data-label="Since" {
+                (parts::when(grant.given_ms)) @if let Some(message) = grant.source { " by " (link::message(message)) }
+            }
+            td role="cell" data-label="State" {
+                span.mark.good[state == "in force"].warn[state != "in force"] { (state) } " " (link::why(grant.number))
+            }
         }
     }
 }

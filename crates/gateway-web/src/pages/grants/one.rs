@@ -1,7 +1,7 @@
 //! One grant: what it was used for, and its end.
 
 use control::exit::Failure;
-use control::inspect::{CodeHolder, GrantView};
+use control::inspect::{CodeHolder, GrantView, Use};
 use control::protocol::{AgentAct, Look};
 use control::view::GrantRow;
 use kernel::{FormulaId, GrantNumber};
@@ -13,7 +13,7 @@ use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::{link, parts, seen};
 use crate::pages::runs::figures::called;
-use crate::pages::runs::started::methods;
+use crate::pages::runs::started::listed;
 
 fn view(asked: &Asked) -> Result<GrantView, Failure> {
     let grant: GrantNumber = asked.part("grant")?;
@@ -64,14 +64,14 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
             dl.facts {
                 dt { "What" } dd { (called(&view.target)) @if view.target.name.is_some() { ": " (parts::line(&view.target.words)) } }
                 dt { "Held by" } dd { (holder(row)) }
-                dt { "Methods" } dd { (methods(&grant.methods)) }
+                dt { "Methods" } dd { (listed(&grant.methods)) }
                 dt { "Limits" }
                 dd {
                     @if limits.is_empty() { "none" }
                     @else { ul { @for one in &limits { li { (visible_line(one)) } } } }
                 }
-                @if !grant.allow.is_empty() { dt { "Not asked about" } dd { (methods(&grant.allow)) } }
-                @if !grant.ask.is_empty() { dt { "Always asked about" } dd { (methods(&grant.ask)) } }
+                @if !grant.allow.is_empty() { dt { "Not asked about" } dd { (listed(&grant.allow)) } }
+                @if !grant.ask.is_empty() { dt { "Always asked about" } dd { (listed(&grant.ask)) } }
                 dt { "Given" }
                 dd { (parts::when(grant.given_ms)) @if let Some(message) = grant.source { " by " (link::message(message)) } }
                 @if let Some(end) = grant.expires_ms { dt { "Ends by itself" } dd { (parts::when(end)) } }
@@ -81,17 +81,13 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
             @if view.last.is_empty() { p.note { "Nothing yet." } }
             @if !view.last.is_empty() {
                 div.wide tabindex="0" role="region" aria-label="The last calls" {
-                    table {
-                        thead { tr { th scope="col" { "By" } th scope="col" { "When" } th scope="col" { "Method" }
-                            th scope="col" { "Outcome" } th scope="col" { "Why" } } }
-                        tbody { @for one in &view.last { tr {
-                            th scope="row" { @if let Some(at) = one.at { (link::step(at)) } @else if let Some(by) = &one.by { (caller(by, &view.row)) } }
-                            td { (parts::when(one.at_ms)) }
-                            td { (parts::line(&one.method)) }
-                            td { (parts::word(&one.outcome)) }
-                            // Whoever stands in no journal calls because it holds the grant.
-                            td { @if let Some(at) = one.at { (link::why(at)) } @else { (link::why(number)) } }
-                        } } }
+                    table.stack role="table" {
+                        thead role="rowgroup" { tr role="row" {
+                            @for name in ["By", "When", "Method", "With", "Outcome", "Why"] {
+                                th scope="col" role="columnheader" { (name) }
+                            }
+                        } }
+                        tbody role="rowgroup" { @for one in &view.last { (call(one, &view.row)) } }
                     }
                 }
             }
@@ -105,6 +101,28 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
         }
     };
     Ok(Page::new("/grants", format!("Grant {number}"), main).live("grants").into())
+}
+
+/// A call that was made or tried.
+fn call(one: &Use, row: &GrantRow) -> Markup {
+    html! {
+        tr role="row" {
+            th scope="row" role="rowheader" data-label="By" {
+                @if let Some(at) = one.at { (link::step(at)) }
+                @else if let Some(by) = &one.by { (caller(by, row)) }
+            }
+            td role="cell" data-label="When" { (parts::when(one.at_ms)) }
+            td role="cell" data-label="Method" { (parts::line(&one.method)) }
+            td role="cell" data-label="With" {
+                @if let Some(with) = one.with.as_ref().filter(|with| !with.raw().is_empty()) { (parts::line(with)) }
+            }
+            td role="cell" data-label="Outcome" { (parts::word(&one.outcome)) }
+            td role="cell" data-label="Why" {
+                // Whoever stands in no journal calls because it holds the grant.
+                @if let Some(at) = one.at { (link::why(at)) } @else { (link::why(row.grant.number)) }
+            }
+        }
+    }
 }
 
 /// Code or an agent that called without a run.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use control::exit::{Exit, Failure};
 use control::protocol::Request;
-use control::undone::{Diff, FileDiff, Part, UndoState, Undone};
+use control::undone::{Became, Diff, FileDiff, Part, UndoState, Undone};
 use kernel::{BlobHash, RunNumber};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
@@ -190,16 +190,64 @@ fn page(asked: &Asked, diff: &Diff, said: Option<Markup>) -> Result<Answer, Fail
         h1 { "Staged changes of " (run) }
         p { (parts::run(run)) " changed a copy. Nothing of it is in place before you apply it." }
         @if diff.files.is_empty() { p { "It changed nothing in its staged copy, or the copy was thrown away." } }
+        @else { (overview(diff)) }
         form.card method="post" action={ "/r/" (run) "/diff" } data-weighty data-draft={ "staged " (run) } {
             (parts::token(&asked.session))
             input type="hidden" name="_seen" value=(digest);
             button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
             @if diff.files.len() > FEW { (buttons(is_any, diff)) }
-            @for (at, file) in diff.files.iter().enumerate() { (self::file(asked, at, file)) }
+            @for (at, file) in diff.files.iter().enumerate().filter(|(_, file)| !is_told_of_elsewhere(diff, file)) {
+                (self::file(asked, diff, at, file))
+            }
             (buttons(is_any, diff))
         }
     };
     Ok(Page::new("/runs", format!("Staged changes of {run}"), main).live(format!("run:{run}")).into())
+}
+
+/// What the run made of a file, in a word.
+fn word(file: &FileDiff) -> &'static str {
+    match (&file.entry.state, &file.became) {
+        (UndoState::Conflict { .. }, _) => "in conflict",
+        (_, Became::New) => "new",
+        (_, Became::Changed) => "changed",
+        (_, Became::Removed) => "removed",
+        (_, Became::MovedFrom { .. } | Became::MovedTo { .. }) => "moved",
+    }
+}
+
+/// The other end of a move, if it is there.
+fn other_end<'a>(diff: &'a Diff, file: &FileDiff) -> Option<&'a FileDiff> {
+    let (Became::MovedFrom { path } | Became::MovedTo { path }) = &file.became else { return None };
+    diff.files.iter().find(|other| other.entry.path == *path)
+}
+
+/// Whether a file is the end of a move from which it went: that is told of at the other end.
+fn is_told_of_elsewhere(diff: &Diff, file: &FileDiff) -> bool {
+    matches!(file.became, Became::MovedTo { .. }) && other_end(diff, file).is_some()
+}
+
+/// How many files there are of which sort, and which.
+fn overview(diff: &Diff) -> Markup {
+    let told = || diff.files.iter().enumerate().filter(|(_, file)| !is_told_of_elsewhere(diff, file));
+    let all: Vec<&str> = told().map(|(_, file)| word(file)).collect();
+    let sorts = ["new", "changed", "removed", "moved", "in conflict"];
+    let count = |sort: &str| all.iter().filter(|word| **word == sort).count();
+    let counts: Vec<String> =
+        sorts.iter().filter(|sort| count(sort) > 0).map(|sort| format!("{} {sort}", count(sort))).collect();
+    html! {
+        p { (counted(all.len())) ": " (counts.join(", ")) }
+        @if all.len() > FEW {
+            details #files {
+                summary { "Which files" }
+                ul {
+                    @for (at, file) in told() {
+                        li { a href={ "#f-" (at) } { (parts::line(&file.entry.path)) } ": " (word(file)) }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// What can be done with what is marked, and with all of it.
@@ -230,36 +278,59 @@ fn is_marked(asked: &Asked, name: &str, value: &str) -> bool {
     asked.body.is_empty() || asked.body.iter().any(|(own, text)| own == name && text == value)
 }
 
-fn file(asked: &Asked, at: usize, file: &FileDiff) -> Markup {
+fn file(asked: &Asked, diff: &Diff, at: usize, file: &FileDiff) -> Markup {
     let entry = &file.entry;
-    let title = format!("f-{at}");
+    let id = format!("f-{at}");
+    let from = other_end(diff, file);
+    let title = html! {
+        @if let Some(from) = from { (parts::line(&from.entry.path)) " → " }
+        (parts::line(&entry.path))
+    };
+    // Nothing of it was changed on the way.
+    let is_same = from.is_some_and(|from| from.entry.from == entry.to);
     html! {
-        section.entry aria-labelledby=(title) {
-            h2 #(title) {
+        section.entry aria-labelledby=(id) {
+            h2 #(id) {
                 @if entry.state == UndoState::Would {
                     label {
                         input type="checkbox" name="only" value=(entry.path.raw())
                             checked[is_marked(asked, "only", entry.path.raw())];
-                        " " (parts::line(&entry.path))
+                        span { (title) }
                     }
-                } @else { (parts::line(&entry.path)) }
+                } @else { (title) }
             }
-            p.note { (parts::word(&entry.to)) ", " (link::step(entry.step)) " " (link::why(entry.path.raw())) }
-            @match &entry.state {
-                UndoState::Would | UndoState::Done => {}
-                UndoState::Already if file.applied => p.answer { "✓ applied" },
-                UndoState::Already => p.answer { "The place already holds this: there is nothing to apply." },
-                UndoState::Conflict { now } => p.warning {
-                    "Conflict: it was changed meanwhile. It was " (parts::word(&entry.from))
-                    " when the run changed it, and is " (parts::word(now)) " now. It would be left alone."
-                },
-                UndoState::Failed { why } => p.warning { "Cannot be applied: " (parts::line(why)) },
+            p.note {
+                (word(file)) ": " (parts::word(&entry.to)) ", " (link::step(entry.step)) " " (link::why(entry.path.raw()))
             }
+            (stands(file, &html! { "it" }))
+            @if let Some(from) = from { (stands(from, &parts::line(&from.entry.path))) }
             @let name = choice(at);
             // A file that is left out has its hunks marked, for whoever takes it after all.
             @let is_in = is_marked(asked, "only", entry.path.raw());
-            (hunks::hunks(&file.text, has_choice(file).then_some(name.as_str()),
-                |hunk| !is_in || is_marked(asked, &name, &hunk.to_string())))
+            @let shown = hunks::hunks(&file.text, has_choice(file).then_some(name.as_str()),
+                |hunk| !is_in || is_marked(asked, &name, &hunk.to_string()));
+            @if is_same { details { summary { "Moved as it is: its text" } (shown) } } @else { (shown) }
+            @if let Some(now) = &file.against_now {
+                p { "What is there now (" del { "-" } "), against what the run made of it (" ins { "+" } "):" }
+                (parts::difference("what is there now, against what the run made of it", now))
+            }
+        }
+    }
+}
+
+/// How a file stands, if there is anything to say of it.
+fn stands(file: &FileDiff, which: &Markup) -> Markup {
+    let entry = &file.entry;
+    html! {
+        @match &entry.state {
+            UndoState::Would | UndoState::Done => {}
+            UndoState::Already if file.applied => p.answer { "✓ applied" },
+            UndoState::Already => p.answer { "The place already holds this: there is nothing to apply." },
+            UndoState::Conflict { now } => p.warning {
+                "Conflict: " (which) " was changed meanwhile. It was " (parts::word(&entry.from))
+                " when the run changed it, and is " (parts::word(now)) " now. It would be left alone."
+            },
+            UndoState::Failed { why } => p.warning { "Cannot be applied: " (parts::line(why)) },
         }
     }
 }

@@ -1,63 +1,104 @@
-//! What is told of a row of a run wherever it stands: for whom, through what, what the gates said by which rule, what it
-//! depends on, and what it cost.
+//! What is told of a row of a run wherever it stands: through what, what the gates said by which rule, what it depends on,
+//! and what it cost. A line of it says the most; the rest is folded.
 
 use control::show::journal;
 use kernel::proposal::{Decision, Effect, Finding, Verdict};
+use kernel::provenance::Provenance;
 use kernel::run::Run;
 use maud::{Markup, html};
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 
 use super::family::Family;
-use super::figures::{Known, called, depends, took, usage};
+use super::figures::{Known, called, depends, principal, took, usage};
 use super::rows::{Call, Row, Turn};
 use crate::page::{link, parts};
 
-/// For whom a run acts.
-pub fn principal(known: &Known, run: &Run) -> Markup {
-    html! {
-        @match run.principal {
-            None => "you",
-            Some(id) => @match known.get(&id) {
-                Some(one) => (called(one)),
-                None => (parts::line(&Untrusted::new(run.name.clone()))),
+/// What is told of a row.
+pub struct Facts {
+    /// The most of it, in a line; nothing if nothing is told.
+    pub brief: Option<Markup>,
+    /// All of it.
+    pub all: Markup,
+}
+
+impl Facts {
+    /// A line that unfolds.
+    pub fn folded(&self, id: &str) -> Markup {
+        html! {
+            @if let Some(brief) = &self.brief {
+                details.facts #(id) { summary { (brief) } (self.all) }
             }
         }
     }
 }
 
 /// What is told of any row.
-pub fn of_row(family: &Family, known: &Known, run: &Run, row: &Row<'_>) -> Markup {
+pub fn of_row(family: &Family, known: &Known, run: &Run, row: &Row<'_>) -> Facts {
     match row {
         Row::Turn(turn) => of_turn(known, run, turn),
         Row::Call(call) => of_call(family, known, run, call),
-        Row::Other(step) => html! {
-            p.facts {
-                "for " (principal(known, run))
-                @if !step.provenance.sources.is_empty() { "; " (depends(&step.provenance)) }
-            }
-            (findings(journal::findings(&step.entry).1))
-        },
-    }
-}
-
-/// What is told of a time that a model was asked.
-fn of_turn(known: &Known, run: &Run, turn: &Turn<'_>) -> Markup {
-    html! {
-        p.facts {
-            "for " (principal(known, run)) ", model " (parts::word(turn.model))
-            @if let Some((step, cost)) = &turn.replied {
-                "; " (usage(cost)) ", " (took(i64::try_from(cost.model_ms).unwrap_or(i64::MAX)))
-                @if !step.provenance.sources.is_empty() { "; " (depends(&step.provenance)) }
-            }
+        Row::Other(step) => {
+            let found = journal::findings(&step.entry).1;
+            let all = html! {
+                p {
+                    "for " (principal(known, run))
+                    @if !step.provenance.sources.is_empty() { "; " (depends(&step.provenance)) }
+                }
+                (findings(found))
+            };
+            let brief = match found {
+                [] => sources(&step.provenance),
+                found => Some(html! { (rules(found)) }),
+            };
+            Facts { brief, all }
         }
     }
 }
 
+/// Of how much something depends, in short; nothing, if of nothing.
+fn sources(provenance: &Provenance) -> Option<Markup> {
+    match provenance.sources.len() {
+        0 => None,
+        1 => Some(html! { "depends on 1 source" }),
+        many => Some(html! { "depends on " (many) " sources" }),
+    }
+}
+
+/// The rules of findings, each once.
+fn rules(found: &[Finding]) -> String {
+    let mut rules: Vec<&str> = found.iter().map(|one| one.rule.as_str()).collect();
+    rules.dedup();
+    visible_line(&rules.join(", ")).into_owned()
+}
+
+/// What is told of a time that a model was asked, beside what its row says.
+fn of_turn(known: &Known, run: &Run, turn: &Turn<'_>) -> Facts {
+    let provenance = turn.replied.as_ref().map(|(step, _)| &step.provenance);
+    let all = html! {
+        p {
+            "for " (principal(known, run)) ", model " (parts::word(turn.model))
+            @if let Some((step, cost)) = &turn.replied { "; " (usage(cost)) "; " (depends(&step.provenance)) }
+        }
+    };
+    Facts { brief: provenance.and_then(sources), all }
+}
+
 /// What is told of a call.
-fn of_call(family: &Family, known: &Known, run: &Run, call: &Call<'_>) -> Markup {
+fn of_call(family: &Family, known: &Known, run: &Run, call: &Call<'_>) -> Facts {
     let proposal = call.proposal;
-    html! {
-        p.facts {
+    let child = call.child.and_then(|child| family.of(child));
+    let brief = html! {
+        @match known.get(&proposal.grant).and_then(|one| one.name.as_ref()) {
+            Some(name) => { "through " (parts::word(name)) }
+            None => { "through " (parts::word(&proposal.slot)) }
+        }
+        @if let Some(ms) = call.took_ms() { ", " (took(ms)) }
+        @if let Some(verdict) = call.verdict.filter(|verdict| !verdict.findings.is_empty()) {
+            ", " (decided(verdict)) " by " (rules(&verdict.findings))
+        }
+    };
+    let all = html! {
+        p {
             "for " (principal(known, run)) ", through " (parts::word(&proposal.slot))
             @match known.get(&proposal.grant) {
                 Some(what) => { ": " (called(what)) }
@@ -65,10 +106,19 @@ fn of_call(family: &Family, known: &Known, run: &Run, call: &Call<'_>) -> Markup
             }
             @if let Some(grant) = known.grant(&proposal.grant) { ", grant " (link::grant(grant)) }
             @if !proposal.provenance.sources.is_empty() { "; " (depends(&proposal.provenance)) }
-            @if let Some((child, _)) = call.child.and_then(|child| family.of(child)) { "; " (usage(&child.used)) }
-            @if let Some(ms) = call.took_ms() { "; " (took(ms)) }
+            @if let Some((child, _)) = child { "; " (usage(&child.used)) }
         }
         @if let Some(verdict) = call.verdict { (judged(known, call, verdict)) }
+    };
+    Facts { brief: Some(brief), all }
+}
+
+/// What the gates did, in a word or two.
+fn decided(verdict: &Verdict) -> &'static str {
+    match verdict.decision {
+        Decision::Allow => "let through",
+        Decision::Ask => "asked",
+        Decision::Deny => "refused",
     }
 }
 
@@ -80,7 +130,7 @@ fn judged(known: &Known, call: &Call<'_>, verdict: &Verdict) -> Markup {
         Decision::Deny => "the gates refuse it",
     };
     html! {
-        p.facts {
+        p {
             (said) (lifted(known, call, verdict))
             @if let Some(message) = call.message {
                 ": " (link::message(message))
@@ -103,11 +153,15 @@ fn judged(known: &Known, call: &Call<'_>, verdict: &Verdict) -> Markup {
 fn lifted(known: &Known, call: &Call<'_>, verdict: &Verdict) -> Markup {
     let proposal = call.proposal;
     let grant = known.get(&proposal.grant).and_then(|one| one.grant.as_ref()).map(|row| &row.grant);
+    let is_staged = grant.is_some_and(|grant| grant.attenuation.staged_from.is_some());
     let is_endowed = grant.is_some_and(|grant| grant.allow.contains(&proposal.method));
     html! {
         @if verdict.decision == Decision::Allow {
             @if verdict.findings.is_empty() {
                 @if proposal.effect == Effect::Observe { ": it only looks" } @else { ": no rule asks" }
+            } @else if is_staged {
+                // Nobody had to allow it: what is asked about is applying it.
+                ": changes go to a staged copy, until you apply them"
             } @else if is_endowed {
                 ": you endowed it with `--allow " (parts::word(&proposal.slot)) "." (parts::word(&proposal.method)) "`"
             }

@@ -1,27 +1,53 @@
-//! A run with what it started, read for a page: no more than a page can show.
+//! A run with what it started, read for a page: no more than a page can show, and of a long journal its newest steps.
 
 use control::exit::Failure;
 use control::protocol::Request;
 use control::show::journal::child;
 use kernel::RunNumber;
-use kernel::run::{Run, Shape, Step};
+use kernel::run::{Entry, Run, RunOutcome, Shape, Step};
 
 use crate::asked::{Asked, take};
 
 /// How many runs one page shows with their journals.
 const RUNS: usize = 40;
 
+/// How many steps of one journal a page shows.
+pub const OF_ONE: u64 = 400;
+
 /// How many steps one page shows.
-const STEPS: usize = 4000;
+const STEPS: usize = 2000;
+
+/// How many items of a run over many documents one page shows.
+pub const ITEMS: usize = 100;
 
 /// A run and what it started; what starts another comes before it.
+#[derive(Default)]
 pub struct Family {
     /// The runs with their journals.
     pub members: Vec<(Run, Vec<Step>)>,
     /// The runs that are not shown because there are too many.
     pub left_out: Vec<RunNumber>,
-    /// Whether a journal is longer than what is shown of it.
-    pub is_cut: bool,
+    /// Items of the first run, if it works on many documents and they are not among the members.
+    pub items: Vec<Item>,
+}
+
+/// An item of a run over many documents.
+pub struct Item {
+    /// Which, from 0.
+    pub index: usize,
+    /// The run that works on it.
+    pub run: Option<Run>,
+    /// What it came to, and the step that says so.
+    pub outcome: Option<(u64, RunOutcome)>,
+}
+
+/// What of a family a page shows.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted {
+    /// Of the first run only steps before this one.
+    pub before: Option<u64>,
+    /// The items of a run over many documents are among the members; otherwise they are told of apart, from this one on.
+    pub items: Option<usize>,
 }
 
 /// One run.
@@ -32,33 +58,61 @@ pub fn run(asked: &Asked, run: RunNumber) -> Result<Run, Failure> {
     Ok(*take!(asked.ask(Request::GetRun { run })?, Run))
 }
 
-/// The journal of a run, `most` steps of it; and whether there are more.
+/// The newest steps of a journal, `most` of them; those before step `before`, if one is said.
 ///
 /// # Errors
 /// When there is no such run.
-pub fn journal(asked: &Asked, run: RunNumber, most: usize) -> Result<(Vec<Step>, bool), Failure> {
+fn journal(asked: &Asked, run: &Run, before: Option<u64>, most: u64) -> Result<Vec<Step>, Failure> {
+    let end = before.unwrap_or(run.next_step).min(run.next_step);
     let mut steps: Vec<Step> = Vec::new();
     loop {
-        let from = steps.last().map_or(1, |step| step.number.saturating_add(1));
-        let page = take!(asked.ask(Request::Journal { run, from })?, Journal);
+        let from = steps.last().map_or(end.saturating_sub(most).max(1), |step| step.number.saturating_add(1));
+        if from >= end {
+            return Ok(steps);
+        }
+        let page = take!(asked.ask(Request::Journal { run: run.number, from })?, Journal);
         if page.is_empty() {
-            return Ok((steps, false));
+            return Ok(steps);
         }
-        steps.extend(page);
-        if steps.len() > most {
-            steps.truncate(most);
-            return Ok((steps, true));
-        }
+        steps.extend(page.into_iter().take_while(|step| step.number < end));
     }
 }
 
-/// A run with all that it started, as far as a page goes. The items of a run over many documents are among them if they
-/// are wanted; most views have a table for them.
+/// Items of a run over many documents, from one on.
+fn items(asked: &Asked, run: &Run, first: usize) -> Result<Vec<Item>, Failure> {
+    let last = run.input.items.len().min(first.saturating_add(ITEMS));
+    let mut items: Vec<Item> = (first..last).map(|index| Item { index, run: None, outcome: None }).collect();
+    let mut from = 1;
+    while from < run.next_step {
+        let page = take!(asked.ask(Request::Journal { run: run.number, from })?, Journal);
+        let Some(last) = page.last() else { break };
+        from = last.number.saturating_add(1);
+        for step in page {
+            let of = |items: &mut Vec<Item>, index: usize, set: &mut dyn FnMut(&mut Item)| {
+                if let Some(item) = index.checked_sub(first).and_then(|at| items.get_mut(at)) {
+                    set(item);
+                }
+            };
+            match step.entry {
+                Entry::Spawned { index, child } => of(&mut items, index, &mut |item| {
+                    item.run = self::run(asked, child).ok();
+                }),
+                Entry::Collected { index, outcome } => of(&mut items, index, &mut |item| {
+                    item.outcome = Some((step.number, outcome.clone()));
+                }),
+                _ => {}
+            }
+        }
+    }
+    Ok(items)
+}
+
+/// A run with all that it started, as far as a page goes.
 ///
 /// # Errors
 /// When there is no such run.
-pub fn family(asked: &Asked, root: RunNumber, with_items: bool) -> Result<Family, Failure> {
-    let mut family = Family { members: vec![], left_out: vec![], is_cut: false };
+pub fn family(asked: &Asked, root: RunNumber, wanted: Wanted) -> Result<Family, Failure> {
+    let mut family = Family::default();
     let mut waiting = vec![root];
     let mut left = STEPS;
     while let Some(number) = waiting.pop() {
@@ -67,13 +121,17 @@ pub fn family(asked: &Asked, root: RunNumber, with_items: bool) -> Result<Family
             continue;
         }
         let run = self::run(asked, number)?;
-        let (steps, is_cut) = journal(asked, number, left)?;
-        left -= steps.len();
-        family.is_cut |= is_cut;
-        if with_items || !matches!(run.shape, Shape::Each { .. }) {
-            // Children are younger than what began them.
-            let children = steps.iter().rev().filter_map(|step| child(&step.entry));
-            waiting.extend(children.filter(|child| *child > number));
+        let before = wanted.before.filter(|_| number == root);
+        let steps = journal(asked, &run, before, OF_ONE.min(left as u64))?;
+        left = left.saturating_sub(steps.len());
+        match wanted.items.filter(|_| matches!(run.shape, Shape::Each { .. })) {
+            Some(first) if number == root => family.items = items(asked, &run, first)?,
+            Some(_) => {}
+            None => {
+                // Children are younger than what began them.
+                let children = steps.iter().rev().filter_map(|step| child(&step.entry));
+                waiting.extend(children.filter(|child| *child > number));
+            }
         }
         family.members.push((run, steps));
     }
@@ -86,14 +144,20 @@ impl Family {
         self.members.iter().find(|(run, _)| run.number == number)
     }
 
-    /// What a page of it follows: each of the runs, and those of them that it has not read.
-    pub fn topics(&self) -> String {
+    /// What a page of it follows: each of the runs, those of them that it has not read, and what has not ended below them.
+    pub fn topics(&self, below: &[Run]) -> String {
         let read = self.members.iter().map(|(run, _)| run.number);
         let items = self.members.iter().flat_map(|(run, _)| run.children.values().copied());
-        let all = read.chain(self.left_out.iter().copied()).chain(items);
+        let below = below.iter().map(|run| run.number);
+        let all = read.chain(self.left_out.iter().copied()).chain(items).chain(below);
         let mut topics: Vec<String> = all.take(RUNS * 4).map(|run| format!("run:{run}")).collect();
         topics.sort();
         topics.dedup();
         topics.join(" ")
     }
+}
+
+/// How many steps came before those that are shown.
+pub fn older(steps: &[Step]) -> u64 {
+    steps.first().map_or(0, |first| first.number.saturating_sub(1))
 }

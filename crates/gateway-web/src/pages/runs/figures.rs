@@ -71,6 +71,19 @@ pub fn called(one: &Called) -> Markup {
     }
 }
 
+/// For whom a run acts.
+pub fn principal(known: &Known, run: &Run) -> Markup {
+    html! {
+        @match run.principal {
+            None => "you",
+            Some(id) => @match known.get(&id) {
+                Some(one) => (called(one)),
+                None => (parts::line(&Untrusted::new(run.name.clone()))),
+            }
+        }
+    }
+}
+
 /// A time that something took.
 pub fn took(ms: i64) -> String {
     match ms {

@@ -7,6 +7,7 @@ use kernel::RunNumber;
 use kernel::run::{Run, RunOutcome, State};
 use maud::{Markup, html};
 
+use super::below::Below;
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::{link, parts};
@@ -17,19 +18,19 @@ const PAGE: usize = 50;
 /// How many runs are looked at for one page: what is rare may be far back.
 const LOOKED_AT: usize = 5000;
 
-/// A state by its name, and whether a run is in it.
-type Standing = (&'static str, fn(&Run) -> bool);
+/// A state by its name, and whether a run is in it, with what is below it.
+type Standing = (&'static str, fn(&Run, &Below) -> bool);
 
 /// The states by which runs can be looked for.
 const STATES: &[Standing] = &[
-    ("at work", |run| matches!(run.state, State::Ready)),
-    ("waiting", |run| matches!(run.state, State::Waiting)),
-    ("stalled", |run| matches!(run.state, State::Stalled { .. })),
-    ("done", |run| matches!(run.state, State::Finished { outcome: RunOutcome::Done(_) })),
-    ("failed", |run| {
+    ("at work", |run, _| matches!(run.state, State::Ready)),
+    ("waiting", |run, _| matches!(run.state, State::Waiting)),
+    ("stalled", |run, below| matches!(run.state, State::Stalled { .. }) || !below.stalled.is_empty()),
+    ("done", |run, _| matches!(run.state, State::Finished { outcome: RunOutcome::Done(_) })),
+    ("failed", |run, _| {
         matches!(run.state, State::Finished { outcome: RunOutcome::Failed(_) }) && run.cancelled.is_none()
     }),
-    ("cancelled", |run| run.is_finished() && run.cancelled.is_some()),
+    ("cancelled", |run, _| run.is_finished() && run.cancelled.is_some()),
 ];
 
 /// What is looked for.
@@ -40,8 +41,13 @@ struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn is(&self, run: &Run) -> bool {
-        self.state.is_none_or(|(_, is)| is(run)) && self.worker.is_none_or(|worker| run.name == worker)
+    fn is(&self, run: &Run, below: &Below) -> bool {
+        self.state.is_none_or(|(_, is)| is(run, below)) && self.is_of(run)
+    }
+
+    /// Whether its worker's name has what was written, in whatever letters.
+    fn is_of(&self, run: &Run) -> bool {
+        self.worker.is_none_or(|worker| run.name.to_lowercase().contains(&worker.to_lowercase()))
     }
 
     /// The address of the same with another state, or older ones.
@@ -85,8 +91,8 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             button { "Show" }
         }
         section #list aria-label="Runs" data-live {
-            @if runs.is_empty() { p.note { "No runs here." } }
-            @else { ol.rows data-keys { @for run in &runs { (row(run)) } } }
+            @if runs.is_empty() { p.note { (none(&wanted)) } }
+            @else { ol.rows data-keys { @for (run, below) in &runs { (row(run, below)) } } }
             @if let Some(older) = older {
                 p { a href=(wanted.address(state, wanted.all, Some(older))) { "Older runs" } }
             }
@@ -95,12 +101,23 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Page::new("/runs", "Runs", main).live("runs").into())
 }
 
-/// A page of runs, and below which one the next page begins.
+/// What is said where no run stands.
+fn none(wanted: &Wanted<'_>) -> Markup {
+    html! {
+        @match (wanted.state, wanted.worker) {
+            (None, None) => { "No runs yet. Start one: " code { "almoner run FILE" } }
+            (Some((state, _)), _) => { "No run is " (state) "." }
+            (None, Some(_)) => "No worker with a run is called so.",
+        }
+    }
+}
+
+/// A page of runs, each with what is below it, and below which one the next page begins.
 fn find(
     asked: &Asked,
     wanted: &Wanted<'_>,
     mut below: Option<RunNumber>,
-) -> Result<(Vec<Run>, Option<RunNumber>), Failure> {
+) -> Result<(Vec<(Run, Below)>, Option<RunNumber>), Failure> {
     let (mut found, mut looked_at) = (Vec::new(), 0);
     while looked_at < LOOKED_AT {
         let request = Request::Runs { limit: PAGE * 4, below, roots: !wanted.all };
@@ -114,8 +131,12 @@ fn find(
                 return Ok((found, below));
             }
             below = Some(run.number);
-            if wanted.is(&run) {
-                found.push(run);
+            if !wanted.is_of(&run) {
+                continue;
+            }
+            let under = Below::of(asked, &run);
+            if wanted.is(&run, &under) {
+                found.push((run, under));
             }
         }
     }
@@ -123,18 +144,26 @@ fn find(
 }
 
 /// One run as a row.
-pub fn row(run: &Run) -> Markup {
+fn row(run: &Run, below: &Below) -> Markup {
     let tokens = run.used.tokens();
     html! {
         li #{ "r-" (run.number) } {
-            a.row href={ "/r/" (run.number) } {
+            a.row.cells href={ "/r/" (run.number) } {
                 span.number { (run.number) } " "
                 span.from { (parts::word(&run.name)) } " "
-                span class={ "mark " (mark(run)) } { (parts::state(run)) } " "
-                @if tokens > 0 {
-                    span.note { (tokens) " tokens" (money::behind(run.used.usd_micros)) } " "
+                span {
+                    span class={ "mark " @if below.stalled.is_empty() { (mark(run)) } @else { "warn" } } {
+                        (parts::state(run))
+                    }
+                    (below.line())
                 }
-                (parts::when(run.started_ms))
+                " "
+                span {
+                    @if tokens > 0 {
+                        span.note { (tokens) " tokens" (money::behind(run.used.usd_micros)) } " "
+                    }
+                    (parts::minute(run.started_ms))
+                }
             }
         }
     }

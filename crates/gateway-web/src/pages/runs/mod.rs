@@ -1,10 +1,12 @@
 //! Runs: which there are, and what each has done.
 
 pub mod act;
+pub mod below;
 pub mod diff;
 mod facts;
 mod family;
 pub mod figures;
+mod items;
 pub mod list;
 pub mod page;
 mod raw;

@@ -6,12 +6,13 @@ use control::exit::Failure;
 use control::protocol::{Look, Response};
 use control::show::value;
 use kernel::message::Body;
-use kernel::run::{Phase, Run, RunOutcome, Shape, State};
+use kernel::run::{Phase, Run, RunOutcome, Shape, State, Step};
 use kernel::{MessageNumber, RunNumber};
 use maud::{Markup, html};
 use passable::Untrusted;
 
-use super::family::{Family, family};
+use super::below::below;
+use super::family::{Family, OF_ONE, Wanted, family, older};
 use super::figures::{Known, took, usage};
 use super::list::mark;
 use super::{raw, started, timeline, tree};
@@ -22,7 +23,7 @@ use crate::page::{link, parts};
 /// The ways in which the journal is shown.
 const VIEWS: &[&str] = &["tree", "timeline", "raw"];
 
-/// How many runs are named that have no room on the page.
+/// How many runs are named that have no room on the page, and how many things that are waited for.
 const NAMED: usize = 100;
 
 /// `GET /r/RUN`, with `?view=tree|timeline|raw`.
@@ -36,16 +37,20 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 /// When there is no such run.
 pub fn page(asked: &Asked, number: RunNumber, wrong: Option<Markup>, status: u16) -> Result<Answer, Failure> {
     let view = asked.query("view").and_then(|view| VIEWS.iter().find(|one| **one == view)).unwrap_or(&"tree");
-    // The items of a run over many documents have bars like its other children; elsewhere a table of their own.
-    let family = family(asked, number, *view == "timeline")?;
+    let said = |name: &str| asked.query(name).and_then(|text| text.parse::<u64>().ok());
+    // The tree has a table of the items of a run over many documents; elsewhere they are like its other children.
+    let first = said("items").map_or(0, |first| usize::try_from(first.saturating_sub(1)).unwrap_or(0));
+    let wanted = Wanted { before: said("before"), items: (*view == "tree").then_some(first) };
+    let family = family(asked, number, wanted)?;
     let known = Known::of(asked, family.members.iter().map(|(run, _)| run))?;
-    let Some((run, _)) = family.members.first() else {
+    let Some((run, steps)) = family.members.first() else {
         return Err(Failure::new(control::exit::Exit::NotFound, format!("there is no run {number}")));
     };
+    let open = if run.is_finished() { vec![] } else { below(asked, run) };
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
         h1 { (number) " " (parts::word(&run.name)) }
-        section #head aria-label="How it stands" data-live { (head(asked, run)) (pending(&family)) }
+        section #head aria-label="How it stands" data-live { (head(asked, run)) (pending(run, &open)) }
         nav.filters aria-label="Views" {
             @for one in VIEWS {
                 a href={ "/r/" (number) "?view=" (one) } aria-current=[(one == view).then_some("true")] { (one) }
@@ -53,6 +58,7 @@ pub fn page(asked: &Asked, number: RunNumber, wrong: Option<Markup>, status: u16
         }
         section #view aria-labelledby="view-title" data-live {
             h2 #view-title { "Journal" }
+            (pages(run, steps, view))
             @match *view {
                 "timeline" => (timeline::timeline(&family, &known, asked.site.backend.now_ms())),
                 "raw" => (raw::raw(&family)),
@@ -62,10 +68,27 @@ pub fn page(asked: &Asked, number: RunNumber, wrong: Option<Markup>, status: u16
         }
         section #result aria-labelledby="result-title" data-live { (result(run)) }
         section #started aria-labelledby="started-title" data-live { (started::started(asked, run, &known)?) }
-        section #actions aria-labelledby="actions-title" data-live { (actions(asked, run, &known)) }
+        section #actions aria-labelledby="actions-title" data-live { (actions(asked, run, &open, &known)) }
     };
-    let title = number.to_string();
-    Ok(Page::new("/runs", title, main).status(status).live(family.topics()).into())
+    let title = if *view == "tree" { number.to_string() } else { format!("{number} {view}") };
+    Ok(Page::new("/runs", title, main).status(status).live(family.topics(&open)).into())
+}
+
+/// Links to the other steps of a long journal.
+fn pages(run: &Run, steps: &[Step], view: &str) -> Markup {
+    let to = |before: u64| format!("/r/{}?view={view}&before={before}#view", run.number);
+    let (older, next) = (older(steps), steps.last().map_or(1, |last| last.number.saturating_add(1)));
+    let newer = run.next_step.saturating_sub(next);
+    html! {
+        @if older > 0 || newer > 0 {
+            p.note {
+                "Steps " (older + 1) " to " (next.saturating_sub(1)) " of " (run.next_step.saturating_sub(1)) ". "
+                @if older > 0 { a href=(to(older + 1)) rel="prev" { "Older steps" } " " }
+                @if newer > OF_ONE { a href=(to(next + OF_ONE)) rel="next" { "Newer steps" } " " }
+                @if newer > 0 { a href={ "/r/" (run.number) "?view=" (view) "#view" } { "The newest" } }
+            }
+        }
+    }
 }
 
 /// How a run stands, where it came from, and what it has used.
@@ -100,10 +123,10 @@ fn head(asked: &Asked, run: &Run) -> Markup {
     }
 }
 
-/// What the family waits for, apart.
-fn pending(family: &Family) -> Markup {
+/// What a run and all that it has started waits for, apart.
+fn pending(run: &Run, below: &[Run]) -> Markup {
     let mut waits: Vec<Markup> = Vec::new();
-    for (run, _) in &family.members {
+    for run in std::iter::once(run).chain(below) {
         let number = run.number;
         // Several calls of a turn are asked about in one message.
         let mut asked: BTreeMap<MessageNumber, usize> = BTreeMap::new();
@@ -138,7 +161,8 @@ fn pending(family: &Family) -> Markup {
     html! {
         @if !waits.is_empty() {
             h2 { "Waits for " span.count { (waits.len()) } }
-            ul.pending { @for one in &waits { li { (one) } } }
+            ul.pending { @for one in waits.iter().take(NAMED) { li { (one) } } }
+            @if waits.len() > NAMED { p.note { "and " (waits.len() - NAMED) " more" } }
         }
     }
 }
@@ -146,7 +170,6 @@ fn pending(family: &Family) -> Markup {
 /// What of the family has no room on the page.
 fn rest(family: &Family) -> Markup {
     html! {
-        @if family.is_cut { p.note { "A journal here is longer than this page; `almoner trace` shows all of it." } }
         @if !family.left_out.is_empty() {
             p.note {
                 "Not shown here: "
@@ -180,8 +203,10 @@ fn can_be_saved(run: &Run) -> bool {
 }
 
 /// What can be done with it.
-fn actions(asked: &Asked, run: &Run, known: &Known) -> Markup {
+fn actions(asked: &Asked, run: &Run, below: &[Run], known: &Known) -> Markup {
     let number = run.number;
+    let is_stalled = |run: &Run| matches!(run.state, State::Stalled { .. });
+    let stalled_below = below.iter().filter(|run| is_stalled(run)).count();
     let of_slot = |id| known.get(id).and_then(|one| one.grant.as_ref());
     let is_staged =
         run.grants.values().filter_map(of_slot).any(|row| row.grant.attenuation.staged_from.is_some());
@@ -190,10 +215,17 @@ fn actions(asked: &Asked, run: &Run, known: &Known) -> Markup {
     let is_there = matches!(called, Ok(Response::Called(all)) if !all.is_empty());
     html! {
         h2 #actions-title { "What you can do" }
-        @if let State::Stalled { .. } = run.state {
+        @if is_stalled(run) || stalled_below > 0 {
             form method="post" action={ "/r/" (number) "/resume" } {
                 (parts::token(&asked.session))
-                button { "Resume" }
+                // All that is stalled below it goes on with it.
+                button {
+                    @match stalled_below {
+                        0 => "Resume",
+                        1 if !is_stalled(run) => "Resume the run that is stalled",
+                        _ => { "Resume all that are stalled (" (stalled_below + usize::from(is_stalled(run))) ")" }
+                    }
+                }
             }
         }
         @if run.is_finished() {

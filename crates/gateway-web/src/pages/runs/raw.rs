@@ -8,14 +8,14 @@ use super::family::Family;
 use crate::page::{link, parts};
 
 /// How many bytes of a step are shown in the list; its own page shows all.
-const MOST: usize = 4000;
+const MOST: usize = 1000;
 
 /// Every step, one after the other.
 pub fn raw(family: &Family) -> Markup {
     html! {
         @for (run, steps) in &family.members {
             section aria-labelledby={ "raw-" (run.number) } {
-                h2 #{ "raw-" (run.number) } { (run.number) " " (parts::word(&run.name)) }
+                h3 #{ "raw-" (run.number) } { (run.number) " " (parts::word(&run.name)) }
                 ol.raw {
                     @for step in steps {
                         @let json = serde_json::to_string(step).unwrap_or_default();

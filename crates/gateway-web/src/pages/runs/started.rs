@@ -1,6 +1,9 @@
 //! What a run was started with.
 
+use std::collections::BTreeSet;
+
 use control::exit::Failure;
+use control::inspect::Called;
 use control::protocol::{Request, Response};
 use control::show::{money, value};
 use kernel::BlobHash;
@@ -86,30 +89,14 @@ fn grants(run: &Run, known: &Known) -> Markup {
         @if run.grants.is_empty() { p.note { "None: it could reach nothing." } }
         @else {
             div.wide tabindex="0" role="region" aria-label="Grants" {
-                table {
-                    thead { tr { th scope="col" { "Slot" } th scope="col" { "What" } th scope="col" { "Methods" }
-                        th scope="col" { "Limits" } th scope="col" { "Grant" } } }
-                    tbody {
-                        @for (slot, id) in &run.grants {
-                            tr {
-                                th scope="row" { (parts::word(slot)) }
-                                @match known.get(id) {
-                                    None => td colspan="4" { span.note { "gone since" } },
-                                    Some(one) => {
-                                        td { (called(one)) }
-                                        @match &one.grant {
-                                            None => { td {} td {} td {} }
-                                            Some(row) => {
-                                                td { (methods(&row.grant.methods)) }
-                                                td { (visible_line(&row.grant.attenuation.words().join("; "))) }
-                                                td { (link::grant(row.grant.number))
-                                                    @if row.grant.revoked_ms.is_some() { " revoked" } }
-                                            }
-                                        }
-                                    }
-                                }
-                            }
+                table.stack role="table" {
+                    thead role="rowgroup" { tr role="row" {
+                        @for name in ["Slot", "What", "Methods", "Limits", "Grant"] {
+                            th scope="col" role="columnheader" { (name) }
                         }
+                    } }
+                    tbody role="rowgroup" {
+                        @for (slot, id) in &run.grants { (grant(slot, known.get(id))) }
                     }
                 }
             }
@@ -117,8 +104,52 @@ fn grants(run: &Run, known: &Known) -> Markup {
     }
 }
 
-/// Methods, in a line.
-pub fn methods(methods: &std::collections::BTreeSet<String>) -> String {
+fn grant(slot: &str, found: Option<&Called>) -> Markup {
+    let row = found.and_then(|one| one.grant.as_ref());
+    html! {
+        tr role="row" {
+            th scope="row" role="rowheader" data-label="Slot" { (parts::word(slot)) }
+            td role="cell" data-label="What" {
+                @match found { Some(one) => (called(one)), None => span.note { "gone since" } }
+            }
+            td role="cell" data-label="Methods" { @if let Some(row) = row { (methods(&row.grant.methods)) } }
+            td role="cell" data-label="Limits" {
+                @if let Some(row) = row { (visible_line(&row.grant.attenuation.words().join("; "))) }
+            }
+            td role="cell" data-label="Grant" {
+                @if let Some(row) = row {
+                    (link::grant(row.grant.number)) @if row.grant.revoked_ms.is_some() { " revoked" }
+                }
+            }
+        }
+    }
+}
+
+/// So many methods are told in a line.
+const FEW: usize = 3;
+
+/// Methods in a line; of many what they come to, and behind that which they are.
+pub fn methods(methods: &BTreeSet<String>) -> Markup {
+    let has = |name: &str| methods.contains(name);
+    html! {
+        @if has(EVERY_METHOD) || methods.len() <= FEW { (listed(methods)) }
+        @else {
+            details {
+                summary {
+                    @match (has("read"), has("write")) {
+                        (true, true) => "read and write",
+                        (true, false) => "read",
+                        _ => { (methods.len()) " methods" }
+                    }
+                }
+                (listed(methods))
+            }
+        }
+    }
+}
+
+/// All methods, in a line.
+pub fn listed(methods: &BTreeSet<String>) -> String {
     if methods.contains(EVERY_METHOD) {
         return "everything".to_owned();
     }

@@ -8,17 +8,17 @@ use kernel::{RunNumber, StepRef};
 use maud::{Markup, html};
 use passable::Untrusted;
 
-use super::facts;
+use super::facts::{self, Facts};
 use super::family::Family;
-use super::figures::{Known, took};
+use super::figures::{Known, principal, took};
 use super::rows::{Row, rows};
 use crate::page::{link, parts};
 
 /// How wide the drawing is, in its own units.
 const WIDTH: f64 = 600.0;
 
-/// How many bars are drawn.
-const BARS: usize = 500;
+/// How many bars are drawn: the newest.
+const BARS: usize = 300;
 
 /// A bar: where it begins and how long it is, in units of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,51 +59,70 @@ pub fn timeline(family: &Family, known: &Known, now_ms: i64) -> Markup {
     let scale = Scale::of(&spans);
     let begun = family.members.first().map_or(0, |(run, _): &(Run, Vec<Step>)| run.started_ms);
     let sum = |kind: Kind| took(total(&spans, kind));
+    let left_out = spans.len().saturating_sub(BARS);
     html! {
         p {
             "Models " strong { (sum(Kind::Model)) } ", tools " strong { (sum(Kind::Tool)) }
             ", waiting for you " strong { (sum(Kind::You)) } " (drawn short)."
+            @if let Some((root, _)) = family.members.first() { " All of it for " (principal(known, root)) "." }
         }
         @if spans.is_empty() { p.note { "Nothing has taken time yet." } }
         @else {
+            @if left_out > 0 { p.note { (left_out) " bars before these are not drawn." } }
             div.wide tabindex="0" role="region" aria-label="Timeline" {
-                table.timeline {
-                    thead { tr {
-                        th scope="col" { "After" } th scope="col" { "Run" } th scope="col" { "Who" }
-                        th scope="col" { "What" } th scope="col" { "Took" } th scope="col" { "When" }
-                    } }
-                    tbody {
-                        @for span in spans.iter().take(BARS) {
-                            @let bar = bar(&scale, span);
-                            tr {
-                                td { (took((span.from - begun).max(0))) }
-                                td { (link::step(StepRef { run: span.run, step: span.step })) }
-                                td { (words(span.kind)) }
-                                td {
-                                    (parts::line(&Untrusted::new(span.what.clone())))
-                                    @if let Some(facts) = told.get(&(span.run, span.step)) { (facts) }
-                                }
-                                td { (took(span.to - span.from)) }
-                                td.bars {
-                                    svg viewBox={ "0 0 " (WIDTH) " 14" } width=(WIDTH) height="14"
-                                        preserveAspectRatio="none" aria-hidden="true" {
-                                        rect.track x="0" y="6" width=(WIDTH) height="2" {}
-                                        rect class=(class(span.kind)) x=(format!("{:.1}", bar.x)) y="1"
-                                            width=(format!("{:.1}", bar.width)) height="12" rx="2" {}
-                                    }
-                                }
-                            }
+                table.timeline role="table" {
+                    thead role="rowgroup" { tr role="row" {
+                        @for name in ["After", "Run", "Who", "What", "Took", "When"] {
+                            th scope="col" role="columnheader" { (name) }
                         }
+                    } }
+                    tbody role="rowgroup" {
+                        @for span in spans.iter().skip(left_out) { (row(&scale, begun, span, &told)) }
                     }
                 }
             }
-            @if spans.len() > BARS { p.note { (spans.len() - BARS) " more are not drawn." } }
+        }
+    }
+}
+
+fn row(scale: &Scale, begun: i64, span: &Span, told: &BTreeMap<(RunNumber, u64), Facts>) -> Markup {
+    let bar = bar(scale, span);
+    let what = parts::line(&Untrusted::new(span.what.clone()));
+    let kind = match span.kind {
+        Kind::Model => "m",
+        Kind::Tool => "t",
+        Kind::You => "y",
+    };
+    html! {
+        tr role="row" {
+            td role="cell" { (took((span.from - begun).max(0))) }
+            td role="cell" { (link::step(StepRef { run: span.run, step: span.step })) }
+            td role="cell" { (words(span.kind)) }
+            td role="cell" {
+                @match told.get(&(span.run, span.step)) {
+                    // One waits for the same call more than once, if a crash cut it off.
+                    Some(facts) => details.facts #{ "t-" (kind) "-" (span.run) "-" (span.step) "-" (span.from) } {
+                        summary { (what) }
+                        (facts.all)
+                    },
+                    None => (what),
+                }
+            }
+            td role="cell" { (took(span.to - span.from)) }
+            td.bars role="cell" {
+                svg viewBox={ "0 0 " (WIDTH) " 14" } width=(WIDTH) height="14" preserveAspectRatio="none"
+                    aria-hidden="true" {
+                    rect.track x="0" y="6" width=(WIDTH) height="2" {}
+                    rect class=(class(span.kind)) x=(format!("{:.1}", bar.x)) y="1"
+                        width=(format!("{:.1}", bar.width)) height="12" rx="2" {}
+                }
+            }
         }
     }
 }
 
 /// What is told of the rows of a family, by the steps at which they began.
-fn told(family: &Family, known: &Known) -> BTreeMap<(RunNumber, u64), Markup> {
+fn told(family: &Family, known: &Known) -> BTreeMap<(RunNumber, u64), Facts> {
     let mut told = BTreeMap::new();
     for (run, steps) in &family.members {
         for row in rows(steps) {

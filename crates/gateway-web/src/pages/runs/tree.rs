@@ -1,20 +1,18 @@
 //! A journal as a tree: what each step did, with the runs that it started below it.
 
 use control::show::{journal, value};
-use kernel::run::{Completion, Entry, Run, RunOutcome, Shape, Step};
+use kernel::run::{Completion, Entry, Run, Shape, State, Step};
 use kernel::{RunNumber, StepRef};
 use maud::{Markup, html};
 use passable::Untrusted;
 
-use super::facts::{self, findings};
-use super::family::Family;
-use super::figures::{Known, called, took, usage};
+use super::facts::{self, Facts, findings};
+use super::family::{Family, older};
+use super::figures::{Known, principal, took, usage};
+use super::items::items;
 use super::list::mark;
 use super::rows::{Call, Row, Turn, rows};
 use crate::page::{link, parts};
-
-/// How many items of a run over many documents are shown.
-const ITEMS: usize = 500;
 
 /// The tree of a family. The root comes first.
 pub fn tree(family: &Family, known: &Known) -> Markup {
@@ -35,17 +33,19 @@ fn member(family: &Family, known: &Known, number: RunNumber) -> Markup {
             p.head {
                 (parts::run(number)) " " strong { (parts::word(&run.name)) } " "
                 span class={ "mark " (mark(run)) } { (parts::state(run)) }
-                @if !run.is_standing() {
-                    " " span.note { "model " (parts::word(&run.model)) ", " (usage(&run.used)) }
+                " " span.note {
+                    @if !run.is_standing() { "model " (parts::word(&run.model)) ", " (usage(&run.used)) ", " }
+                    "for " (principal(known, run))
                 }
-                @if let Some(who) = run.principal.and_then(|id| known.get(&id).cloned()) {
-                    " " span.note { "for " (called(&who)) }
-                }
+            }
+            @let is_root = family.members.first().is_some_and(|(root, _)| root.number == number);
+            @if !is_root && older(steps) > 0 {
+                p.note { (older(steps)) " older steps are on the page of " (parts::run(number)) }
             }
             ol.steps {
                 @for row in rows(steps) { (self::row(family, known, run, &row)) }
             }
-            @if matches!(run.shape, Shape::Each { .. }) { (items(run, steps)) }
+            @if is_root && matches!(run.shape, Shape::Each { .. }) { (items(run, &family.items)) }
         }
     }
 }
@@ -67,11 +67,18 @@ fn at(run: &Run, step: &Step) -> Markup {
     html! { time.at datetime=(kernel::time::iso(step.at_ms)) { (after) } }
 }
 
-fn turn(run: &Run, turn: &Turn<'_>, facts: &Markup) -> Markup {
+/// What a row of a step is called.
+fn id(run: &Run, step: &Step) -> String {
+    format!("s-{}-{}", run.number, step.number)
+}
+
+fn turn(run: &Run, turn: &Turn<'_>, facts: &Facts) -> Markup {
     let reference = |step: &Step| StepRef { run: run.number, step: step.number };
-    let is_open = turn.replied.is_none() && !run.is_finished();
+    let is_stalled = matches!(run.state, State::Stalled { .. });
+    let is_open = turn.replied.is_none() && !run.is_finished() && !is_stalled;
+    let id = id(run, turn.asked);
     html! {
-        li.span.model #{ "s-" (run.number) "-" (turn.asked.number) } {
+        li.span.model #(id) {
             p.head {
                 (link::step(reference(turn.asked))) " " (at(run, turn.asked)) " "
                 span.kind { "model" } " " (parts::word(turn.model)) " "
@@ -81,6 +88,7 @@ fn turn(run: &Run, turn: &Turn<'_>, facts: &Markup) -> Markup {
                         " " (link::step(reference(step)))
                     }
                     None if is_open => span.mark.open { "is asked" },
+                    None if is_stalled => span.mark.warn { "has not answered: the run is stalled" },
                     None => span.mark.warn { "has not answered" },
                 }
             }
@@ -95,17 +103,18 @@ fn turn(run: &Run, turn: &Turn<'_>, facts: &Markup) -> Markup {
                 }
                 (findings(found))
             }
-            (facts)
+            (facts.folded(&format!("{id}-facts")))
         }
     }
 }
 
-fn call(family: &Family, known: &Known, run: &Run, call: &Call<'_>, facts: &Markup) -> Markup {
+fn call(family: &Family, known: &Known, run: &Run, call: &Call<'_>, facts: &Facts) -> Markup {
     let proposal = call.proposal;
     let step = StepRef { run: run.number, step: call.proposed.number };
     let words = journal::detail(&call.proposed.entry);
+    let id = id(run, call.proposed);
     html! {
-        li.span.call #{ "s-" (run.number) "-" (step.step) } {
+        li.span.call #(id) {
             p.head {
                 (link::step(step)) " " (at(run, call.proposed)) " "
                 span.kind { (proposal.effect.as_words()) } " "
@@ -113,7 +122,7 @@ fn call(family: &Family, known: &Known, run: &Run, call: &Call<'_>, facts: &Mark
                 (came_to(call)) " "
                 (link::why(step))
             }
-            (facts)
+            (facts.folded(&format!("{id}-facts")))
             @match call.completed {
                 Some((_, Completion::Done { value, .. })) => p.facts {
                     "came to " (parts::line(&Untrusted::new(journal::shorten(&value::argument(value)))))
@@ -148,18 +157,19 @@ fn came_to(call: &Call<'_>) -> Markup {
     }
 }
 
-fn other(run: &Run, step: &Step, facts: &Markup) -> Markup {
+fn other(run: &Run, step: &Step, facts: &Facts) -> Markup {
     let reference = StepRef { run: run.number, step: step.number };
     let words = journal::detail(&step.entry);
+    let id = id(run, step);
     html! {
-        li.span.other #{ "s-" (run.number) "-" (step.number) } {
+        li.span.other #(id) {
             p.head {
                 (link::step(reference)) " " (at(run, step)) " "
                 span.kind { (step.entry.name()) } " "
                 (parts::line(&Untrusted::new(words)))
                 @if let Some(message) = message(&step.entry) { " " (link::message(message)) }
             }
-            (facts)
+            (facts.folded(&format!("{id}-facts")))
         }
     }
 }
@@ -172,57 +182,5 @@ fn message(entry: &Entry) -> Option<kernel::MessageNumber> {
         | Entry::Raised { message, .. }
         | Entry::Held { message, .. } => Some(*message),
         _ => None,
-    }
-}
-
-/// The items of a run over many documents, with what came of each.
-fn items(run: &Run, steps: &[Step]) -> Markup {
-    let count = run.input.items.len();
-    let child_of = |index: usize| {
-        steps.iter().find_map(|step| match &step.entry {
-            Entry::Spawned { index: at, child } if *at == index => Some(*child),
-            _ => None,
-        })
-    };
-    let outcome_of = |index: usize| {
-        steps.iter().find_map(|step| match &step.entry {
-            Entry::Collected { index: at, outcome } if *at == index => Some((step, outcome)),
-            _ => None,
-        })
-    };
-    html! {
-        div.wide tabindex="0" role="region" aria-label={ "Items of " (run.number) } {
-            table {
-                caption { (count) " items" }
-                thead { tr { th scope="col" { "Item" } th scope="col" { "Document" } th scope="col" { "Run" }
-                    th scope="col" { "Outcome" } th scope="col" { "Result" } } }
-                tbody {
-                    @for (index, item) in run.input.items.iter().enumerate().take(ITEMS) {
-                        @let outcome = outcome_of(index);
-                        tr #{ "item-" (run.number) "-" (index) } {
-                            th scope="row" { (index + 1) }
-                            td { (parts::line(&Untrusted::new(item.name.clone()))) }
-                            td { @if let Some(child) = child_of(index) { (parts::run(child)) } }
-                            td {
-                                @match outcome {
-                                    Some((_, RunOutcome::Done(_))) => span.mark.good { "done" },
-                                    Some((_, RunOutcome::Failed(trouble))) => span.mark.bad { (journal::nothing(trouble)) },
-                                    None if run.input.earlier(index).is_some() => span.mark.good { "done before" },
-                                    None if run.children.contains_key(&index) => span.mark.open { "at work" },
-                                    None => span.note { "not begun" },
-                                }
-                            }
-                            td {
-                                @if let Some((step, outcome)) = outcome {
-                                    (parts::line(&Untrusted::new(journal::outcome_line(outcome)))) " "
-                                    (link::step(StepRef { run: run.number, step: step.number }))
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        @if count > ITEMS { p.note { "The first " (ITEMS) " are shown; " code { "almoner trace " (run.number) } " shows all." } }
     }
 }

@@ -1,0 +1,254 @@
+//! What is kept in memory of the threads of a mailbox.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::message::Mail;
+use kernel::{MessageNumber, Number, RunNumber};
+
+use super::{Only, TELLS};
+use control::threads::Standing;
+
+/// The threads of one host.
+#[derive(Default)]
+pub(super) struct Index {
+    /// The number of the first message that was not looked at.
+    pub(super) next: u64,
+    /// The first message of the thread to which each belongs, by its own number.
+    firsts: BTreeMap<Number, MessageNumber>,
+    /// The messages of each thread, oldest first, by the first of them.
+    pub(super) threads: BTreeMap<MessageNumber, Vec<MessageNumber>>,
+    /// The first message of each thread, by the newest.
+    by_newest: BTreeMap<MessageNumber, MessageNumber>,
+    /// The messages that were not seen to be dismissed.
+    pub(super) rows: BTreeMap<MessageNumber, Row>,
+}
+
+/// What is kept of a message.
+pub(super) struct Row {
+    kind: String,
+    /// The first of its thread.
+    pub(super) first: MessageNumber,
+    pub(super) who: Who,
+}
+
+/// Who sent a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Who {
+    /// Another agent: the number of its handle.
+    Agent(Number),
+    /// A run of the host's or one that it has started: the command with which it all began.
+    Command(MessageNumber),
+    /// The journal of an agent or of code, which no command began.
+    Standing(RunNumber),
+}
+
+/// A message that was looked at: its number, how it lies there, and the run that says it if no command began that.
+pub(super) type Seen = (MessageNumber, Mail, Option<RunNumber>);
+
+impl Index {
+    /// A message that is newer than all before.
+    pub(super) fn add(&mut self, (number, mail, run): &Seen) {
+        let envelope = &mail.envelope;
+        let answered = envelope.reply_to.and_then(|id| self.firsts.get(&id).copied());
+        let first = answered.unwrap_or(*number);
+        let thread = self.threads.entry(first).or_default();
+        if let Some(before) = thread.last() {
+            self.by_newest.remove(before);
+        }
+        thread.push(*number);
+        self.by_newest.insert(*number, first);
+        // One that was sent to oneself lies here twice, and is answered once.
+        self.firsts.entry(envelope.id).or_insert(first);
+        let who = match run {
+            _ if envelope.from != envelope.to => Who::Agent(envelope.from),
+            Some(run) => Who::Standing(*run),
+            None => Who::Command(first),
+        };
+        self.rows.insert(*number, Row { kind: envelope.kind.clone(), first, who });
+        self.next = self.next.max(number.0.saturating_add(1));
+    }
+
+    /// Some were dismissed, for good: nobody looks for them again.
+    pub(super) fn forget(&mut self, gone: &[MessageNumber]) {
+        for number in gone {
+            let Some(Row { first, .. }) = self.rows.remove(number) else { continue };
+            let Some(thread) = self.threads.get_mut(&first) else { continue };
+            if let Some(newest) = thread.last() {
+                self.by_newest.remove(newest);
+            }
+            thread.retain(|one| one != number);
+            if let Some(newest) = thread.last() {
+                self.by_newest.insert(*newest, first);
+            }
+        }
+    }
+
+    pub(super) fn is_of(&self, number: MessageNumber, kind: Option<&str>) -> bool {
+        kind.is_none_or(|kind| self.rows.get(&number).is_some_and(|row| row.kind == kind))
+    }
+
+    /// The newest thread below a number that has a message beside those that need an answer: its newest message, and all
+    /// of it that was not seen to be dismissed, oldest first.
+    pub(super) fn below(
+        &self,
+        below: Option<MessageNumber>,
+        awaiting: &BTreeSet<MessageNumber>,
+    ) -> Option<(MessageNumber, Vec<MessageNumber>)> {
+        self.by_newest.range(..end(below)).rev().find_map(|(newest, first)| {
+            let all = self.threads.get(first)?;
+            let is_any = all.iter().any(|one| !awaiting.contains(one));
+            is_any.then(|| (*newest, all.clone()))
+        })
+    }
+
+    /// The newest message below a number that may be one of those that are asked for, as far as that can be told without
+    /// reading it.
+    pub(super) fn one_below(
+        &self,
+        below: Option<MessageNumber>,
+        only: Only<'_>,
+        awaiting: &BTreeSet<MessageNumber>,
+    ) -> Option<MessageNumber> {
+        let may_be = |row: &Row| {
+            only.kind.is_none_or(|kind| row.kind == kind)
+                && (only.standing != Some(Standing::Answered) || !TELLS.contains(&row.kind.as_str()))
+        };
+        let mut rows = self.rows.range(..end(below)).rev();
+        rows.find(|(number, row)| may_be(row) && !awaiting.contains(number)).map(|(number, _)| *number)
+    }
+
+    /// The messages of these by who sent them, newest first, as they come; whoever has sent the newest comes first.
+    pub(super) fn by_sender(&self, numbers: &[MessageNumber]) -> Vec<(Who, Vec<MessageNumber>)> {
+        let (mut at, mut found): (BTreeMap<Who, usize>, Vec<(Who, Vec<MessageNumber>)>) = Default::default();
+        for number in numbers {
+            let Some(Row { who, .. }) = self.rows.get(number) else { continue };
+            match at.get(who).and_then(|at| found.get_mut(*at)) {
+                Some((_, all)) => all.push(*number),
+                None => {
+                    at.insert(*who, found.len());
+                    found.push((*who, vec![*number]));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Where numbers below this one end.
+pub(super) fn end(below: Option<MessageNumber>) -> MessageNumber {
+    below.unwrap_or(MessageNumber(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::message::Envelope;
+
+    use super::*;
+
+    /// A message: its number, the message that it answers, its kind, who sent it to whom, and the run that says it.
+    fn seen(id: u8, reply_to: Option<u8>, kind: &str, (from, to): (u8, u8), run: Option<u64>) -> Seen {
+        let number = |id: u8| Number([id; 32]);
+        let envelope = Envelope {
+            id: number(id),
+            kind: kind.to_owned(),
+            from: number(from),
+            to: number(to),
+            sent_ms: 0,
+            reply_to: reply_to.map(number),
+        };
+        let mail =
+            Mail { envelope, message: None, answers: BTreeMap::new(), needs_you: false, dismissed_ms: None };
+        (MessageNumber(u64::from(id)), mail, run.map(RunNumber))
+    }
+
+    fn told(id: u8, reply_to: Option<u8>, kind: &str) -> Seen {
+        seen(id, reply_to, kind, (0, 0), None)
+    }
+
+    #[test]
+    fn the_newest_message_says_where_a_thread_stands() {
+        let mut index = Index::default();
+        for one in [
+            told(1, None, "command"),
+            told(2, None, "package"),
+            // Answers of answers belong to the same thread; one to what is not here begins its own.
+            told(3, Some(1), "form"),
+            told(4, Some(9), "value"),
+            told(5, Some(3), "value"),
+        ] {
+            index.add(&one);
+        }
+        let walk = |index: &Index, awaiting: &[u64]| {
+            let awaiting = awaiting.iter().copied().map(MessageNumber).collect();
+            let (mut at, mut found) = (None, Vec::new());
+            while let Some((newest, all)) = index.below(at, &awaiting) {
+                found.push(all.iter().map(|one| one.0).collect::<Vec<_>>());
+                at = Some(newest);
+            }
+            found
+        };
+        assert_eq!(walk(&index, &[]), [vec![1, 3, 5], vec![4], vec![2]]);
+        // What stands apart alone is no thread beside that.
+        assert_eq!(walk(&index, &[1, 4]), [vec![1, 3, 5], vec![2]]);
+        // What was dismissed is passed by, and an answer to it still belongs there.
+        index.forget(&[1, 5, 2].map(MessageNumber));
+        assert_eq!(walk(&index, &[]), [vec![4], vec![3]]);
+        index.add(&told(6, Some(5), "value"));
+        assert_eq!(walk(&index, &[]), [vec![3, 6], vec![4]]);
+    }
+
+    #[test]
+    fn messages_are_found_by_kind_and_standing_wherever_they_lie_in_threads() {
+        let mut index = Index::default();
+        index.add(&told(1, None, "command"));
+        index.add(&told(2, Some(1), "approval"));
+        (3..20).for_each(|id| index.add(&told(id, Some(1), "package")));
+        let walk = |kind, standing, awaiting: &[u64]| {
+            let awaiting = awaiting.iter().copied().map(MessageNumber).collect();
+            let (mut at, mut found) = (None, Vec::new());
+            while let Some(number) = index.one_below(at, Only { kind, standing }, &awaiting) {
+                found.push(number.0);
+                at = Some(number);
+            }
+            found
+        };
+        assert_eq!(walk(Some("approval"), Some(Standing::Answered), &[]), [2]);
+        assert_eq!(walk(Some("approval"), None, &[2]), [0; 0]);
+        assert_eq!(walk(None, Some(Standing::Answered), &[]), [2], "what tells is never answered");
+        assert_eq!(walk(Some("package"), None, &[]), (3..20).rev().collect::<Vec<_>>());
+        assert_eq!(walk(Some("release"), None, &[]), [0; 0]);
+    }
+
+    #[test]
+    fn asks_stand_by_who_asks_and_a_run_asks_with_all_that_it_started() {
+        let mut index = Index::default();
+        let (fae, bob) = ((7, 0), (8, 0));
+        for one in [
+            told(1, None, "command"),
+            seen(2, None, "request", bob, None),
+            seen(3, None, "request", fae, None),
+            told(4, Some(1), "approval"),
+            // Code that acts without a run of its own.
+            seen(5, None, "approval", (0, 0), Some(9)),
+            told(6, Some(1), "approval"),
+            seen(7, Some(3), "request", fae, None),
+            seen(8, None, "approval", (0, 0), Some(9)),
+        ] {
+            index.add(&one);
+        }
+        let newest_first: Vec<MessageNumber> = [8, 7, 6, 5, 4, 3, 2].map(MessageNumber).into();
+        let all = index.by_sender(&newest_first);
+        let all: Vec<(Who, Vec<u64>)> =
+            all.into_iter().map(|(who, all)| (who, all.iter().map(|one| one.0).collect())).collect();
+        let agent = |id: u8| Who::Agent(Number([id; 32]));
+        assert_eq!(
+            all,
+            [
+                (Who::Standing(RunNumber(9)), vec![8, 5]),
+                (agent(7), vec![7, 3]),
+                (Who::Command(MessageNumber(1)), vec![6, 4]),
+                (agent(8), vec![2]),
+            ]
+        );
+    }
+}

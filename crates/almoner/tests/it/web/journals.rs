@@ -1,0 +1,171 @@
+//! Pages of runs: long journals, batches in every view, what is staged, what is looked for.
+
+use serde_json::json;
+
+use super::let_in;
+use super::pages::looked_at_with;
+use super::visitor::{Visitor, between};
+use crate::directories::{ALLOWED, calls, done, home, run};
+use crate::home::{Home, TRIAGE};
+
+#[test]
+fn a_long_journal_shows_its_newest_steps_and_leads_to_the_older_ones() {
+    let look = || calls(&vec![("out_list", json!({})); 12]);
+    let mut turns: Vec<_> = (0..12).map(|_| look()).collect();
+    turns.push(calls(&[("out_write", json!({ "path": "new.md", "content": "at last" }))]));
+    turns.push(done());
+    let home = home(json!(turns));
+    home.write(
+        "clerk.worker",
+        "---\nslots: { out: dir rw }\nlimits: { turns: 50, calls: 500 }\n---\nDo it.\n",
+    );
+    run(&home, "out:rw", &[]).expect(7);
+    let visitor = Visitor::new(&home);
+    for view in ["tree", "timeline", "raw"] {
+        let mut path = format!("/r/r1?view={view}");
+        let page = visitor.get(&path, &[]).body;
+        assert!(page.len() < 700_000, "{view} takes {} bytes", page.len());
+        // What waits is the newest, and so on the page.
+        let waits = if view == "raw" { "new.md" } else { "href=\"/m/1\"" };
+        assert!(between(&page, "id=\"view\"", "</section>").contains(waits), "{view}: {page}");
+        assert!(!page.contains("href=\"/r/r1/step/1\""), "{view}");
+        for _ in 0..5 {
+            let page = visitor.get(&path, &[]).body;
+            if page.contains("href=\"/r/r1/step/1\"") {
+                path.clear();
+                break;
+            }
+            let (before, _) =
+                page.split_once("\" rel=\"prev\">Older steps").unwrap_or_else(|| panic!("{view}: {page}"));
+            path = before.rsplit('"').next().unwrap().replace("&amp;", "&");
+        }
+        assert_eq!(path, "", "the first step of the {view} is never shown");
+    }
+}
+
+#[test]
+fn every_view_of_a_batch_shows_its_children_and_what_each_cost() {
+    let home = Home::with_inbox();
+    home.almoner(&TRIAGE).expect(7);
+    let visitor = Visitor::new(&home);
+    let raw = visitor.get("/r/r1?view=raw", &[]).body;
+    for run in 2..=11 {
+        assert!(raw.contains(&format!("href=\"/r/r{run}/step/")), "r{run}: {raw}");
+    }
+    home.almoner(&["approve", "1"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let tree = visitor.get("/r/r1", &[]).body;
+    let tokens: Vec<&str> =
+        tree.split("data-label=\"Tokens\">").skip(1).map(|rest| between(rest, "", "<")).collect();
+    let took: Vec<&str> =
+        tree.split("data-label=\"Took\">").skip(1).map(|rest| between(rest, "", "<")).collect();
+    assert!(
+        tokens.len() == 5 && tokens.iter().all(|count| count.parse::<u64>().is_ok_and(|count| count > 0)),
+        "{tokens:?}"
+    );
+    assert!(
+        took.len() == 5 && took.iter().all(|took| took.ends_with(" ms") || took.ends_with(" s")),
+        "{took:?}"
+    );
+}
+
+#[test]
+fn what_is_staged_goes_by_the_directory_that_it_is_a_copy_of() {
+    let home = crate::hunks::staged();
+    let visitor = Visitor::new(&home);
+    let page = visitor.get("/r/r1", &[]).body;
+    assert!(page.contains("changes go to a staged copy, until you apply them"), "{page}");
+    assert!(!page.contains("you endowed it with"), "nobody has said so: {page}");
+    let grant = visitor.get("/grants/g1", &[]).body;
+    let copy = format!("staged copy of directory {}", home.path("out").display());
+    assert!(grant.contains(&copy) && !grant.contains("/stages/"), "{grant}");
+    // Which file each call was about.
+    assert!(
+        grant.contains("data-label=\"With\"><bdi class=\"foreign\" dir=\"ltr\">long.md</bdi>"),
+        "{grant}"
+    );
+    let why = home.almoner(&["why", "g1"]).expect(0).out.replace("\n", " ");
+    assert!(why.contains("staged copy of directory") && !why.contains("/stages/"), "{why}");
+}
+
+#[test]
+fn a_move_is_one_entry_and_what_is_in_the_way_is_shown() {
+    let home = home(json!([
+        calls(&[("out_move", json!({ "from": "a.md", "to": "sub/through.md" }))]),
+        calls(&[
+            ("out_move", json!({ "from": "sub/through.md", "to": "sub/z.md" })),
+            ("out_write", json!({ "path": "new.md", "content": "new\n" })),
+            ("out_write", json!({ "path": "other.md", "content": "other\n" })),
+            ("out_write", json!({ "path": "b.md", "content": "theirs\n" })),
+            ("out_remove", json!({ "path": "sub/c.rs" })),
+        ]),
+        done(),
+    ]));
+    run(&home, "out:stage", &ALLOWED).expect(0);
+    home.write("out/b.md", "mine\n");
+    let (browser, _) = let_in(&home, true, "/r/r1/diff");
+    browser.says("5 files: 2 new, 1 removed, 1 moved, 1 in conflict");
+    let (from, to) = (home.path("out/a.md"), home.path("out/sub/z.md"));
+    browser.find("checkbox", &format!("{} → {}", from.display(), to.display()));
+    assert_eq!(
+        browser.all("checkbox", &from.display().to_string()).len(),
+        1,
+        "the other end is no entry of its own"
+    );
+    browser.says("Moved as it is");
+    browser.says("What is there now");
+    browser.says("-mine");
+    // What is pressed stands apart from what is decided on.
+    let gap = "const above = document.querySelector('form.card > .buttons'), file = document.querySelector('.entry');
+               return file.getBoundingClientRect().top - above.getBoundingClientRect().bottom";
+    assert!(browser.run(gap).as_f64().is_some_and(|gap| gap >= 8.0), "{}", browser.run(gap));
+    looked_at_with(&browser, "staged-move", true);
+    browser.press("button", "Apply those that are marked");
+    browser.says("It was applied");
+    assert_eq!(home.read("out/sub/z.md"), "one two\n");
+    assert!(!home.path("out/a.md").exists() && !home.path("out/sub/through.md").exists());
+    assert_eq!(home.read("out/b.md"), "mine\n");
+    assert!(home.almoner(&["diff", "r1"]).out.contains("CONFLICT"));
+    browser.clean(&[]);
+}
+
+#[test]
+fn runs_and_grants_are_found_by_what_one_remembers_of_them() {
+    let home = Home::new();
+    let slots: Vec<String> = (0..101).map(|at| format!("s{at}: dir")).collect();
+    home.write("Scribe.worker", format!("---\nslots: {{ {} }}\n---\nDo it.\n", slots.join(", ")));
+    home.write("script.json", json!([{ "turns": [done()] }]).to_string());
+    home.write("in/a.md", "a");
+    let given: Vec<String> = (0..101).map(|at| format!("-es{at}=in")).collect();
+    let given: Vec<&str> = given.iter().map(String::as_str).collect();
+    home.almoner(&[&["run", "Scribe.worker", "-m", "scripted:script.json"], &given[..]].concat()).expect(0);
+    let visitor = Visitor::new(&home);
+    let listed = |path: &str| visitor.get(path, &[]).body.contains("href=\"/r/r1\"");
+    assert!(listed("/runs?worker=scribe") && listed("/runs?worker=CRIB") && !listed("/runs?worker=clerk"));
+    // What is looked for is looked for on the next page as well.
+    let page = visitor.get("/grants?state=all&find=in", &[]).body;
+    let older = between(&page, "<p><a href=\"/grants?", "\"").replace("&amp;", "&");
+    assert!(older.contains("find=in"), "{older}");
+    let older = visitor.get(&format!("/grants?{older}"), &[]).body;
+    assert!(older.contains("id=\"g1\"") && !older.contains("id=\"g2\""), "{older}");
+    // Titles tell pages apart.
+    for (path, title) in [("/r/r1?view=timeline", "r1 timeline"), ("/r/r1", "r1"), ("/", "Inbox")] {
+        let page = visitor.get(path, &[]).body;
+        assert_eq!(between(&page, "<title>", " · Almoner</title>"), title, "{path}");
+    }
+}
+
+#[test]
+fn what_is_empty_says_how_one_begins() {
+    let home = Home::new();
+    let visitor = Visitor::new(&home);
+    for (path, says) in [
+        ("/", "Start a run: <code>almoner run FILE</code>"),
+        ("/runs", "No runs yet. Start one: <code>almoner run FILE</code>"),
+        ("/runs?state=stalled", "No run is stalled."),
+        ("/grants", "<code>almoner run FILE -e out=./out:rw</code>"),
+    ] {
+        let page = visitor.get(path, &[]).body;
+        assert!(page.contains(says), "{path}: {page}");
+    }
+}

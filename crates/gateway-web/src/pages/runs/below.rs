@@ -1,0 +1,87 @@
+//! How a run stands with all that it has started: what it waits for may be far below it.
+
+use control::protocol::{Request, Response};
+use kernel::run::{Phase, Run, State};
+use kernel::{MessageNumber, RunNumber};
+use maud::{Markup, html};
+
+use crate::asked::Asked;
+use crate::page::parts;
+
+/// How many runs are asked how they stand, of those below one.
+const MOST: usize = 200;
+
+/// What a run has started and what has not come to its end, at any depth, oldest first.
+pub fn below(asked: &Asked, root: &Run) -> Vec<Run> {
+    let mut found: Vec<Run> = Vec::new();
+    let mut waiting: Vec<RunNumber> = root.open_children().collect();
+    while let Some(number) = waiting.pop() {
+        if found.len() >= MOST {
+            break;
+        }
+        // What ends while one looks is not waited for.
+        if let Ok(Response::Run(run)) = asked.ask(Request::GetRun { run: number })
+            && !run.is_finished()
+        {
+            waiting.extend(run.open_children().filter(|child| *child > number));
+            found.push(*run);
+        }
+    }
+    found.sort_by_key(|run| run.number);
+    found
+}
+
+/// What is below a run that cannot go on without somebody.
+pub struct Below {
+    /// The runs that are stalled.
+    pub stalled: Vec<RunNumber>,
+    /// The runs that ask, each with its message.
+    pub asking: Vec<(RunNumber, MessageNumber)>,
+}
+
+impl Below {
+    /// Looks below a run.
+    pub fn of(asked: &Asked, run: &Run) -> Below {
+        let all = if run.is_finished() { vec![] } else { below(asked, run) };
+        let is_stalled = |run: &&Run| matches!(run.state, State::Stalled { .. });
+        let asking = all.iter().flat_map(|run| asks(run).into_iter().map(|message| (run.number, message)));
+        Below {
+            stalled: all.iter().filter(is_stalled).map(|run| run.number).collect(),
+            asking: asking.collect(),
+        }
+    }
+
+    /// In a line, behind how the run itself stands.
+    pub fn line(&self) -> Markup {
+        html! {
+            @if let Some(first) = self.stalled.first() {
+                ", " strong { (first) } " is stalled" (and_more(self.stalled.len()))
+            }
+            @if let Some((run, message)) = self.asking.first() {
+                ", " strong { (run) } " waits for you: message " (message) (and_more(self.asking.len()))
+            }
+        }
+    }
+}
+
+fn and_more(of: usize) -> String {
+    if of > 1 { format!(", and {} more", of - 1) } else { String::new() }
+}
+
+/// The messages in which a run asks, oldest first.
+pub fn asks(run: &Run) -> Vec<MessageNumber> {
+    let open = run.open.values().filter_map(|phase| match phase {
+        Phase::Asked { message } | Phase::Questioned { message, .. } => Some(*message),
+        _ => None,
+    });
+    let mut all: Vec<MessageNumber> =
+        open.chain(run.exhausted.as_ref().map(|exhausted| exhausted.message)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// How a run stands, in words, with what is below it.
+pub fn state(asked: &Asked, run: &Run) -> Markup {
+    html! { (parts::state(run)) (Below::of(asked, run).line()) }
+}

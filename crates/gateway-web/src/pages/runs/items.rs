@@ -1,0 +1,94 @@
+//! The items of a run over many documents, as a table.
+
+use control::show::{journal, money};
+use kernel::StepRef;
+use kernel::run::{Run, RunOutcome};
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use super::family::{ITEMS, Item};
+use super::figures::took;
+use super::list::mark;
+use crate::page::{link, parts};
+
+/// Items with what came of each, and what it cost.
+pub fn items(run: &Run, items: &[Item]) -> Markup {
+    let of = run.input.items.len();
+    let (first, last) = match (items.first(), items.last()) {
+        (Some(first), Some(last)) => (first.index, last.index + 1),
+        _ => (0, 0),
+    };
+    let is_paid = items.iter().filter_map(|item| item.run.as_ref()).any(|run| run.used.usd_micros > 0);
+    let page = |from: usize| format!("/r/{}?items={}#items", run.number, from + 1);
+    html! {
+        div.wide #items tabindex="0" role="region" aria-label={ "Items of " (run.number) } {
+            table.stack role="table" {
+                caption {
+                    @if first == 0 && last == of { (of) @if of == 1 { " item" } @else { " items" } }
+                    @else { "Items " (first + 1) " to " (last) " of " (of) }
+                }
+                thead role="rowgroup" { tr role="row" {
+                    @for name in ["Item", "Document", "Run", "Outcome", "Tokens"] {
+                        th scope="col" role="columnheader" { (name) }
+                    }
+                    @if is_paid { th scope="col" role="columnheader" { "Cost" } }
+                    @for name in ["Took", "Result"] { th scope="col" role="columnheader" { (name) } }
+                } }
+                tbody role="rowgroup" { @for item in items { (row(run, item, is_paid)) } }
+            }
+        }
+        @if of > last || first > 0 {
+            p.note {
+                @if first > 0 { a href=(page(first.saturating_sub(ITEMS))) { "Earlier items" } " " }
+                @if of > last { a href=(page(last)) { "Later items" } }
+            }
+        }
+    }
+}
+
+fn row(run: &Run, item: &Item, is_paid: bool) -> Markup {
+    let child = item.run.as_ref();
+    let name = run.input.items.get(item.index).map_or("", |one| one.name.as_str());
+    html! {
+        tr #{ "item-" (run.number) "-" (item.index) } role="row" {
+            th scope="row" role="rowheader" data-label="Item" { (item.index + 1) }
+            td role="cell" data-label="Document" { (parts::line(&Untrusted::new(name))) }
+            td role="cell" data-label="Run" { @if let Some(child) = child { (parts::run(child.number)) } }
+            td role="cell" data-label="Outcome" { (outcome(run, item)) }
+            td role="cell" data-label="Tokens" { @if let Some(child) = child { (child.used.tokens()) } }
+            @if is_paid {
+                td role="cell" data-label="Cost" {
+                    @if let Some(paid) = child.map(|child| child.used.usd_micros).filter(|paid| *paid > 0) {
+                        (money::dollars(paid))
+                    }
+                }
+            }
+            td role="cell" data-label="Took" {
+                @if let Some((child, ended)) = child.and_then(|child| Some((child, child.finished_ms?))) {
+                    (took((ended - child.started_ms).max(0)))
+                }
+            }
+            td role="cell" data-label="Result" {
+                @if let Some((step, outcome)) = &item.outcome {
+                    (parts::line(&Untrusted::new(journal::outcome_line(outcome)))) " "
+                    (link::step(StepRef { run: run.number, step: *step }))
+                }
+            }
+        }
+    }
+}
+
+/// What came of an item, or how the run stands that works on it.
+fn outcome(run: &Run, item: &Item) -> Markup {
+    match (&item.outcome, &item.run) {
+        (Some((_, RunOutcome::Done(_))), _) => html! { span.mark.good { "done" } },
+        (Some((_, RunOutcome::Failed(trouble))), _) => {
+            html! { span.mark.bad { (journal::nothing(trouble)) } }
+        }
+        (None, Some(child)) => html! { span class={ "mark " (mark(child)) } { (parts::state(child)) } },
+        (None, None) if run.input.earlier(item.index).is_some() => {
+            html! { span.mark.good { "done before" } }
+        }
+        (None, None) => html! { span.note { "not begun" } },
+    }
+}
