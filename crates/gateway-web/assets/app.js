@@ -206,6 +206,7 @@
         if (now) morph(region, now);
       }
       back();
+      dispatchEvent(new CustomEvent('renewed', { detail: page }));
       const now = page.body.dataset;
       if (now.token) {
         body.dataset.after = now.after;
