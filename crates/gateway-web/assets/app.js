@@ -233,6 +233,7 @@
         }
         back();
       });
+      dispatchEvent(new CustomEvent('renewed', { detail: page }));
       const now = page.body.dataset;
       if (now.token) {
         body.dataset.after = now.after;

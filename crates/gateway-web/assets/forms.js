@@ -9,13 +9,23 @@
   addEventListener('submit', event => {
     const form = event.target;
     if (form.getAttribute('method') !== 'post' || event.defaultPrevented) return;
+    // What Enter presses looks where one is: a secret that was typed stays.
+    if (form.dataset.check && event.submitter && event.submitter.matches('.default')) {
+      event.preventDefault();
+      return look(form);
+    }
     for (const one of $$('[data-secret]', form)) cover(one);
+    // The text has the bytes already.
+    for (const one of $$('[data-bytes-of]', form)) one.removeAttribute('name');
     // It is dropped once it was taken.
     if (drafts.name(form) && !(event.submitter && event.submitter.formNoValidate)) {
       drafts.keep(form);
-      sessionStorage.setItem(SENT, drafts.name(form));
+      try { sessionStorage.setItem(SENT, drafts.name(form)); } catch (_) { /* Then the draft stays. */ }
     }
   }, true);
+  const id = one => document.getElementById(one);
+  const below = (name, of) => name === of || name.startsWith(of + '/') || name.startsWith(of + ':');
+  const texts = form => [...new FormData(form)].filter(one => typeof one[1] === 'string');
 
   // ---- Drafts outlive a reload; secrets never leave their field -----------------------------------------------
   const drafts = {
@@ -23,15 +33,20 @@
     // What would be sent, but for secrets, files and what is ours.
     pairs: form => {
       const not = new Set($$('[type=password],[data-secret]', form).map(one => one.name));
-      return [...new FormData(form)].filter(([name, text]) => typeof text === 'string' && name[0] !== '_' && !not.has(name));
+      return texts(form).filter(([name]) => name[0] !== '_' && !not.has(name));
     },
     keep: form => {
-      const name = drafts.name(form);
-      if (name) sessionStorage.setItem(name, JSON.stringify(drafts.pairs(form)));
+      const name = drafts.name(form), all = name ? drafts.pairs(form) : [];
+      const files = new Set($$('[data-bytes-of]', form).map(one => one.dataset.bytesOf && id(one.dataset.bytesOf).name));
+      // What is too large to be kept is kept without its files, or not at all.
+      for (const pairs of name ? [all, all.filter(([field]) => !files.has(field))] : []) {
+        try { return sessionStorage.setItem(name, JSON.stringify(pairs)); } catch (_) { /* Less of it may fit. */ }
+      }
     },
     fill: async form => {
-      const name = drafts.name(form), kept = JSON.parse(name && sessionStorage.getItem(name) || '[]');
-      if (!kept.length) return;
+      const name = drafts.name(form), kept = JSON.parse(name && sessionStorage.getItem(name) || 'null');
+      // A draft in which nothing is left is one.
+      if (!kept) return;
       // What we have picked for the person is newer.
       const fresh = $$('[data-fresh]', form).map(one => [one.name, one.value]);
       const all = kept.filter(([field]) => fresh.every(([own]) => own !== field)).concat(fresh);
@@ -69,20 +84,48 @@
     },
   };
   // What is said of fields, as it is said in another page or a piece of one.
-  const renew = (now, what) => {
-    for (const one of $$(what, now)) {
+  const renewed = all => {
+    for (const one of all) {
       const place = document.getElementById(one.id);
-      if (place) morph(place, one);
+      if (place && place !== one) morph(place, one);
     }
   };
-  const drawn = async (form, pairs, row) => {
+  const renew = (now, what) => renewed($$(what, now));
+  const drawn = async (form, pairs, row, piece) => {
     const sent = new URLSearchParams(pairs);
     sent.set('_row', row);
+    if (piece) sent.set('_piece', 'yes');
     try {
       const answer = await post(form.getAttribute('action'), sent);
       if (answer.ok) return parse(await answer.text());
     } catch (_) { /* It is told below. */ }
     tell('the rows are as they were: send the form instead', true);
+  };
+  // Says what is wrong at a place, or that nothing is: to those who see it and to those who do not.
+  const mark = (place, text) => {
+    if (place.textContent !== text) place.textContent = text;
+    const control = id(place.id.replace(/-error$/, ''));
+    // A group has no value that could be wrong; what is in it has. Of a picker one sees the field before the menu.
+    if (!control || control.matches('fieldset')) return;
+    for (const one of control.matches('.pick > select') ? $$('select,[role=combobox]', control.parentElement) : [control]) {
+      if (text) one.setAttribute('aria-invalid', 'true'); else one.removeAttribute('aria-invalid');
+    }
+  };
+  // Everything is looked at, and what is said of it stands where it would stand on the page that is sent back.
+  const look = async form => {
+    const sent = new URLSearchParams(texts(form));
+    sent.set('do', 'look');
+    try {
+      const answer = await post(form.getAttribute('action'), sent);
+      if (!answer.ok && answer.status !== 422) throw 0;
+      const now = parse(await answer.text()), said = now.getElementById('wrong') || now.getElementById('looked');
+      for (const one of $$('[data-error-of]', now)) if (id(one.id)) mark(id(one.id), one.textContent.trim());
+      for (const one of $$('#wrong,#looked')) one.remove();
+      if (!said) return;
+      if (said.id === 'looked') return tell(said.dataset.kept || said.textContent);
+      (form.closest('[data-live]') || form).before(document.adoptNode(said));
+      said.focus();
+    } catch (_) { tell('It could not be looked at.', true); }
   };
 
   // ---- Each field is checked by the daemon a little after it was written in, each by itself ---------------------
@@ -92,21 +135,21 @@
     const known = checks.get(field) || { count: 0 };
     const count = ++known.count;
     checks.set(field, known);
-    const sent = new URLSearchParams();
-    for (const [name, value] of new FormData(form)) if (typeof value === 'string') sent.append(name, value);
+    const sent = new URLSearchParams(texts(form));
     sent.set('_field', field.name);
     try {
-      const answer = await post(form.dataset.check, sent);
-      if (!answer.ok || checks.get(field).count !== count) return;
-      const now = parse(await answer.text());
-      for (const one of $$('[data-error-of]', now)) {
-        const control = document.getElementById(one.id.replace(/-error$/, ''));
-        // A group has no value that could be wrong; what is in it has.
-        if (!control || control.matches('fieldset')) continue;
-        if (one.textContent.trim()) control.setAttribute('aria-invalid', 'true');
-        else control.removeAttribute('aria-invalid');
+      const answer = await post(form.dataset.check, sent), own = id(field.id + '-error');
+      if (checks.get(field).count !== count) return;
+      if (answer.status === 413 && own) mark(own, 'all that is filled in is more than can be sent: at most 4 MiB');
+      if (!answer.ok) return;
+      const now = parse(await answer.text()), all = new Map($$('[data-error-of]', now).map(one => [one.id, one]));
+      // What is not named is right, whichever row has made it so; of what nobody has come to yet nothing is said first.
+      for (const place of $$('[data-error-of]', form)) {
+        const one = all.get(place.id);
+        if (!below(place.dataset.errorOf, field.name.split(/[/:]/)[0]) || one && 'late' in one.dataset && !place.textContent) continue;
+        mark(place, one ? one.textContent.trim() : '');
       }
-      renew(now, '[data-error-of],[data-told]');
+      renew(now, '[data-told]');
     } catch (_) { /* The form is checked when it is sent. */ }
   };
   addEventListener('input', event => {
@@ -121,7 +164,6 @@
   });
 
   // ---- Rows come, move and go in place, files become text, secrets are shown when one asks for it ----------
-  const id = one => document.getElementById(one);
   // One after the other: each begins with what the one before has left.
   let changing = Promise.resolve();
   const changed = change => { changing = changing.then(change, change); };
@@ -129,23 +171,42 @@
   const renamed = (list, row) => {
     const [what, place] = row.split(' '), item = $$('.item', list).find(one => one.dataset.row === place);
     const near = item && { up: item.previousElementSibling, down: item.nextElementSibling }[what], other = near && near.dataset.row;
-    const below = (name, of) => name === of || name.startsWith(of + '/') || name.startsWith(of + ':');
     return name => !other ? name : below(name, place) ? other + name.slice(place.length) : below(name, other) ? place + name.slice(other.length) : name;
+  };
+  // Puts the rows of a list that a button has changed into it; says nothing if it has to be taken whole. To take a thousand
+  // rows out, and as many in, takes a browser seconds.
+  const spliced = (list, now, row) => {
+    const [what, place] = row.split(' '), rows = of => [...of.querySelector(':scope > .items')?.children || []];
+    const old = rows(list), fresh = rows(now), at = old.findIndex(one => one.dataset.row === place);
+    if (!old.length || !fresh.length) return;
+    const other = at + { up: -1, down: 1 }[what];
+    if (what === 'more') old.push(...fresh.slice(old.length).map(one => list.querySelector(':scope > .items').appendChild(document.adoptNode(one))));
+    else if (what === 'less' && at >= 0) { old[at].remove(); old.splice(at, 1); }
+    else if (at >= 0 && old[other]) for (const one of [at, other]) { old[one].replaceWith(fresh[one]); old[one] = fresh[one]; }
+    else return;
+    if (old.length !== fresh.length || old.some((one, at) => one.dataset.row !== fresh[at].dataset.row)) return;
+    // Whoever stands behind what has gone has another number, and who is the last now cannot go further.
+    const from = { more: old.length - 2, less: at - 1 }[what] ?? old.length;
+    old.forEach((one, at) => { if (at >= (old.length < 2 ? 0 : from) && one !== fresh[at]) morph(one, fresh[at]); });
+    for (const one of [...list.children]) if (!one.matches('.items')) one.remove();
+    list.append(...[...now.children].filter(one => !one.matches('.items')));
+    return list;
   };
   const state = one => one.type === 'checkbox' || one.type === 'radio' ? one.checked : one.value;
   const rowed = async (list, row, pairs) => {
     const form = list.closest('form'), active = document.activeElement;
     const area = row.startsWith('insert ') && list.querySelector('textarea');
     const before = new Map($$(fields, list).map(one => [one, state(one)])), name = renamed(list, row);
-    const page = await drawn(form, (pairs || [...new FormData(form)].filter(one => typeof one[1] === 'string')).concat(area ? [['_at', area.selectionStart]] : []), row);
-    const now = page && page.getElementById(list.id);
+    const page = await drawn(form, (pairs || texts(form)).concat(area ? [['_at', area.selectionStart]] : []), row, true);
+    let now = page && page.getElementById(list.id);
     if (!now) return;
+    const fresh = now.querySelector('.item[autofocus]')?.dataset.row, told = $$('[data-told],[data-error-of="' + CSS.escape(now.dataset.place || '') + '"]', page);
     // What was written while one waited is written again, and who has gone elsewhere stays there.
     const late = $$(fields, list).filter(one => before.has(one) && before.get(one) !== state(one));
     const here = document.activeElement, inside = list.contains(here), item = inside && here.closest('.item');
     const rest = item && here.id.startsWith(item.id.slice(0, -5)) ? here.id.slice(item.id.length - 5) : null;
     const from = here.selectionStart, to = here.selectionEnd;
-    list.replaceWith(document.adoptNode(now));
+    if (spliced(list, now, row)) now = list; else list.replaceWith(document.adoptNode(now));
     for (const one of late) {
       const same = other => other.name === name(one.name) && (typeof state(one) === 'string' || other.value === one.value);
       const place = $$(fields, now).find(same);
@@ -154,7 +215,7 @@
     }
     for (const one of $$(fields, now)) one.dataset.dirty = 'yes';
     drafts.keep(form);
-    renew(page, '[data-told],[data-error-of="' + CSS.escape(now.dataset.place || '') + '"]');
+    renewed(told);
     const moved = here !== active && here !== document.body;
     if (moved && !inside) return;
     const written = !moved && now.querySelector('textarea[data-caret]');
@@ -167,8 +228,8 @@
     }
     const own = item && $$('.item', now).find(one => one.dataset.row === name(item.dataset.row));
     const next = own && rest !== null && (moved || /^(up|down) /.test(row)) && id(own.id.slice(0, -5) + rest);
-    const fresh = $$('.item[autofocus]', now)[0];
-    const into = next || fresh && fresh.querySelector('input:not([type=hidden],.by-script),textarea,select') || fresh || now.querySelector('[name=_row]');
+    const came = fresh && $$('.item', now).find(one => one.dataset.row === fresh);
+    const into = next || came && came.querySelector('input:not([type=hidden],.by-script),textarea,select') || came || now.querySelector('[name=_row]');
     if (into) into.focus();
     if (next && from != null) next.setSelectionRange(from, to);
   };
@@ -191,39 +252,64 @@
   addEventListener('paste', event => {
     const field = event.target, text = event.clipboardData.getData('text/plain');
     const item = field.matches('input') && field.closest('[data-split] > .items > .item');
-    if (!item || field.name !== item.dataset.row || !/[\r\n]./.test(text)) return;
+    // A line would lose where lines end.
+    if (!field.matches('input[data-limit]') || field.inputMode || !/[\r\n]./.test(text)) return;
     event.preventDefault();
+    const whole = field.value.slice(0, field.selectionStart) + text + field.value.slice(field.selectionEnd);
+    if (!item || field.name !== item.dataset.row) {
+      const area = document.createElement('textarea');
+      for (const { name, value } of field.attributes) if (name !== 'type' && name !== 'value') area.setAttribute(name, value);
+      area.className = 'grows';
+      field.replaceWith(area);
+      area.value = whole;
+      area.focus();
+      return area.dispatchEvent(new Event('input', { bubbles: true }));
+    }
     if (text.split('\n').length > LINES) return tell('more than ' + LINES + ' lines: paste them in parts', true);
-    const whole = field.value.slice(0, field.selectionStart) + text + field.value.slice(field.selectionEnd), list = field.closest('.list').id;
-    changed(() => rowed(id(list), 'split ' + field.name, [...new FormData(field.form)].filter(one => typeof one[1] === 'string').map(([name, own]) => [name, name === field.name ? whole : own])));
+    tell('');
+    const list = field.closest('.list').id;
+    changed(() => rowed(id(list), 'split ' + field.name, texts(field.form).map(([name, own]) => [name, name === field.name ? whole : own])));
   });
+  // While nothing is said, what one moves stands somewhere and says so.
+  const stand = slider => {
+    const text = id(slider.dataset.slides).value;
+    if (text) slider.value = text;
+    slider.classList.toggle('unset', !text);
+    if (text) slider.removeAttribute('aria-valuetext'); else slider.setAttribute('aria-valuetext', 'nothing yet');
+  };
   addEventListener('input', event => {
     const field = event.target, count = field.id && document.querySelector('[data-counter-of="' + CSS.escape(field.id) + '"]');
     if (count) count.textContent = field.value.length > .8 * field.dataset.limit ? field.value.length + ' of ' + field.dataset.limit : '';
     const slid = field.dataset.slides && id(field.dataset.slides);
     if (slid) { slid.value = field.value; slid.dispatchEvent(new Event('input', { bubbles: true })); }
-    const slider = field.id && field.value && document.querySelector('[data-slides="' + CSS.escape(field.id) + '"]');
-    if (slider && slider !== document.activeElement) slider.value = field.value;
+    const slider = field.id && document.querySelector('[data-slides="' + CSS.escape(field.id) + '"]');
+    if (slider) stand(slider);
   });
   addEventListener('filled', event => {
-    for (const one of $$('[data-slides]', event.target)) one.value = id(one.dataset.slides).value || one.value;
+    $$('[data-slides]', event.target).forEach(stand);
   });
+  const area = field => field.matches('textarea');
   const cover = field => {
-    field.type = 'password';
+    if (area(field)) delete field.dataset.shown; else field.type = 'password';
     const button = document.querySelector('[data-show="' + CSS.escape(field.id) + '"]');
     if (button) button.setAttribute('aria-pressed', 'false');
   };
   addEventListener('click', event => {
     const button = event.target.closest && event.target.closest('[data-show]'), field = button && id(button.dataset.show);
     if (!field) return;
-    if (field.type !== 'password') return cover(field);
-    field.type = 'text';
+    if (area(field) ? 'shown' in field.dataset : field.type !== 'password') return cover(field);
+    if (area(field)) field.dataset.shown = 'yes'; else field.type = 'text';
     button.setAttribute('aria-pressed', 'true');
   });
   addEventListener('pagehide', () => $$('[data-secret]').forEach(cover));
   addEventListener('change', async event => {
     const of = event.target.dataset.bytesOf, place = of && id(of), file = event.target.files && event.target.files[0];
     if (!place || !file) return;
+    const most = Number(event.target.dataset.most || Infinity);
+    if (file.size > most) {
+      event.target.value = '';
+      return mark(id(place.id + '-error'), 'the file has ' + file.size + ' bytes, and at most ' + most + ' fit');
+    }
     const bytes = new Uint8Array(await file.arrayBuffer());
     let text = '';
     for (let at = 0; at < bytes.length; at += 3072) text += btoa(String.fromCharCode(...bytes.subarray(at, at + 3072)));

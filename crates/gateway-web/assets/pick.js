@@ -68,6 +68,12 @@
     const select = menu(input);
     if (select.selectedIndex === at) return;
     select.selectedIndex = at;
+    // Where nothing is checked before it is sent, what was missing is there now.
+    const wrong = document.getElementById(select.id + '-error');
+    if (at && wrong && !(select.form && select.form.dataset.check)) {
+      wrong.textContent = '';
+      for (const one of [select, input]) one.removeAttribute('aria-invalid');
+    }
     select.dispatchEvent(new Event('input', { bubbles: true }));
   };
   const take = (input, option) => {
@@ -80,6 +86,7 @@
     const input = event.target;
     if (!is(input)) return;
     // What was picked is no longer what stands there.
+    looked.delete(menu(input).id);
     set(input, 0);
     open(input, input.value);
   });
@@ -97,7 +104,7 @@
   addEventListener('mousedown', event => { if (event.target.closest && event.target.closest('.pick [role=listbox]')) event.preventDefault(); });
   addEventListener('keydown', event => {
     const input = event.target;
-    if (!is(input) || event.ctrlKey || event.metaKey) return;
+    if (!is(input) || event.ctrlKey || event.metaKey || event.altKey) return;
     const box = list(input), all = options(box), at = all.indexOf(active(box)), last = all.length - 1;
     if (box.hidden) {
       if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
@@ -122,14 +129,37 @@
     for (const one of $$('.pick > select', within)) {
       const input = field(one), had = document.activeElement === one || one.autofocus && !one.closest('.pick').dataset.on;
       one.closest('.pick').dataset.on = 'yes';
-      if (document.activeElement !== input || one.value) input.value = text(one);
+      if (one.value || document.activeElement !== input && !looked.has(one.id)) input.value = text(one);
       close(input);
       if (had) input.focus();
     }
   };
+  // What one looked for is there again on the page that refuses the form.
+  const LOOKED = 'looked for', looked = new Map(JSON.parse(sessionStorage.getItem(LOOKED) || '[]'));
+  sessionStorage.removeItem(LOOKED);
   sync(document);
+  for (const [id, text] of looked) {
+    const select = document.getElementById(id), input = select && select.matches('.pick > select') && !select.value && field(select);
+    if (input) { input.value = text; close(input); }
+  }
+  addEventListener('submit', event => {
+    const all = $$('.pick > select', event.target).filter(one => !one.value && field(one).value).map(one => [one.id, field(one).value]);
+    try { if (all.length) sessionStorage.setItem(LOOKED, JSON.stringify(all)); } catch (_) { /* It is looked for anew. */ }
+  });
+  // A form that one is at stays as it is, but what can be picked in it is what there is now.
+  addEventListener('renewed', ({ detail: page }) => {
+    for (const select of $$('.pick > select')) {
+      const now = page.getElementById(select.id), was = select.selectedOptions[0], listed = one => [...one.options].map(option => option.value + option.label).join('\n');
+      if (!now || listed(now) === listed(select)) continue;
+      select.replaceChildren(...[...now.children].map(one => document.importNode(one, true)));
+      const all = [...select.options], own = was && (all.find(one => one.value === was.value && one.label === was.label) || all.find(one => one.value === was.value));
+      select.selectedIndex = own ? own.index : 0;
+      if (was && was.value && !own) field(select).value = '';
+      if (list(select).hidden) close(field(select));
+    }
+  });
   addEventListener('filled', event => sync(event.target));
   new MutationObserver(all => {
-    for (const { addedNodes } of all) for (const one of addedNodes) if (one.nodeType === 1 && (one.matches('.pick') || one.querySelector('.pick'))) sync(one.closest('form') || document);
+    for (const { addedNodes } of all) for (const one of addedNodes) if (one.nodeType === 1 && (one.matches('.pick') || one.querySelector('.pick'))) sync(one.matches('.pick') ? one.parentNode || document : one);
   }).observe(document.body, { childList: true, subtree: true });
 })();

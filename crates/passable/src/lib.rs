@@ -110,8 +110,8 @@ pub use keys::{Complaint, confirm_key, is_key, kind_of};
 pub use order::{compare_keys, compare_rank};
 pub use pattern::{
     Choice, Comparison, Control, ControlField, Elicitation, Label, Limit, Limits, Matcher, Mismatch, Pattern,
-    Refinement, Resolve, SchemaError, SplitArray, SplitRecord, Tally, Variant, Widget, confirm_pattern,
-    form_bytes, is_elicitation_schema, is_pattern,
+    Refinement, Resolve, SchemaError, Secrecy, SplitArray, SplitRecord, Tally, Variant, Widget, confirm_pattern,
+    form_bytes, form_of_bytes, is_elicitation_schema, is_pattern,
 };
 pub use syntax::{CAPABILITY_WORDS, Node, PatternError, Span};
 pub use text::{Text, TextBuilder};

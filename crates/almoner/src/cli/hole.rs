@@ -1,7 +1,7 @@
 //! Slots and fields on the command line: `name:pattern` and `name:pattern=label`.
 
 use kernel::Pattern;
-use passable::{Node, PatternError, Widget};
+use passable::{Node, PatternError, Secrecy};
 
 use control::exit::{Exit, Failure};
 
@@ -47,7 +47,7 @@ fn field(name: &str, pattern: &str, label: Option<&str>) -> Result<FieldSpec, Fa
             "a pattern is written like `string`, `1..5`, `pass|fail`, `[string]`, `dir rw` or `M.nat()`",
         )
     })?;
-    let secret = matches!(read.controls().widget, Widget::Line { secret: true, .. });
+    let secret = read.secrecy() == Secrecy::Whole;
     Ok(FieldSpec {
         name: name.to_owned(),
         text: pattern.trim().to_owned(),
@@ -100,7 +100,11 @@ mod tests {
         check(r#"v:pass|"a=b"=Which?"#, ("v", r#"pass|"a=b""#, "Which?"));
         check("r:M.splitRecord({ a: M.eq('=') })=A", ("r", "M.splitRecord({ a: M.eq('=') })", "A"));
         check("x:string=", ("x", "string", "x"));
-        assert!(parse_hole("key:secret").unwrap().secret);
+        for (text, secret) in
+            [("key:secret", true), ("key:secret?=API key", true), ("key:secret|number", false)]
+        {
+            assert_eq!(parse_hole(text).unwrap().secret, secret, "{text}");
+        }
     }
 
     #[test]

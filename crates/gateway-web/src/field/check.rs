@@ -2,7 +2,7 @@
 
 use control::view::PickRow;
 use kernel::{FormulaId, Pattern, Value};
-use passable::{Matcher, Mismatch};
+use passable::{Control, Matcher, Mismatch, Widget, visible_line};
 
 use super::place;
 use super::typed::{Typed, has_secret, of_field};
@@ -30,12 +30,14 @@ pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -
     let (control, typed) = (pattern.controls(), Typed::sent(pairs));
     let told = |mismatch: Mismatch| {
         let place = place::of(&control, prefix, &typed, &mismatch);
-        let is_empty =
-            typed.text(&place).is_none_or(|text| text.trim().is_empty()) && typed.rows(&place).is_empty();
+        let gone = place::control_at(&control, prefix, &place)
+            .and_then(|control| not_offered(control, typed.text(&place)?, picks));
         let why = if mismatch.expected.contains("`:kind`") {
             "choose one of these first".to_owned()
-        } else if is_empty {
-            format!("this is needed: {}", mismatch.expected)
+        } else if !typed.is_filled(&place) {
+            format!("fill this in: {}", mismatch.expected)
+        } else if let Some(why) = gone {
+            why
         } else if has_secret(&control) {
             // What was found may be the secret.
             format!("expected {}", mismatch.expected)
@@ -52,6 +54,20 @@ pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -
         }
     }
     Err(all)
+}
+
+/// Why something that was picked, and is one of a person's things or was, is not offered any more.
+fn not_offered(control: &Control, text: &str, picks: &[PickRow]) -> Option<String> {
+    let Widget::Pick { settled, .. } = &control.widget else { return None };
+    let id: FormulaId = text.parse().ok()?;
+    Some(match picks.iter().find(|row| row.id == id) {
+        None => "what you had picked is none of your names any more: pick again".to_owned(),
+        Some(row) if !settled && !row.pending => {
+            let name = visible_line(&row.path);
+            format!("what `{name}` promised has come meanwhile, and a promise is asked for: pick another one")
+        }
+        Some(row) => format!("`{}` does not fit: expected {}", visible_line(&row.path), visible_line(&control.asks)),
+    })
 }
 
 /// Of how many places at most it is told at once that they do not fit.
@@ -97,20 +113,128 @@ fn takes_settled(pattern: &Pattern) -> bool {
     }
 }
 
-/// Reads a field whose text is sealed.
+/// Reads a field whose text is sealed; nothing, if it may be left out and was.
 ///
 /// # Errors
 /// When it does not fit.
-pub fn read_secret(pattern: &Pattern, prefix: &str, pairs: &Pairs) -> Result<String, Wrong> {
-    let text = pairs.iter().rev().find(|(name, _)| name == prefix).map_or("", |(_, text)| text.as_str());
+pub fn read_secret(pattern: &Pattern, prefix: &str, pairs: &Pairs) -> Result<Option<String>, Wrong> {
+    let sent = |name: &str| pairs.iter().rev().find(|(own, _)| own == name).map(|(_, text)| text.as_str());
     // Browsers send every line end as two characters.
-    let text = text.replace("\r\n", "\n");
+    let text = sent(prefix).unwrap_or("").replace("\r\n", "\n");
+    let given = sent(&format!("{prefix}:given"));
+    if pattern.matches(&Value::Undefined) && (given == Some("no") || (given.is_none() && text.is_empty())) {
+        return Ok(None);
+    }
     match pattern.check(&Value::string(text.clone())) {
-        Ok(()) if !text.is_empty() => Ok(text),
-        Ok(()) => Err(Wrong { place: prefix.to_owned(), why: "this one is needed".to_owned() }),
+        _ if text.is_empty() => {
+            Err(Wrong { place: prefix.to_owned(), why: format!("fill this in: {}", pattern.describe()) })
+        }
+        Ok(()) => Ok(Some(text)),
         // What was found is the secret.
         Err(mismatch) => {
             Err(Wrong { place: prefix.to_owned(), why: format!("expected {}", mismatch.expected) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use passable::Untrusted;
+
+    use super::*;
+
+    fn pairs(pairs: &[(&str, &str)]) -> Pairs {
+        pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    }
+
+    fn id(at: u8) -> FormulaId {
+        FormulaId { number: [at; 32], node: [9; 32] }
+    }
+
+    fn row(at: u8, path: &str, interface: &str, pending: bool) -> PickRow {
+        PickRow {
+            path: path.to_owned(),
+            id: id(at),
+            kind: "export".to_owned(),
+            words: Untrusted::new("an object"),
+            methods: vec![],
+            pending,
+            data: false,
+            labels: vec![],
+            interface: Some(interface.to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_secret_is_read_whole_or_left_out() {
+        for (pattern, sent, expected) in [
+            ("M.refine('secret')", &[("f0", "a\r\nb")][..], Ok(Some("a\nb"))),
+            ("M.refine('secret')", &[("f0", "")], Err("fill this in: a secret")),
+            ("M.refine('secret')", &[], Err("fill this in: a secret")),
+            ("M.opt(M.refine('secret'))", &[], Ok(None)),
+            ("M.opt(M.refine('secret'))", &[("f0", "")], Ok(None)),
+            ("M.opt(M.refine('secret'))", &[("f0", "x"), ("f0:given", "no")], Ok(None)),
+            ("M.opt(M.refine('secret'))", &[("f0", "x"), ("f0:given", "yes")], Ok(Some("x"))),
+            (
+                "M.opt(M.refine('secret'))",
+                &[("f0", ""), ("f0:given", "yes")],
+                Err("fill this in: a secret (may be left out)"),
+            ),
+            (
+                "M.and(M.string({ stringLengthLimit: 3 }), M.refine('secret'))",
+                &[("f0", "hunter2")],
+                Err("expected text (at most 3 characters)"),
+            ),
+        ] {
+            let read = read_secret(&Pattern::parse(pattern).unwrap(), "f0", &pairs(sent));
+            let read = read.as_ref().map(Option::as_deref).map_err(|wrong| wrong.why.as_str());
+            assert_eq!(read, expected, "{pattern} {sent:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_of_what_stands_there() {
+        let picks = [
+            row(1, "counter", "Counter", false),
+            row(2, "ledger", "Ledger", false),
+            row(3, "soon", "Counter", true),
+        ];
+        let (gone, ledger, came) = (id(7).to_string(), id(2).to_string(), id(1).to_string());
+        for (pattern, sent, expected) in [
+            ("M.nat()", &[("f0", "")][..], "f0: fill this in: a whole number, 0 or more"),
+            ("M.nat()", &[("f0", "x")], "f0: expected a whole number, 0 or more, found the text \"x\""),
+            (
+                "M.and({ a: M.number(), b: M.number() }, M.gte({ a: 3, b: 0 }))",
+                &[("f0/a", "1"), ("f0/b", "1")],
+                "f0: expected at least {a: 3, b: 0}, found a record with a, b",
+            ),
+            ("M.kind('tagged')", &[("f0/tag", "t"), ("f0/payload:kind", "1")], "f0/payload/1: fill this in: a number"),
+            (
+                "M.remotable('Counter')",
+                &[("f0", &gone)],
+                "f0: what you had picked is none of your names any more: pick again",
+            ),
+            (
+                "M.remotable('Counter')",
+                &[("f0", &ledger)],
+                "f0: `ledger` does not fit: expected a capability (Counter)",
+            ),
+            (
+                "M.promise('Counter')",
+                &[("f0", &came)],
+                "f0: what `counter` promised has come meanwhile, and a promise is asked for: pick another one",
+            ),
+            ("M.remotable('Counter')", &[("f0", "")], "f0: fill this in: a capability (Counter)"),
+            // Nobody gets what does not fit by saying it as JSON.
+            (
+                "M.remotable('Counter')",
+                &[("f0:json", &format!(r#"{{"@qclass":"remotable","ref":"{ledger}"}}"#))],
+                "f0: expected the identifier of a capability that can be picked here",
+            ),
+        ] {
+            let wrong = read(&Pattern::parse(pattern).unwrap(), "f0", &pairs(sent), &picks).unwrap_err();
+            let said = format!("{}: {}", wrong[0].place, wrong[0].why);
+            assert!(said.starts_with(expected), "{said}");
         }
     }
 }

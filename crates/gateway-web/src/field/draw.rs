@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use control::view::PickRow;
 use maud::{Markup, html};
-use passable::{Choice, Control, Symbol, Untrusted, Variant, Widget, visible_line};
+use passable::{Choice, Control, NoRef, Symbol, Untrusted, Value, Variant, Widget, visible_line};
 
+use super::files;
 use super::pick::Picker;
 use super::place::id;
 use super::tally::{self, Tallies};
@@ -22,11 +23,9 @@ const BUTTONS: usize = 5;
 /// Up to so many choices are a menu; above, one types what one looks for.
 const MENU: usize = 20;
 
-/// Text of at most so many units is a line; with a larger limit of its own it is an area.
+/// Text of at most so many units is a line; any other is an area, which grows with what is written: a line would lose the
+/// ends of lines without a word.
 const LINE: f64 = 200.0;
-
-/// How long text may be where nobody has said anything about it.
-const UNLIMITED: f64 = 100_000.0;
 
 /// What all fields of a form are drawn with.
 pub struct Drawn<'a> {
@@ -78,8 +77,8 @@ impl Drawn<'_> {
         let framed = match &spot.control.widget {
             Widget::Optional { inner } => return self.optional(spot, inner),
             Widget::Line { max_length, multiline, secret, format } => {
-                let line =
-                    Line { most: *max_length, multiline: *multiline, secret: *secret, format: *format };
+                let lines = if *multiline { Lines::Several } else { Lines::Any };
+                let line = Line { most: *max_length, lines, secret: *secret, format: *format };
                 single(self.line(spot, &line))
             }
             Widget::Spin { min, max, whole } => single(html! {
@@ -97,15 +96,29 @@ impl Drawn<'_> {
             Widget::Rows { .. } | Widget::Pairs { .. } | Widget::Group { .. } => {
                 several("field", self.listed(spot))
             }
-            Widget::File { .. } => single(self.file(spot)),
+            Widget::File { max_bytes } => single(self.file(spot, *max_bytes)),
             Widget::Note { value } => several("field", html! { p { (parts::word(&fixed(value))) } }),
             Widget::Json { pending } => single(self.json(spot, place, *pending)),
             Widget::PatternText => {
                 let text = self.typed.text(place).unwrap_or("");
-                single(html! { (self.area(place, place, text, None)) (told(spot.control, place, text, &[])) })
+                single(html! { (self.area(place, place, text, None, false)) (told(spot.control, place, text, &[])) })
             }
         };
         self.frame(spot, &framed)
+    }
+
+    /// A control that is one row of several: a text there is a line, since several lines are several rows.
+    pub(super) fn row(&self, control: &Control, place: &str, title: Markup, said: &str) -> Markup {
+        let spot = Spot { control, place, title, said, help: None, preset: false };
+        match &control.widget {
+            Widget::Line { max_length, multiline: false, secret: false, format }
+                if self.typed.text(&format!("{place}:json")).is_none() =>
+            {
+                let line = Line { most: *max_length, lines: Lines::One, secret: false, format: *format };
+                self.frame(&spot, &single(self.line(&spot, &line)))
+            }
+            _ => self.draw(&spot),
+        }
     }
 
     /// The place where it is said what is wrong.
@@ -150,10 +163,10 @@ impl Drawn<'_> {
         self.wrong.contains_key(place).then_some("true")
     }
 
-    pub(super) fn area(&self, place: &str, name: &str, text: &str, most: Option<u64>) -> Markup {
+    pub(super) fn area(&self, place: &str, name: &str, text: &str, most: Option<u64>, grows: bool) -> Markup {
         let own = id(place);
         html! {
-            textarea id=(own) name=(name) rows="4" data-limit=[most] spellcheck="false" aria-invalid=[self.is_wrong(place)]
+            textarea.grows[grows] id=(own) name=(name) rows=(if grows { "1" } else { "4" }) data-limit=[most] spellcheck="false" aria-invalid=[self.is_wrong(place)]
                 autofocus[self.typed.is_fresh(place)] data-caret=[self.typed.caret(place)]
                 aria-describedby={ (own) "-wants " (own) "-error" } { "\n" (text) }
             @if most.is_some() { p.note data-counter-of=(own) role="status" {} }
@@ -165,18 +178,27 @@ impl Drawn<'_> {
         let own = id(place);
         let text = self.typed.text(place).unwrap_or("");
         let limit = (line.most < 1e9).then_some(line.most as u64);
-        // A line would lose what stands below the first.
-        let long = line.most > LINE && line.most != UNLIMITED;
-        let is_area = line.multiline || long || text.contains(['\n', '\r']);
-        if is_area && !line.secret {
-            return self.area(place, place, text, limit);
+        let is_area = match line.lines {
+            _ if line.secret => false,
+            // A line would lose what stands below the first.
+            _ if text.contains(['\n', '\r']) => true,
+            Lines::One => false,
+            Lines::Any => line.format.is_none() && line.most > LINE,
+            Lines::Several => true,
+        };
+        if is_area {
+            return self.area(place, place, text, limit, line.lines != Lines::Several);
         }
         let kind = match (line.secret, line.format) {
             (true, _) => "password",
-            (_, Some("email")) => "email",
-            (_, Some("uri")) => "url",
             (_, Some("date")) => "date",
+            // Browsers change what is typed into their own fields for addresses.
             _ => "text",
+        };
+        let mode = match line.format {
+            Some("email") => Some("email"),
+            Some("uri") => Some("url"),
+            _ => None,
         };
         // Names that there are; any other can be written too.
         let known: Vec<String> = match line.format {
@@ -193,7 +215,7 @@ impl Drawn<'_> {
         // Browsers fill in what they know despite `off`, but nothing where something new is asked for.
         let keep = if line.secret { "new-password" } else { "off" };
         html! {
-            input id=(own) type=(kind) name=(place) data-limit=[limit] autocomplete=(keep) spellcheck="false"
+            input id=(own) type=(kind) inputmode=[mode] name=(place) data-limit=[limit] autocomplete=(keep) spellcheck="false"
                 placeholder=[example] value=[(!line.secret).then_some(text)] aria-invalid=[self.is_wrong(place)]
                 list=[(!known.is_empty()).then(|| format!("{own}-list"))] data-secret[line.secret]
                 aria-describedby={ (own) "-wants " (own) "-error" };
@@ -201,6 +223,10 @@ impl Drawn<'_> {
                 button.plain.by-script type="button" data-show=(own) aria-pressed="false" aria-label={ "Show " (spot.said) } {
                     "Show"
                 }
+                noscript { p.note {
+                    "Without scripts a browser takes the ends of lines away: for a secret of several lines use "
+                    code { "almoner submit" } " in a terminal."
+                } }
             }
             @if !known.is_empty() {
                 datalist id={ (own) "-list" } { @for name in &known { option value=(name) {} } }
@@ -246,10 +272,10 @@ impl Drawn<'_> {
         let typed = self.typed.text(place);
         let own = id(place);
         let described = format!("{own}-wants {own}-error");
-        // A text as it is, or anything else by what it is called.
+        // A text as it shows, or anything else by what it is called.
         let plain = |one: &Choice| {
-            (one.value.as_str() == Some(&one.sent) || one.label == one.sent)
-                && visible_line(&one.sent) == one.sent
+            let text = one.value.as_str().map(visible_line);
+            (text.as_deref() == Some(&*one.sent) || one.label == one.sent) && visible_line(&one.sent) == one.sent
         };
         let is_text = options.iter().all(plain);
         match options.len() {
@@ -349,12 +375,15 @@ impl Drawn<'_> {
         picker.draw()
     }
 
-    fn file(&self, spot: &Spot<'_>) -> Markup {
+    /// A script writes the bytes of a file into the text; without one the browser sends the file.
+    fn file(&self, spot: &Spot<'_>, most: f64) -> Markup {
         let place = spot.place;
         let own = id(place);
         let text = self.typed.text(place).unwrap_or("");
+        let most = (most < 1e15).then_some(most as u64);
         html! {
-            input.by-script type="file" data-bytes-of=(own) aria-label={ "Take the bytes of a file for " (spot.said) };
+            input type="file" name=(files::field(place)) data-bytes-of=(own) data-most=[most]
+                aria-label={ "Take the bytes of a file for " (spot.said) };
             textarea id=(own) name=(place) rows="2" spellcheck="false" placeholder="Base64, or hex:00ff"
                 aria-invalid=[self.is_wrong(place)] aria-describedby={ (own) "-wants " (own) "-error" } { "\n" (text) }
             (told(spot.control, place, text, &[]))
@@ -383,10 +412,18 @@ impl Drawn<'_> {
 const ERRORS: [&str; 7] =
     ["Error", "TypeError", "RangeError", "SyntaxError", "ReferenceError", "URIError", "EvalError"];
 
-/// A line of text.
+/// How many lines a text has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    One,
+    Any,
+    Several,
+}
+
+/// Text that is written.
 struct Line {
     most: f64,
-    multiline: bool,
+    lines: Lines,
     secret: bool,
     format: Option<&'static str>,
 }
@@ -421,8 +458,10 @@ fn slider(
     let value = text.and_then(|text| text.trim().parse::<f64>().ok());
     html! {
         @if let Some((low, high, step)) = steps(min, max, whole) {
-            input.by-script type="range" data-slides=(id(spot.place)) min=(low) max=(high) step=(step)
-                value=(value.unwrap_or(low).clamp(low, high)) aria-label={ (spot.said) ", as a slider" };
+            // It has to stand somewhere, also while nothing is said.
+            input.by-script.unset[value.is_none()] type="range" data-slides=(id(spot.place)) min=(low) max=(high) step=(step)
+                value=(value.unwrap_or(low).clamp(low, high)) aria-label={ (spot.said) ", as a slider" }
+                aria-valuetext=[value.is_none().then_some("nothing yet")];
         }
     }
 }
@@ -442,10 +481,11 @@ pub(super) fn button(kind: &str, name: &str, text: &str, is_on: bool, label: Mar
 
 /// A value that nobody chooses, in words.
 fn fixed(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::Null => "nothing (null)".to_owned(),
-        value if *value == serde_json::json!({ "@qclass": "undefined" }) => "nothing (undefined)".to_owned(),
-        value => value.to_string(),
+    match Value::<NoRef>::from_json(value) {
+        Ok(Value::Null) => "nothing (null)".to_owned(),
+        Ok(Value::Undefined) => "nothing (undefined)".to_owned(),
+        Ok(value) => value.in_line(),
+        Err(_) => value.to_string(),
     }
 }
 
@@ -455,7 +495,9 @@ fn wants(control: &Control) -> Markup {
         (visible_line(&control.asks))
         @for check in &control.checks { "; " (visible_line(check)) }
         @match &control.widget {
-            Widget::Spin { whole: false, .. } => " (NaN, Infinity and -Infinity are written as words)",
+            Widget::Spin { whole: false, min: None, max: None } => " (NaN, Infinity and -Infinity are written as words)",
+            Widget::Spin { whole: false, max: None, .. } => " (Infinity is written as a word)",
+            Widget::Spin { whole: false, min: None, .. } => " (-Infinity is written as a word)",
             Widget::File { .. } => ": Base64, hexadecimal digits behind hex:, or a file",
             Widget::Json { .. } => ", as JSON",
             Widget::PatternText => ", as in `M.string()`",

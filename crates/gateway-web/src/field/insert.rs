@@ -46,7 +46,7 @@ impl Drawn<'_> {
         };
         html! {
             div.list id={ (id(place)) "-json" } {
-                (self.area(place, name, text, None))
+                (self.area(place, name, text, None, false))
                 (told(place, text, self.picks))
                 @if !self.picks.is_empty() {
                     label for=(own) { "Insert one of your names into " (spot.title) }

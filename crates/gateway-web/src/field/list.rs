@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use passable::{Choice, Control, Widget};
 
 use super::draw::{Drawn, Spot, button};
-use super::place::id;
+use super::place::{id, sides};
 use super::typed::ROW;
 use crate::page::parts;
 
@@ -27,15 +27,11 @@ impl Drawn<'_> {
                 };
                 self.rows(spot, &list, |place, number| {
                     let title = format!("{number} of {}", spot.said);
-                    self.part(item, place, html! { (number) }, &title)
+                    self.row(item, place, html! { (number) }, &title)
                 })
             }
             Widget::Pairs { key, value, max, of } => {
-                let (left, right) = match *of {
-                    "bag" => ("value", "how often"),
-                    "map" => ("key", "value"),
-                    _ => ("name", "value"),
-                };
+                let (left, right) = sides(of);
                 let list = List { max: *max, marked: true, ordered: false, splits: false, other: None };
                 self.rows(spot, &list, |place, _| {
                     html! {
@@ -77,7 +73,7 @@ impl Drawn<'_> {
                     @for one in options {
                         (button("checkbox", place, &one.sent, typed.contains(&one.sent), parts::word(&one.label)))
                     }
-                    (other("ordered", "In an order of my own, or one twice"))
+                    (other("ordered", "Choose order, or repeat"))
                 }
             };
         }
@@ -169,7 +165,7 @@ fn handles(spot: &Spot<'_>, list: &List, below: &str, (at, count): (usize, usize
             (handle("up", "↑", format!("Move row {number} of {} up", spot.said), at == 0))
             (handle("down", "↓", format!("Move row {number} of {} down", spot.said), number == count))
         }
-        (handle("less", "Take away", format!("Take away row {number} of {}", spot.said), false))
+        (handle("less", "Remove", format!("Remove row {number} of {}", spot.said), false))
     }
 }
 
@@ -318,5 +314,24 @@ mod tests {
         assert!(!drawn(&typed).contains("hunter2"));
         typed.forget_secrets(&control, "f0");
         assert_eq!(typed, Typed::default());
+    }
+
+    /// A secret is forgotten, but not that there is to be one.
+    #[test]
+    fn where_a_secret_is_to_be_typed_again_its_place_stays() {
+        for (pattern, sent, kept) in [
+            ("M.opt(M.refine('secret'))", &["f0", "f0:given"][..], &["f0:given"][..]),
+            ("M.arrayOf(M.refine('secret'))", &["f0/0", "f0/0:given", "f0/4:given"], &["f0/0:given", "f0/4:given"]),
+            ("{ a: M.opt(M.refine('secret')), b: M.string() }", &["f0/a", "f0/a:given", "f0/b"], &["f0/a:given", "f0/b"]),
+            ("M.or(M.number(), M.refine('secret'))", &["f0/1", "f0:kind"], &["f0:kind"]),
+        ] {
+            let typed = |names: &[&str]| {
+                Typed::sent(&names.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect())
+            };
+            let control = Pattern::parse(pattern).unwrap().controls();
+            let mut sent = typed(sent);
+            sent.forget_secrets(&control, "f0");
+            assert_eq!(sent, typed(kept), "{pattern}");
+        }
     }
 }

@@ -7,10 +7,12 @@
 pub mod check;
 pub mod draw;
 pub mod early;
+pub mod files;
 pub mod insert;
 mod list;
 pub mod pick;
 mod place;
+pub mod summary;
 pub mod tally;
 mod told;
 pub mod typed;

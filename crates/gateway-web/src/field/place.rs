@@ -1,17 +1,24 @@
 //! From where a value does not fit to the place of a form where that is said, and from places to identifiers.
 
-use passable::{Control, Mismatch, Segment, Widget};
+use maud::{Markup, html};
+use passable::{Control, Label, Mismatch, Segment, Untrusted, Widget};
 
 use super::typed::{Typed, step};
+use crate::page::parts;
 
 /// The place at which a mismatch is shown: the control for the part of the value that does not fit, as far as there
 /// is one.
 pub fn of(control: &Control, place: &str, typed: &Typed, mismatch: &Mismatch) -> String {
-    let steps: Vec<&Segment> = mismatch.steps().collect();
-    find(control, place, typed, &steps)
+    find(control, place, typed, &mismatch.path)
 }
 
-fn find(control: &Control, place: &str, typed: &Typed, steps: &[&Segment]) -> String {
+/// The first step among labels, and what follows it.
+fn next(labels: &[Label]) -> Option<(&Segment, &[Label])> {
+    let at = labels.iter().position(|label| label.segment().is_some())?;
+    Some((labels.get(at)?.segment()?, labels.get(at + 1..)?))
+}
+
+fn find(control: &Control, place: &str, typed: &Typed, steps: &[Label]) -> String {
     let here = || place.to_owned();
     if typed.has(&format!("{place}:json")) {
         return here();
@@ -25,7 +32,7 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[&Segment]) -> St
                 None => here(),
             }
         }
-        Widget::Rows { item, .. } => match steps.split_first() {
+        Widget::Rows { item, .. } => match next(steps) {
             Some((Segment::Index(at), rest)) => match typed.rows(place).into_iter().nth(*at) {
                 Some(row) => find(item, &format!("{place}/{row}"), typed, rest),
                 None => here(),
@@ -33,8 +40,8 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[&Segment]) -> St
             _ => here(),
         },
         // In rows, if there are any; boxes are told of together.
-        Widget::Checks { .. } => match steps.first() {
-            Some(Segment::Index(at)) => match typed.rows(place).into_iter().nth(*at) {
+        Widget::Checks { .. } => match next(steps) {
+            Some((Segment::Index(at), _)) => match typed.rows(place).into_iter().nth(*at) {
                 Some(row) => format!("{place}/{row}"),
                 None => here(),
             },
@@ -42,10 +49,21 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[&Segment]) -> St
         },
         Widget::Pairs { key, value, .. } => pair(key, value, place, typed, steps),
         Widget::Group { fields, rest, of } => {
-            let Some((first, further)) = steps.split_first() else { return here() };
+            // The two parts of what is tagged are no steps into a value.
+            let of_tagged = steps.first().filter(|label| *of == "tagged" && label.segment().is_none());
+            if let Some(field) = of_tagged.and_then(|label| fields.iter().find(|one| one.name == label.text())) {
+                let further = steps.get(1..).unwrap_or_default();
+                return find(&field.control, &format!("{place}/{}", field.name), typed, further);
+            }
+            let Some((first, further)) = next(steps) else { return here() };
+            // A record has no elements: what has a number, or says so, is a row of what follows its own fields.
+            let is_rest = steps.first().is_some_and(Label::is_rest);
             let field = match first {
-                Segment::Index(at) => fields.get(*at),
-                Segment::Name(name) => fields.iter().find(|field| name.as_str() == Some(&field.name)),
+                Segment::Index(at) if *of == "list" => fields.get(*at),
+                Segment::Name(name) if !is_rest => {
+                    fields.iter().find(|field| name.as_str() == Some(&field.name))
+                }
+                _ => None,
             };
             match (field, rest, first) {
                 (Some(field), ..) => {
@@ -53,11 +71,14 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[&Segment]) -> St
                 }
                 // What comes after the elements of a list counts on from them.
                 (None, Some(rest), Segment::Index(at)) if *of == "list" => {
-                    let at = Segment::Index(at.saturating_sub(fields.len()));
-                    let steps: Vec<&Segment> = std::iter::once(&at).chain(further.iter().copied()).collect();
+                    let at = Label::index(at.saturating_sub(fields.len()));
+                    let steps: Vec<Label> = std::iter::once(at).chain(further.iter().cloned()).collect();
                     find(rest, &format!("{place}:rest"), typed, &steps)
                 }
-                (None, Some(rest), _) => find(rest, &format!("{place}:rest"), typed, steps),
+                (None, Some(rest), _) => {
+                    let steps = if is_rest { steps.get(1..).unwrap_or_default() } else { steps };
+                    find(rest, &format!("{place}:rest"), typed, steps)
+                }
                 (None, None, _) => here(),
             }
         }
@@ -65,12 +86,12 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[&Segment]) -> St
     }
 }
 
-fn pair(key: &Control, value: &Control, place: &str, typed: &Typed, steps: &[&Segment]) -> String {
-    let Some((first, rest)) = steps.split_first() else { return place.to_owned() };
+fn pair(key: &Control, value: &Control, place: &str, typed: &Typed, steps: &[Label]) -> String {
+    let Some((first, rest)) = next(steps) else { return place.to_owned() };
     match first {
         Segment::Index(at) => {
             let Some(row) = typed.rows(place).into_iter().nth(*at) else { return place.to_owned() };
-            match rest.split_first() {
+            match next(rest) {
                 Some((Segment::Name(side), rest)) if side.as_str() == Some("key") => {
                     find(key, &format!("{place}/{row}/key"), typed, rest)
                 }
@@ -84,6 +105,7 @@ fn pair(key: &Control, value: &Control, place: &str, typed: &Typed, steps: &[&Se
         Segment::Name(name) => {
             let is_it = |row: &u32| typed.text(&format!("{place}/{row}/key")) == name.as_str();
             match typed.rows(place).into_iter().find(is_it) {
+                Some(row) if rest.first().is_some_and(Label::is_of_name) => format!("{place}/{row}/key"),
                 Some(row) => find(value, &format!("{place}/{row}/value"), typed, rest),
                 None => place.to_owned(),
             }
@@ -128,6 +150,69 @@ pub fn control_at<'a>(control: &'a Control, own: &str, place: &str) -> Option<&'
     }
 }
 
+/// One step to a part of a control: where it stands among the parts beside it, and what it is called.
+pub(super) type Stop = (usize, Option<Markup>);
+
+/// The steps that lead from a control to a place in it, as a person goes them.
+pub(super) fn way(control: &Control, own: &str, place: &str, typed: &Typed) -> Vec<Stop> {
+    if let Widget::Optional { inner } = &control.widget {
+        return way(inner, own, place, typed);
+    }
+    let Some(further) = place.strip_prefix(own).filter(|further| !further.is_empty()) else { return vec![] };
+    let goes_on = |stop: Stop, control: &Control, below: &str| {
+        let mut all = vec![stop];
+        all.extend(way(control, below, place, typed));
+        all
+    };
+    if let (Some(_), Widget::Group { rest: Some(rest), .. }) = (further.strip_prefix(":rest"), &control.widget) {
+        return goes_on((usize::MAX, Some(html! { "further ones" })), rest, &format!("{own}:rest"));
+    }
+    let Some(next) = further.strip_prefix('/').and_then(|further| further.split(['/', ':']).next()) else {
+        return vec![];
+    };
+    let below = format!("{own}/{next}");
+    // Rows are told of as they are numbered on the page.
+    let row = || {
+        let number = next.parse::<u32>().ok()?;
+        let at = typed.rows(own).into_iter().position(|one| one == number)?;
+        Some((at, Some(html! { "row " (at + 1) })))
+    };
+    match &control.widget {
+        Widget::Rows { item, .. } => row().map_or_else(Vec::new, |stop| goes_on(stop, item, &below)),
+        Widget::Checks { .. } => row().into_iter().collect(),
+        Widget::Variants { variants } => {
+            let at = next.parse::<usize>().unwrap_or_default();
+            variants.get(at).map_or_else(Vec::new, |one| goes_on((at, None), &one.control, &below))
+        }
+        Widget::Group { fields, .. } => {
+            let Some(at) = fields.iter().position(|field| step(&field.name) == next) else { return vec![] };
+            let Some(field) = fields.get(at) else { return vec![] };
+            let title = parts::line(&Untrusted::new(field.name.as_str()));
+            goes_on((at, Some(title)), &field.control, &below)
+        }
+        Widget::Pairs { key, value, of, .. } => {
+            let Some(stop) = row() else { return vec![] };
+            let (left, right) = sides(of);
+            let below_key = format!("{below}/key");
+            let side = match place.starts_with(&below_key) {
+                true => goes_on((0, Some(html! { (left) })), key, &below_key),
+                false => goes_on((1, Some(html! { (right) })), value, &format!("{below}/value")),
+            };
+            std::iter::once(stop).chain(side).collect()
+        }
+        _ => vec![],
+    }
+}
+
+/// What the two sides of a row are called.
+pub(super) fn sides(of: &str) -> (&'static str, &'static str) {
+    match of {
+        "bag" => ("value", "how often"),
+        "map" => ("key", "value"),
+        _ => ("name", "value"),
+    }
+}
+
 /// A place as an identifier: letters, digits, `-` and `_`, and no two places alike.
 pub fn id(place: &str) -> String {
     let mut out = String::new();
@@ -147,6 +232,9 @@ mod tests {
     use kernel::Pattern;
 
     use super::*;
+
+    const SPLIT: &str =
+        "M.splitRecord({ a: M.string(), z: M.string() }, {}, M.recordOf(M.string(), M.number()))";
 
     #[test]
     fn what_does_not_fit_is_said_where_it_was_typed() {
@@ -181,6 +269,54 @@ mod tests {
                 vec![("value/4/key", "k"), ("value/4/value", "x")],
                 "value/4/value",
             ),
+            // What is asked of a name is told at the name.
+            (
+                "M.recordOf(M.or('a', 'b'), M.number())",
+                vec![("value/4/key", "k"), ("value/4/value", "1")],
+                "value/4/key",
+            ),
+            (
+                "M.and(M.recordOf(M.string(), M.number()), M.recordOf('a', M.any()))",
+                vec![("value/4/key", "k"), ("value/4/value", "1")],
+                "value/4/key",
+            ),
+            // What follows the fields of a record has rows of its own, whatever number they have.
+            (
+                SPLIT,
+                vec![("value/a", "x"), ("value/z", "y"), ("value:rest/0/key", "k"), ("value:rest/0/value", "zz")],
+                "value:rest/0/value",
+            ),
+            (
+                SPLIT,
+                vec![
+                    ("value/a", "x"),
+                    ("value/z", "y"),
+                    ("value:rest/0/key", "k"),
+                    ("value:rest/0/value", "1"),
+                    ("value:rest/5/key", "l"),
+                ],
+                "value:rest/5/value",
+            ),
+            (
+                SPLIT,
+                vec![("value/a", "x"), ("value/z", "y"), ("value:rest/3/key", "z"), ("value:rest/3/value", "1")],
+                "value:rest/3/key",
+            ),
+            (
+                "M.splitRecord({ a: M.string() })",
+                vec![("value/a", "x"), ("value:rest/2/key", "k"), ("value:rest/2/value:given", "yes")],
+                "value:rest/2/value",
+            ),
+            (
+                "M.splitArray([M.string()], [], M.arrayOf(M.number()))",
+                vec![("value/0", "x"), ("value:rest/0", "1"), ("value:rest/4", "zz")],
+                "value:rest/4",
+            ),
+            (
+                "M.and(M.tagged('t', M.arrayOf(M.any())), M.tagged('t', M.arrayOf(M.number())))",
+                vec![("value/payload/7:kind", "0"), ("value/payload/7/0", "x")],
+                "value/payload/7/0",
+            ),
             // Nor does it know which side of a row of a map.
             (
                 "M.mapOf(M.string(), M.number())",
@@ -207,10 +343,13 @@ mod tests {
             ("M.or(M.string(), M.remotable('X'))", "value/1", Some("a capability (X)")),
             ("M.mapOf(M.string(), M.remotable('X'))", "value/3/value", Some("a capability (X)")),
             ("M.mapOf(M.string(), M.remotable('X'))", "value/3/key", Some("text")),
+            ("M.recordOf(M.string(), M.nat())", "value/3/key", Some("text (at most 100 characters)")),
+            ("M.recordOf(M.or('a', 'b'), M.nat())", "value/3/key", Some("one of \"a\" or \"b\"")),
+            ("M.recordOf(M.refine('date'), M.nat())", "value/3/key", Some("a date (YYYY-MM-DD)")),
             (
                 "M.splitRecord({}, {}, M.recordOf(M.string(), M.nat()))",
                 "value:rest/0/value",
-                Some("a big integer (not negative)"),
+                Some("a whole number, 0 or more"),
             ),
             ("M.number()", "value/0", None),
             ("{ a: M.number() }", "value/b", None),

@@ -12,6 +12,9 @@ pub(super) const ROOT: &str = "value";
 /// The name of the button that adds a row, moves one, or takes one away.
 pub const ROW: &str = "_row";
 
+/// The name under which a script says that it needs only the field that it changes.
+pub const PIECE: &str = "_piece";
+
 /// Up to so many lines become rows at once.
 pub const LINES: usize = 1000;
 
@@ -101,6 +104,16 @@ impl Typed {
             .range(place.to_owned()..)
             .take_while(|(name, _)| name.starts_with(place))
             .any(|(name, _)| below(name, place).is_some())
+    }
+
+    /// Whether anybody has written or chosen anything at a place or below it, or added a row there.
+    pub fn is_filled(&self, place: &str) -> bool {
+        let written = |(name, texts): (&String, &Vec<String>)| {
+            let rest = below(name, place);
+            rest.is_some_and(|rest| !rest.ends_with(":given")) && texts.iter().any(|text| !text.trim().is_empty())
+        };
+        let all = self.all.range(place.to_owned()..).take_while(|(name, _)| name.starts_with(place));
+        all.into_iter().any(written) || !self.rows(place).is_empty()
     }
 
     /// The numbers of the rows at a place, in order.
@@ -263,7 +276,11 @@ impl Typed {
             return;
         }
         match &control.widget {
-            Widget::Line { .. } => self.forget(place),
+            // Of a row, or of what may be left out, it stays said that it is there.
+            Widget::Line { .. } => {
+                self.all.remove(place);
+                self.all.remove(&format!("{place}:json"));
+            }
             Widget::Optional { inner } => self.forget_secrets(inner, place),
             Widget::Variants { variants } => {
                 for (at, variant) in variants.iter().enumerate() {
@@ -307,6 +324,11 @@ pub fn has_secret(control: &Control) -> bool {
 /// Whether something that the person has a name for can be put into it.
 pub fn has_pick(control: &Control) -> bool {
     has(control, &|widget| matches!(widget, Widget::Pick { .. } | Widget::Json { .. }))
+}
+
+/// Whether a file can be given to it.
+pub fn has_file(control: &Control) -> bool {
+    has(control, &|widget| matches!(widget, Widget::File { .. }))
 }
 
 /// Whether it, or anything in it, is such a widget.

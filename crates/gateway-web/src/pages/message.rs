@@ -120,7 +120,7 @@ pub fn with_card(
         }
     };
     let title = format!("Message {number}");
-    Page::new("/", title, main).status(status).live(format!("message:{number} inbox{topics}")).into()
+    Page::new("/", title, main).status(status).live(format!("message:{number} inbox names{topics}")).into()
 }
 
 /// Who, to whom, when, in answer to what, by the person's own names.

@@ -29,10 +29,10 @@ pub(super) fn ask(
     run: &mut Run,
     step: u64,
     description: Untrusted,
-    fields: Vec<Field>,
+    mut fields: Vec<Field>,
 ) -> Result<(), Fault> {
     let Handed { outbox, .. } = handed(state, run, step, &Formula::Questions)?;
-    super::mail::check_fields(&fields)?;
+    super::mail::settle_fields(&mut fields)?;
     // Whoever writes a secret into a form of a model's has been led to it by the model.
     if fields.iter().any(|field| field.secret) {
         return Err(Fault::Misfit { what: "a run asks for no secrets".to_owned() });

@@ -7,6 +7,7 @@ use kernel::formula::{Formula, Sealed};
 use kernel::message::{Body, Field};
 use kernel::table::PromiseRow;
 use kernel::{FormulaId, MessageNumber, Pattern, Value};
+use passable::Refinement;
 
 use crate::agents::{field, form, mail, path, record, reject, store, string};
 use crate::world::World;
@@ -115,6 +116,22 @@ fn forms_that_cannot_be_posted() {
     secret.secret = true;
     secret.default = Some(string("x"));
     check(vec![secret], "is secret and has no default");
+    let mut secret = field("n", Pattern::refine(Refinement::Secret));
+    secret.default = Some(string("x"));
+    check(vec![secret], "is secret and has no default");
+    // A part of something cannot be sealed, and would be handed over as it was typed.
+    let secret = || Pattern::refine(Refinement::Secret);
+    for part in [
+        Pattern::or([secret(), Pattern::number()]),
+        Pattern::array_of(secret()),
+        Pattern::record([("user", Pattern::string()), ("password", secret())]).unwrap(),
+        Pattern::record_of(Pattern::string(), Pattern::opt(secret())),
+    ] {
+        check(vec![field("n", part.clone())], "field \"n\" asks for a secret as a part of something else");
+        let mut marked = field("n", part);
+        marked.secret = true;
+        check(vec![marked], "field \"n\" asks for a secret as a part of something else");
+    }
     let mut broken = number();
     broken.pattern = Value::tagged("match:or", Value::number(1.0));
     check(vec![broken], "has no pattern that could be checked");
@@ -165,6 +182,23 @@ fn a_secret_is_sealed_and_delivered_as_a_capability() {
     let given = *value.get("key").unwrap().as_reference().unwrap();
     assert!(matches!(w.behind(given), Ok(Formula::Secret { .. })));
     assert_eq!(w.last_grant(host).holder, fae);
+}
+
+/// What a pattern calls a secret is one, whether the form's author has marked it or not.
+#[test]
+fn a_secret_is_sealed_whoever_has_not_said_so() {
+    let (mut w, host, fae) = world();
+    let (key, spare) = (Pattern::refine(Refinement::Secret), Pattern::opt(Pattern::refine(Refinement::Secret)));
+    let fields = vec![field("key", key), field("spare", spare)];
+    let (promise, message) = posted(&mut w, fae, form("@host", fields));
+    let fault = w.fault(host, submit(message, &[("key", value(string("hunter2")))]));
+    assert_eq!(fault, "field \"key\" is secret, and was not sealed");
+    let fault = w.fault(host, submit(message, &[("key", sealed()), ("spare", value(string("hunter2")))]));
+    assert_eq!(fault, "field \"spare\" is secret, and was not sealed");
+    w.as_agent(host, submit(message, &[("key", sealed())]));
+    let PromiseRow::Fulfilled { value } = w.promise(promise) else { panic!("a record") };
+    assert!(value.get("key").unwrap().as_reference().is_some());
+    assert_eq!(value.get("spare"), Some(&Value::Undefined));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use num_bigint::BigInt;
 
 use super::mismatch::{Label, Mismatch, found};
-use super::{Comparison, Limit, Matcher, Pattern};
+use super::{Comparison, Limit, Limits, Matcher, Pattern};
 use crate::keys::{
     Complaint, bare, confirm_key, confirm_kind_of, confirm_scalar, is_key, not_a_key, quoted, redacted,
 };
@@ -98,6 +98,21 @@ fn refuse<C: Reference, R: Report>(
     Ok(report.refuse(|| Mismatch::new(message(), pattern.describe(), found(specimen))))
 }
 
+/// Refuses what is more than a limit with upstream's message and what is there; whoever reads it is told the limit, also
+/// where the pattern does not set it itself.
+fn exceeds<C: Reference, R: Report>(
+    pattern: &Pattern<C>,
+    limits: &Limits,
+    limit: Limit,
+    report: &mut R,
+    told: impl FnOnce() -> (String, String),
+) -> Verdict {
+    Ok(report.refuse(|| {
+        let (message, found) = told();
+        Mismatch::new(message, pattern.describe_within(limits, limit), found)
+    }))
+}
+
 fn thrown<C: Reference>(pattern: &Pattern<C>, specimen: &Value<C>, complaint: Complaint) -> Box<Mismatch> {
     let mismatch = Mismatch::new(complaint.0, pattern.describe(), found(specimen));
     Box::new(Mismatch { thrown: true, ..mismatch })
@@ -150,7 +165,7 @@ pub(super) fn confirm<C: Reference, R: Report>(
             }),
         },
         Matcher::BigInt(limits) => Ok(confirm_style(pattern, "bigint", specimen, report)?
-            && digits(pattern, specimen, limits.get(Limit::DecimalDigits), report)?),
+            && digits(pattern, specimen, limits, report)?),
         Matcher::Nat(limits) => {
             if !confirm_style(pattern, "bigint", specimen, report)? {
                 return Ok(false);
@@ -158,12 +173,13 @@ pub(super) fn confirm<C: Reference, R: Report>(
             if specimen.as_bigint().is_some_and(|number| number.sign() == num_bigint::Sign::Minus) {
                 return refuse(pattern, specimen, report, || format!("{} - Must be non-negative", about()));
             }
-            digits(pattern, specimen, limits.get(Limit::DecimalDigits), report)
+            digits(pattern, specimen, limits, report)
         }
         Matcher::String(limits) => match specimen {
             Value::String(text) if within(text.utf16_len(), limits.get(Limit::StringLength)) => Ok(true),
-            Value::String(_) => refuse(pattern, specimen, report, || {
-                format!("string {} must not be bigger than (a number)", about())
+            Value::String(text) => exceeds(pattern, limits, Limit::StringLength, report, || {
+                let message = format!("string {} must not be bigger than (a number)", about());
+                (message, format!("a text of {} characters", text.utf16_len()))
             }),
             _ => confirm_style(pattern, "string", specimen, report),
         },
@@ -173,16 +189,18 @@ pub(super) fn confirm<C: Reference, R: Report>(
                 if within(symbol.name().utf16_len(), limit) {
                     return Ok(true);
                 }
-                refuse(pattern, specimen, report, || {
-                    format!("Symbol name {} must not be bigger than (a number)", quoted(symbol.name()))
+                exceeds(pattern, limits, Limit::SymbolNameLength, report, || {
+                    let name = symbol.name();
+                    let message = format!("Symbol name {} must not be bigger than (a number)", quoted(name));
+                    (message, format!("a symbol of {} characters", name.utf16_len()))
                 })
             }
             _ => confirm_style(pattern, "symbol", specimen, report),
         },
         Matcher::Bytes(limits) => match specimen {
             Value::Bytes(bytes) if within(bytes.len(), limits.get(Limit::ByteLength)) => Ok(true),
-            Value::Bytes(_) => refuse(pattern, specimen, report, || {
-                format!("byteArray {} must not be bigger than (a number)", about())
+            Value::Bytes(_) => exceeds(pattern, limits, Limit::ByteLength, report, || {
+                (format!("byteArray {} must not be bigger than (a number)", about()), found(specimen))
             }),
             _ => confirm_style(pattern, "byteArray", specimen, report),
         },
@@ -225,8 +243,8 @@ pub(super) fn confirm<C: Reference, R: Report>(
                 return confirm_style(pattern, "copyArray", specimen, report);
             };
             if !within(array.len(), limits.get(Limit::ArrayLength)) {
-                return refuse(pattern, specimen, report, || {
-                    "Array length (a number) must be <= limit (a number)".to_owned()
+                return exceeds(pattern, limits, Limit::ArrayLength, report, || {
+                    ("Array length (a number) must be <= limit (a number)".to_owned(), found(specimen))
                 });
             }
             every(part, array, "", report)
@@ -237,12 +255,13 @@ pub(super) fn confirm<C: Reference, R: Report>(
             };
             let most = limits.get(Limit::NumProperties);
             if !within(record.len(), most) {
-                return refuse(pattern, specimen, report, || {
+                return exceeds(pattern, limits, Limit::NumProperties, report, || {
                     let most = super::mismatch::quoted_number(most);
-                    format!("Must not have more than {most} properties: {}", about())
+                    let message = format!("Must not have more than {most} properties: {}", about());
+                    (message, format!("a record of {} fields", record.len()))
                 });
             }
-            confirm_entries(pattern, name, value, limits.get(Limit::PropertyNameLength), record, report)
+            confirm_entries(name, value, limits.get(Limit::PropertyNameLength), record, report)
         }
         Matcher::SetOf(part, limits) => {
             if !confirm_style(pattern, "copySet", specimen, report)? {
@@ -252,9 +271,10 @@ pub(super) fn confirm<C: Reference, R: Report>(
             let most = limits.get(Limit::NumSetElements);
             // Here upstream asks for fewer than the limit; everywhere else the limit itself is allowed.
             if !within(elements.len() + 1, most) {
-                return refuse(pattern, specimen, report, || {
+                return exceeds(pattern, limits, Limit::NumSetElements, report, || {
                     let most = super::mismatch::quoted_number(most);
-                    format!("Set must not have more than {most} elements: (a number)")
+                    let message = format!("Set must not have more than {most} elements: (a number)");
+                    (message, format!("a set of {} elements", elements.len()))
                 });
             }
             every(part, elements, "set elements", report)
@@ -267,9 +287,10 @@ pub(super) fn confirm<C: Reference, R: Report>(
             let most = limits.get(Limit::NumMapEntries);
             let (keys, values) = map_parts(specimen);
             if !within(keys.len(), most) {
-                return refuse(pattern, specimen, report, || {
+                return exceeds(pattern, limits, Limit::NumMapEntries, report, || {
                     let most = super::mismatch::quoted_number(most);
-                    format!("CopyMap must have no more than {most} entries: {}", about())
+                    let message = format!("CopyMap must have no more than {most} entries: {}", about());
+                    (message, format!("a map of {} entries", keys.len()))
                 });
             }
             Ok(every(key, keys, "map keys", report)? && every(value, values, "map values", report)?)
@@ -281,9 +302,10 @@ pub(super) fn confirm<C: Reference, R: Report>(
         Matcher::SplitRecord(split) => confirm_split_record(pattern, split, specimen, report),
         Matcher::Refine(refinement) => match refine::holds(*refinement, specimen) {
             true => Ok(true),
-            false => {
-                refuse(pattern, specimen, report, || format!("{} - Must be {}", about(), pattern.describe()))
-            }
+            false => Ok(report.refuse(|| {
+                let message = format!("{} - Must be {}", about(), pattern.describe());
+                Mismatch::new(message, refine::expected(*refinement, specimen), found(specimen))
+            })),
         },
     }
 }
@@ -426,13 +448,15 @@ fn too_many_digits(number: &BigInt, limit: f64) -> bool {
 fn digits<C: Reference, R: Report>(
     pattern: &Pattern<C>,
     specimen: &Value<C>,
-    limit: f64,
+    limits: &Limits,
     report: &mut R,
 ) -> Verdict {
+    let limit = limits.get(Limit::DecimalDigits);
     match specimen.as_bigint().is_some_and(|number| too_many_digits(number, limit)) {
         false => Ok(true),
-        true => refuse(pattern, specimen, report, || {
-            format!("bigint {} must not have more than (a number) digits", redacted(specimen))
+        true => exceeds(pattern, limits, Limit::DecimalDigits, report, || {
+            let message = format!("bigint {} must not have more than (a number) digits", redacted(specimen));
+            (message, found(specimen))
         }),
     }
 }

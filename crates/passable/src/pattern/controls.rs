@@ -265,13 +265,15 @@ fn widget<C: Reference>(pattern: &Pattern<C>) -> Widget {
         }
         Layout::Rows { item, max, distinct } => Widget::Rows { item: boxed(&item), max, distinct },
         Layout::Pairs { key, value, max, of } => {
-            let mut key = boxed(&key);
-            if let Matcher::RecordOf(name, ..) = pattern.matcher()
-                && !matches!(name.matcher(), Matcher::Any)
+            let mut asks = boxed(&key);
+            // That a name is not too long goes without saying where more is asked of it.
+            if let ("record", Matcher::And(parts)) = (of, key.matcher())
+                && let [name, text] = parts.as_slice()
             {
-                key.checks.push(name.describe());
+                let is_line = unwrap_and(parts).as_ref() == Some(text) && !matches!(name.matcher(), Matcher::Refine(_));
+                asks.asks = if is_line { text.describe() } else { name.describe() };
             }
-            Widget::Pairs { key, value: boxed(&value), max, of }
+            Widget::Pairs { key: asks, value: boxed(&value), max, of }
         }
         Layout::Group { parts, rest, of } => {
             let mut fields: Vec<ControlField> = parts.iter().map(field).collect();

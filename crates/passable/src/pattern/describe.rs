@@ -29,6 +29,47 @@ impl<C: Reference> Pattern<C> {
     }
 }
 
+impl<C: Reference> Pattern<C> {
+    /// What the pattern asks for, and one of its limits also if it is the usual one.
+    pub(super) fn describe_within(&self, limits: &Limits, of: Limit) -> String {
+        let said = self.describe();
+        match limits.own(of) {
+            Some(_) => said,
+            None => format!("{said}{}", at_most(of, limits.get(of))),
+        }
+    }
+}
+
+impl<C: Reference> Value<C> {
+    /// The value as people read it, all of it in one line that is safe to show.
+    ///
+    /// ```
+    /// use passable::{NoRef, Value};
+    /// let value = Value::<NoRef>::parse("{ a: [3n, 'x', undefined, null, true], b: makeCopySet([1]) }")?;
+    /// assert_eq!(value.in_line(), r#"{a: [3, "x", nothing, null, true], b: a set of [1]}"#);
+    /// # Ok::<(), passable::PatternError>(())
+    /// ```
+    pub fn in_line(&self) -> String {
+        let list = |elements: &[Value<C>]| {
+            format!("[{}]", elements.iter().map(Value::in_line).collect::<Vec<_>>().join(", "))
+        };
+        match self {
+            Value::Undefined => "nothing".to_owned(),
+            Value::Array(array) => list(array),
+            Value::Record(record) => {
+                let field =
+                    |(name, value): &(Text, Value<C>)| format!("{}: {}", shown(name), value.in_line());
+                format!("{{{}}}", record.iter().map(field).collect::<Vec<_>>().join(", "))
+            }
+            Value::Tagged(tagged) => match (tagged.tag().as_str(), tagged.payload()) {
+                (Some("copySet"), Value::Array(elements)) => format!("a set of {}", list(elements)),
+                (_, payload) => format!("{} of {}", found(self), payload.in_line()),
+            },
+            other => literal(other),
+        }
+    }
+}
+
 /// A literal as people read it.
 pub(crate) fn literal<C: Reference>(value: &Value<C>) -> String {
     match value {
@@ -43,6 +84,14 @@ pub(crate) fn literal<C: Reference>(value: &Value<C>) -> String {
             format!("{{{}}}", record.iter().map(field).collect::<Vec<_>>().join(", "))
         }
         other => found(other),
+    }
+}
+
+/// What is asked for, and what it is to be called, if anything.
+fn labelled(what: &str, label: &Text) -> String {
+    match shown(label) {
+        label if label.is_empty() => what.to_owned(),
+        label => format!("{what} ({label})"),
     }
 }
 
@@ -61,7 +110,8 @@ fn join(parts: &[String], last: &str) -> String {
 /// Turns "a number" into "numbers", "text" into "texts"; for lists.
 fn plural<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
     let one = describe(pattern, level);
-    let (head, tail) = match one.split_once(" (").or_else(|| one.split_once(" from ")) {
+    let ends = [", 0 or more", " (", " from "];
+    let (head, tail) = match ends.iter().find_map(|end| one.split_once(end)) {
         Some((head, _)) => one.split_at(head.len()),
         None => (one.as_str(), ""),
     };
@@ -85,8 +135,36 @@ fn fields<C: Reference>(fields: &[(Text, Pattern<C>)], mark: &str, level: usize)
     fields.iter().map(part).collect()
 }
 
-fn limit(limits: &Limits, limit: Limit, unit: &str) -> String {
-    limits.own(limit).map(|most| format!(" (at most {} {unit})", number_text(most))).unwrap_or_default()
+fn limit(limits: &Limits, limit: Limit) -> String {
+    limits.own(limit).map(|most| at_most(limit, most)).unwrap_or_default()
+}
+
+fn at_most(limit: Limit, most: f64) -> String {
+    let unit = match limit {
+        Limit::DecimalDigits => "digits",
+        Limit::StringLength | Limit::SymbolNameLength | Limit::PropertyNameLength => "characters",
+        Limit::NumProperties => "fields",
+        Limit::ByteLength => "bytes",
+        Limit::ArrayLength | Limit::NumSetElements | Limit::NumUniqueBagElements => "elements",
+        Limit::NumMapEntries => "entries",
+    };
+    format!(" (at most {} {unit})", number_text(most))
+}
+
+/// One of several, told apart from the others.
+pub(super) fn among<C: Reference>(all: &[Pattern<C>], part: &Pattern<C>, level: usize) -> String {
+    let is_kind = |part: &Pattern<C>, name: &str| matches!(part.matcher(), Matcher::Kind(kind) if kind == name);
+    let is_big = is_kind(part, "bigint") || matches!(part.matcher(), Matcher::BigInt(_) | Matcher::Nat(_));
+    let is_number = |part: &Pattern<C>| match part.matcher() {
+        Matcher::And(parts) => bounds(parts).is_some(),
+        Matcher::Refine(Refinement::Integer) => true,
+        _ => is_kind(part, "number"),
+    };
+    let said = describe(part, level);
+    match is_big && all.iter().any(is_number) {
+        true => said.replacen("whole number", "big integer", 1),
+        false => said,
+    }
 }
 
 fn kind(name: &str) -> String {
@@ -95,7 +173,7 @@ fn kind(name: &str) -> String {
         "null" => "null",
         "boolean" => "true or false",
         "number" => "a number",
-        "bigint" => "a big integer",
+        "bigint" => "a whole number",
         "string" => "text",
         "symbol" => "a symbol",
         "byteArray" => "bytes",
@@ -219,7 +297,7 @@ fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
                     parts.iter().filter_map(|part| part.as_literal().cloned()).collect();
                 let one = |part: &Pattern<C>| match part.as_literal() {
                     Some(value @ Value::BigInt(_)) => told_apart(&values, value),
-                    _ => inner(part),
+                    _ => among(parts, part, level + 1),
                 };
                 let mut told: Vec<String> = parts.iter().take(parts.len() - more).map(one).collect();
                 if more > 0 {
@@ -237,17 +315,13 @@ fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
         Matcher::Tagged(tag, payload) => {
             format!("something tagged {} with a payload of {}", inner(tag), inner(payload))
         }
-        Matcher::BigInt(limits) => format!("a big integer{}", limit(limits, Limit::DecimalDigits, "digits")),
-        Matcher::Nat(limits) => {
-            format!("a big integer (not negative){}", limit(limits, Limit::DecimalDigits, "digits"))
-        }
-        Matcher::String(limits) => format!("text{}", limit(limits, Limit::StringLength, "characters")),
-        Matcher::Symbol(limits) => {
-            format!("a symbol{}", limit(limits, Limit::SymbolNameLength, "characters"))
-        }
-        Matcher::Bytes(limits) => format!("bytes{}", limit(limits, Limit::ByteLength, "bytes")),
-        Matcher::Remotable(label) => format!("a capability ({})", shown(label)),
-        Matcher::Promise(label) => format!("a promise ({})", shown(label)),
+        Matcher::BigInt(limits) => format!("a whole number{}", limit(limits, Limit::DecimalDigits)),
+        Matcher::Nat(limits) => format!("a whole number, 0 or more{}", limit(limits, Limit::DecimalDigits)),
+        Matcher::String(limits) => format!("text{}", limit(limits, Limit::StringLength)),
+        Matcher::Symbol(limits) => format!("a symbol{}", limit(limits, Limit::SymbolNameLength)),
+        Matcher::Bytes(limits) => format!("bytes{}", limit(limits, Limit::ByteLength)),
+        Matcher::Remotable(label) => labelled("a capability", label),
+        Matcher::Promise(label) => labelled("a promise", label),
         Matcher::Compare(comparison, key) => match key {
             Value::String(_) => {
                 let words = match comparison {
@@ -269,28 +343,25 @@ fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
             }
         },
         Matcher::ArrayOf(part, limits) => {
-            format!("a list of {}{}", plural(part, level + 1), limit(limits, Limit::ArrayLength, "elements"))
+            format!("a list of {}{}", plural(part, level + 1), limit(limits, Limit::ArrayLength))
         }
         Matcher::SetOf(part, limits) => {
-            format!(
-                "a set of {}{}",
-                plural(part, level + 1),
-                limit(limits, Limit::NumSetElements, "elements")
-            )
+            format!("a set of {}{}", plural(part, level + 1), limit(limits, Limit::NumSetElements))
         }
-        Matcher::BagOf(key, count, limits) => format!(
-            "a bag of {}, each counted ({}){}",
-            plural(key, level + 1),
-            inner(count),
-            limit(limits, Limit::NumUniqueBagElements, "elements")
-        ),
+        Matcher::BagOf(key, count, limits) => {
+            let counted = match count.matcher() {
+                Matcher::Any => ", each counted".to_owned(),
+                _ => format!(", each counted ({})", inner(count)),
+            };
+            format!("a bag of {}{counted}{}", plural(key, level + 1), limit(limits, Limit::NumUniqueBagElements))
+        }
         Matcher::RecordOf(name, value, limits) => {
             let names = match name.matcher() {
                 Matcher::Any => String::new(),
                 Matcher::String(limits) if limits.entries().is_none() => String::new(),
                 _ => format!(" with names that are {}", inner(name)),
             };
-            let most = limit(limits, Limit::NumProperties, "fields");
+            let most = limit(limits, Limit::NumProperties);
             match value.matcher() {
                 Matcher::Any => format!("a record{names}{most}"),
                 _ => format!("a record{names} whose values are {}{most}", plural(value, level + 1)),
@@ -300,7 +371,7 @@ fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
             "a map from {} to {}{}",
             plural(key, level + 1),
             plural(value, level + 1),
-            limit(limits, Limit::NumMapEntries, "entries")
+            limit(limits, Limit::NumMapEntries)
         ),
         Matcher::ContainerHas(part, count, _) => {
             format!("a collection with at least {count} of: {}", inner(part))

@@ -21,21 +21,22 @@
 //! | spin | a decimal number, `NaN`, `Infinity` or `-Infinity` |
 //! | digits | an integer |
 //! | toggle | `true` (or `on`) or `false`; of several, the last counts, so that a box can follow a hidden `false` |
-//! | menu | the choice itself if all choices are text, else its number |
+//! | menu | the choice itself if all choices are text, else its number; of more than twenty, one that shows what it is, or what it is called |
 //! | checks | the same of each that is chosen, at the control itself; or in rows, in any order and as often as one likes |
 //! | pick | a name that the caller resolves |
-//! | file | base64, or hexadecimal digits behind `hex:`; spaces and line ends count for nothing |
+//! | file | base64, or hexadecimal digits behind `hex:`; spaces and line ends count for nothing; no text is no file |
 //! | JSON | JSON of the shape of [`Pattern::to_json_schema`]; a capability is an escape of plain JSON whose `ref` is such a name |
 //! | pattern text | an `M.` expression |
 //! | note | none |
 
+mod number;
 mod problems;
 mod read;
 mod tally;
 mod tree;
 mod write;
 
-pub use read::form_bytes;
+pub use read::{form_bytes, form_of_bytes};
 pub use tally::Tally;
 
 use super::controls::told_apart;
@@ -113,7 +114,7 @@ impl<C: Reference> Pattern<C> {
     /// let body = [("value/marks/0", "4"), ("value/marks/1", "1")].map(|(name, text)| (name.to_owned(), text.to_owned()));
     /// let counted = pattern.tally_form_with(&body, &mut |_, _| None);
     /// assert_eq!(counted[0].0, "value/marks");
-    /// assert_eq!(counted[0].1.words(), "1 of 2 match at least 3; at least 2 have to");
+    /// assert_eq!(counted[0].1.words(), "1 of 2 needed rows are 3 or more");
     /// # Ok::<(), passable::PatternError>(())
     /// ```
     pub fn tally_form_with(
@@ -156,9 +157,28 @@ impl<C: Reference> Pattern<C> {
 
 /// The texts by which literals are chosen: themselves if all are text that a form can carry, else their numbers.
 pub(super) fn choice_texts<C: Reference>(values: &[Value<C>]) -> Vec<String> {
-    let texts: Option<Vec<String>> =
-        values.iter().map(|value| value.as_str().filter(|text| is_plain(text)).map(str::to_owned)).collect();
-    texts.or_else(|| called(values)).unwrap_or_else(|| (0..values.len()).map(|at| at.to_string()).collect())
+    let text = |value: &Value<C>| match value.as_str() {
+        // One that is typed can be seen, and is not empty.
+        Some(text) if values.len() > LISTED => Some(shown(text)),
+        text => text.filter(|text| is_plain(text)).map(str::to_owned),
+    };
+    let texts: Option<Vec<String>> = values.iter().map(text).collect();
+    texts
+        .filter(|texts| are_different(texts))
+        .or_else(|| called(values))
+        .unwrap_or_else(|| (0..values.len()).map(|at| at.to_string()).collect())
+}
+
+fn shown(text: &str) -> String {
+    match text.trim().is_empty() {
+        true => format!("\"{}\"", crate::visible_line(text)),
+        false => crate::visible_line(text).into_owned(),
+    }
+}
+
+fn are_different(texts: &[String]) -> bool {
+    let different: std::collections::BTreeSet<&String> = texts.iter().collect();
+    different.len() == texts.len()
 }
 
 /// How many literals are offered as a list at most. Of more, one is looked for and typed, also where they are no texts.
@@ -167,9 +187,7 @@ const LISTED: usize = 20;
 /// What each of many literals is called, if that tells them apart.
 fn called<C: Reference>(values: &[Value<C>]) -> Option<Vec<String>> {
     let labels: Vec<String> = values.iter().map(|value| told_apart(values, value)).collect();
-    let different: std::collections::BTreeSet<&String> = labels.iter().collect();
-    let is_told =
-        values.len() > LISTED && different.len() == labels.len() && labels.iter().all(|one| is_plain(one));
+    let is_told = values.len() > LISTED && are_different(&labels) && labels.iter().all(|one| is_plain(one));
     is_told.then_some(labels)
 }
 

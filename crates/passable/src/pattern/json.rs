@@ -2,6 +2,7 @@
 //! escapes elsewhere. `"12"` is a big integer where one is asked for, `["a"]` a set where one is asked for.
 
 mod escape;
+mod held;
 
 use serde_json::{Map, Value as Json, json};
 
@@ -10,8 +11,8 @@ use super::{Matcher, Pattern};
 use crate::codec::{plain, read_bigint, to_base64};
 use crate::text::Text;
 use crate::value::{Record, Reference, Value};
-pub(super) use escape::read_plain;
-use escape::{has_references, is_escape, read_escape};
+use escape::{has_references, is_escape, read_escape, read_plain};
+pub(super) use held::{read_held, read_shaped};
 
 /// Turns what stands where a capability is asked for, or in an escape of plain JSON that says one, into a reference.
 /// `None` leaves the JSON as it is, which then does not match; an escape is refused.

@@ -3,6 +3,7 @@
 //! The tree of controls is made of it, and forms are read and written along it, so that the two cannot differ.
 
 use super::controls::Widget;
+use super::secret::is_secret;
 use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
 use crate::text::Text;
 use crate::value::{Reference, Value};
@@ -79,7 +80,7 @@ fn text(limits: &Limits) -> Widget {
     line(limits.get(Limit::StringLength))
 }
 
-fn refined(refinement: Refinement, limits: &Limits) -> Widget {
+fn refined_line(refinement: Refinement, limits: &Limits) -> Widget {
     let format = match refinement {
         Refinement::Date | Refinement::DateTime | Refinement::Email | Refinement::Uri => {
             Some(refinement.name())
@@ -183,6 +184,10 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Layout<C> {
         Matcher::String(limits) => Some(limits.clone()),
         _ => None,
     });
+    // Whatever else is said of a secret, it is one.
+    if parts.iter().any(is_secret) {
+        return Layout::Single(refined_line(Refinement::Secret, &limits.unwrap_or_default()));
+    }
     let refinement = parts.iter().find_map(|part| match part.matcher() {
         Matcher::Refine(refinement) => Some(*refinement),
         _ => None,
@@ -194,7 +199,7 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Layout<C> {
     });
     match (number, refinement, unwrap_and(parts)) {
         (true, ..) => Layout::Single(spin(parts)),
-        (_, Some(refinement), _) => Layout::Single(refined(refinement, &limits.unwrap_or_default())),
+        (_, Some(refinement), _) => Layout::Single(refined_line(refinement, &limits.unwrap_or_default())),
         (_, None, Some(part)) => layout(&part),
         (_, None, None) => Layout::Single(json(parts)),
     }
@@ -258,7 +263,7 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
             if let Some(picker) = either(parts) {
                 return single(picker);
             }
-            let variant = |part: &Pattern<C>| (part.describe(), Some(part.clone()));
+            let variant = |part: &Pattern<C>| (super::describe::among(parts, part, 0), Some(part.clone()));
             // Whoever may say anything says at once what of it.
             if let Some((last, first)) = parts.split_last().filter(|(last, _)| is_any(last)) {
                 let said = |part: &Option<Pattern<C>>| part.as_ref().is_some_and(|part| first.contains(part));
@@ -321,10 +326,9 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
             let max = limits.get(Limit::NumMapEntries);
             Layout::Pairs { key: key.clone(), value: value.clone(), max, of: "map" }
         }
-        Matcher::RecordOf(_, value, limits) => {
-            let name = Limits::of([(Limit::StringLength, limits.get(Limit::PropertyNameLength))]);
+        Matcher::RecordOf(name, value, limits) => {
             let max = limits.get(Limit::NumProperties);
-            Layout::Pairs { key: Pattern::string_within(name), value: value.clone(), max, of: "record" }
+            Layout::Pairs { key: named(name, limits), value: value.clone(), max, of: "record" }
         }
         Matcher::Array(parts) => {
             Layout::Group { parts: elements(parts.iter().map(|part| (part, true))), rest: None, of: "list" }
@@ -345,7 +349,22 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
             Layout::Group { parts, rest, of: "record" }
         }
         Matcher::Refine(Refinement::Integer) => single(Widget::Spin { min: None, max: None, whole: true }),
-        Matcher::Refine(refinement) => single(refined(*refinement, &Limits::none())),
+        Matcher::Refine(refinement) => single(refined_line(*refinement, &Limits::none())),
+    }
+}
+
+/// What a name of a record is: text of a bounded length, and whatever else is asked of it.
+fn named<C: Reference>(name: &Pattern<C>, limits: &Limits) -> Pattern<C> {
+    let text = Pattern::string_within(Limits::of([(
+        Limit::StringLength,
+        limits.get(Limit::PropertyNameLength),
+    )]));
+    // There is always a name, so that none can be left out.
+    let name = std::iter::successors(Some(name), |name| name.as_optional()).last().unwrap_or(name);
+    match name.matcher() {
+        Matcher::Any | Matcher::Key | Matcher::Scalar => text,
+        Matcher::String(own) if own.entries().is_none() => text,
+        _ => Pattern::and([name.clone(), text]),
     }
 }
 

@@ -30,6 +30,29 @@ impl Label {
         Label { text: text.into(), step: None }
     }
 
+    /// What marks all that follows the parts that have fields of their own.
+    pub(crate) const REST: &'static str = "...rest";
+
+    /// The name of a field rather than what stands there.
+    pub(crate) fn of_name() -> Label {
+        Label::note("[0]")
+    }
+
+    /// The step into the value, unless it is a label alone.
+    pub fn segment(&self) -> Option<&Segment> {
+        self.step.as_ref()
+    }
+
+    /// Whether it says that what is told of is the name of the field before it.
+    pub fn is_of_name(&self) -> bool {
+        *self == Label::of_name()
+    }
+
+    /// Whether it says that what is told of follows the parts that have fields of their own.
+    pub fn is_rest(&self) -> bool {
+        *self == Label::note(Label::REST)
+    }
+
     /// A step with upstream's own words for it.
     pub(crate) fn step(text: impl Into<String>, step: Segment) -> Label {
         Label { text: text.into(), step: Some(step) }
@@ -86,7 +109,7 @@ impl Mismatch {
                 }
                 self
             }
-            _ => self.within(Label::note("...rest")),
+            _ => self.within(Label::note(Label::REST)),
         }
     }
 

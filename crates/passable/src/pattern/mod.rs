@@ -16,6 +16,7 @@ mod limits;
 mod mismatch;
 mod schema;
 mod schema_in;
+mod secret;
 mod shape;
 
 use std::fmt;
@@ -28,13 +29,14 @@ pub(crate) use compile::confirm_well_formed;
 pub use compile::{confirm_pattern, is_pattern};
 pub use controls::{Choice, Control, ControlField, Variant, Widget};
 pub use elicitation::{Elicitation, is_elicitation_schema};
-pub use form::{Tally, form_bytes};
+pub use form::{Tally, form_bytes, form_of_bytes};
 pub use json::Resolve;
 pub use limits::{Limit, Limits};
 pub use mismatch::{Label, Mismatch};
 pub(crate) use mismatch::{found_json, number_text, quoted_number};
 
 pub use schema_in::SchemaError;
+pub use secret::Secrecy;
 
 use crate::keys::Complaint;
 use crate::text::Text;

@@ -107,6 +107,47 @@ pub(super) fn depth<C>(matcher: &Matcher<C>) -> u32 {
     }
 }
 
+impl<C> Pattern<C> {
+    /// The patterns of which this one is made, in their order.
+    pub(super) fn parts(&self) -> Vec<&Pattern<C>> {
+        match &self.0.matcher {
+            Matcher::Array(parts) | Matcher::And(parts) | Matcher::Or(parts) => parts.iter().collect(),
+            Matcher::Record(fields) => fields.iter().map(|(_, part)| part).collect(),
+            Matcher::Map(entries) => entries.iter().map(|(_, part)| part).collect(),
+            Matcher::Tagged(one, two)
+            | Matcher::RecordOf(one, two, _)
+            | Matcher::BagOf(one, two, _)
+            | Matcher::MapOf(one, two, _) => vec![one, two],
+            Matcher::Not(part)
+            | Matcher::ArrayOf(part, _)
+            | Matcher::SetOf(part, _)
+            | Matcher::ContainerHas(part, ..) => vec![part],
+            Matcher::SplitArray(split) => {
+                split.required.iter().chain(split.optional.iter().flatten()).chain(&split.rest).collect()
+            }
+            Matcher::SplitRecord(split) => {
+                let fields = split.required.iter().chain(split.optional.iter().flatten());
+                fields.map(|(_, part)| part).chain(&split.rest).collect()
+            }
+            Matcher::Literal(_)
+            | Matcher::Any
+            | Matcher::Scalar
+            | Matcher::Key
+            | Matcher::Pattern
+            | Matcher::Kind(_)
+            | Matcher::BigInt(_)
+            | Matcher::Nat(_)
+            | Matcher::String(_)
+            | Matcher::Symbol(_)
+            | Matcher::Bytes(_)
+            | Matcher::Remotable(_)
+            | Matcher::Promise(_)
+            | Matcher::Compare(..)
+            | Matcher::Refine(_) => vec![],
+        }
+    }
+}
+
 fn array<C: Reference>(parts: &[Pattern<C>]) -> Value<C> {
     Value::array(parts.iter().map(Pattern::to_value))
 }

@@ -11,4 +11,5 @@ mod laws;
 mod projections;
 mod schemas;
 mod syntax;
+mod typed;
 mod vectors;

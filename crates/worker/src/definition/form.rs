@@ -2,9 +2,10 @@
 //! front matter is; JSON is as good.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use kernel::{Pattern, Value};
-use passable::Widget;
+use passable::Secrecy;
 
 use super::bundle::MAX_BYTES;
 use super::diagnostic::Diagnostic;
@@ -141,7 +142,7 @@ fn field(key: &Key, node: &Node, source: &str, problems: &mut Problems<'_>) -> O
     let shown = format!("the field `{}`", name.escape_debug());
     let Data::Map(_) = &node.data else {
         let pattern = pattern(node, source, problems)?;
-        let secret = is_secret(&pattern);
+        let secret = is_secret(&name, &pattern, &node.span, problems)?;
         return Some(FormField { name, pattern, label: None, default: None, example: None, secret });
     };
     // A record of its own is written as a pattern, so that a key that is mistyped is no field of it.
@@ -163,8 +164,9 @@ fn field(key: &Key, node: &Node, source: &str, problems: &mut Problems<'_>) -> O
         }
     };
     let (default, example) = (value("default"), value("example"));
+    let secret = is_secret(&name, &pattern, &node.span, problems)?;
     let label = parts.get("label").and_then(|node| problems.line(node, "`label`", 300));
-    let secret = problems.flag(parts.get("secret"), "`secret`") || is_secret(&pattern);
+    let secret = problems.flag(parts.get("secret"), "`secret`") || secret;
     Some(FormField { name, pattern, label, default, example, secret })
 }
 
@@ -187,9 +189,15 @@ fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pat
     }
 }
 
-/// Whether the pattern itself says that its value is a secret.
-fn is_secret(pattern: &Pattern) -> bool {
-    matches!(pattern.controls().widget, Widget::Line { secret: true, .. })
+/// Whether the pattern itself says that its value is a secret; nothing if it asks for one where it cannot be sealed.
+fn is_secret(name: &str, pattern: &Pattern, span: &Range<usize>, problems: &mut Problems<'_>) -> Option<bool> {
+    if pattern.secrecy() == Secrecy::Part {
+        let message =
+            format!("`{}` asks for a secret as a part of something else", name.escape_debug());
+        problems.error("form/secret", message, span, "a secret is a field of its own, as `key: secret` or `secret?`");
+        return None;
+    }
+    Some(pattern.secrecy() == Secrecy::Whole)
 }
 
 #[cfg(test)]
@@ -248,6 +256,13 @@ mod tests {
         insta::assert_snapshot!(read("{\n\t\"a\": {\"patern\": \"string\"}}"));
         insta::assert_snapshot!(read("a: {\n"));
         insta::assert_snapshot!(read("a: string\na: number\n"));
+        // What is no field of its own cannot be sealed.
+        for part in ["secret|number", "[secret]", "{ user: string, password: secret }"] {
+            for text in [format!("k: {part}\n"), format!("k:\n  pattern: {part}\n  secret: true\n")] {
+                assert!(read(&text).contains("[form/secret] `k` asks for a secret as a part"), "{}", read(&text));
+            }
+        }
+        assert_eq!(read("k: secret?\n"), "k: a secret (may be left out) / - / None / None / true");
         for empty in ["", "# nothing\n", "{}"] {
             assert!(read(empty).contains("[form/empty]"), "{empty:?}");
         }

@@ -4,6 +4,10 @@ use super::let_in;
 use super::pages::looked_at_with;
 use crate::home::Home;
 
+const FOLLOWED: &str = "makeExo('Followed', M.interface('Followed', {\n  all: M.call(M.string()).rest(M.any()).returns(M.string()),\n  \
+                        odd: M.call().rest(M.string()).returns(M.string()),\n  only: M.call().rest([]).returns(M.string()),\n}), \
+                        { all(...all) { return all.join('|'); }, odd() { return ''; }, only() { return ''; } })";
+
 /// Methods of a directory and of an object of code, and what comes of them.
 fn called(scripts: bool) {
     let home = Home::new();
@@ -49,6 +53,22 @@ fn called(scripts: bool) {
     browser.write("textbox", "Your name for what comes of it", "sum");
     browser.press("button", "Call it");
     arrives(&browser, "41");
+    // What may follow is a list, of which each element comes to be an argument.
+    home.almoner(&["eval", FOLLOWED, "--name", "followed"]).expect(0);
+    browser.go(&door.page("/call?path=followed&method=all"));
+    browser.write("textbox", "Argument 1", "a");
+    browser.press("button", "Add a row to Further arguments");
+    browser.press("radio", "text");
+    browser.write("textbox", "text", "b");
+    browser.press("button", "Call it");
+    arrives(&browser, "a|b");
+    // Where a guard lets no list through, that is said, and nothing is dropped.
+    browser.go(&door.page("/call?path=followed&method=odd"));
+    browser.write("textbox", "Further arguments", "b");
+    browser.press("button", "Call it");
+    browser.says("Further arguments: further arguments are a list");
+    browser.go(&door.page("/call?path=followed&method=only"));
+    assert!(browser.all("textbox", "Further arguments").is_empty(), "there may be none");
     // Without one it is asked by a name that is written.
     home.almoner(&["eval", "Far('Plain', { twice: n => n * 2n })", "--name", "plain"]).expect(0);
     browser.go(&door.page("/names/plain"));

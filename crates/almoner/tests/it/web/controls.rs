@@ -102,16 +102,16 @@ fn single_values_are_asked_for_by_controls_of_their_own() {
         asked(
             "M.nat()",
             "write It=-1",
-            "not negative",
+            "0 or more",
             "write It=7",
             json!({"@qclass": "bigint", "digits": "7"}),
         ),
-        asked("M.boolean()", "", "this is needed", "press radio no", json!(false)),
+        asked("M.boolean()", "", "fill this in", "press radio no", json!(false)),
         asked("M.null()", "", "", "", json!(null)),
         asked("M.opt(M.string())", "", "", "", undefined()),
         asked("M.opt(M.string())", "", "", "press radio fill it in", json!("")),
-        asked("a|b", "", "this is needed", "press radio \"b\"", json!("b")),
-        asked("a|b|c|d|e|f", "", "this is needed", "choose It=\"f\"", json!("f")),
+        asked("a|b", "", "fill this in", "press radio \"b\"", json!("b")),
+        asked("a|b|c|d|e|f", "", "fill this in", "choose It=\"f\"", json!("f")),
         asked(
             "a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q|r|s|t|u|v",
             "look-for It=zz",
@@ -215,9 +215,9 @@ fn values_with_parts_are_asked_for_part_by_part() {
         // Boxes have one order, and each is ticked once: whoever wants it otherwise makes rows of them.
         asked(
             "M.arrayOf(M.or('a', 'b', 'c', 'd', 'e', 'f'))",
-            "press button In an order of my own, or one twice: It",
-            "this is needed",
-            "press checkbox \"b\"; press button In an order of my own, or one twice: It; press button Add a row to It; \
+            "press button Choose order, or repeat: It",
+            "fill this in",
+            "press checkbox \"b\"; press button Choose order, or repeat: It; press button Add a row to It; \
              choose 2=\"a\"; press button Add a row to It; choose 3=\"b\"",
             json!(["b", "a", "b"]),
         ),
@@ -251,10 +251,12 @@ fn the_page_tells_of_what_is_written() {
     browser.says("\"blue\"");
     browser.write("textbox", "Some bytes", "AQI=");
     browser.says("2 bytes, SHA-256 a12871fee210fb86");
-    // The slider and its field are one value, whichever is used.
+    // The slider and its field are one value, whichever is used; it says so while it is none.
     let slider = browser.find("slider", "How often, as a slider");
+    assert_eq!(browser.attribute(&slider, "aria-valuetext").as_deref(), Some("nothing yet"));
     browser.write("textbox", "How often", "4");
     assert!(browser.wait(|| (browser.value(&slider) == "4").then_some(())).is_some());
+    assert_eq!(browser.attribute(&slider, "aria-valuetext"), None);
     browser.write("slider", "How often, as a slider", "\u{E012}");
     assert_eq!(browser.value(&browser.find("textbox", "How often")), "3");
     assert_eq!(browser.all("slider", "").len(), 1, "what has no bounds has no slider");
@@ -273,6 +275,37 @@ fn the_page_tells_of_what_is_written() {
     );
     browser.press("button", "Show The key");
     assert_eq!(kind().as_deref(), Some("password"));
+    // Enter looks at everything where one is, so that the secret stays; nothing is sent.
+    browser.write("textbox", "How many", "x\u{E007}");
+    browser.says("Nothing was sent: 2 of the fields do not fit");
+    browser.says("A sign: fill this in: a symbol");
+    assert_eq!(browser.value(&browser.find("textbox", "The key")), "open sesame!");
+    // Several lines stay several lines, hidden or not.
+    browser.run(
+        "const key = document.querySelector('[data-secret]'), data = new DataTransfer();
+         key.focus();
+         key.select();
+         data.setData('text/plain', 'BEGIN\\nAAA\\nEND');
+         key.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));",
+    );
+    let key = browser.find("textbox", "The key");
+    assert_eq!(browser.value(&key), "BEGIN\nAAA\nEND");
+    let hidden =
+        || browser.run("return getComputedStyle(document.querySelector('[data-secret]')).webkitTextSecurity");
+    assert_eq!(hidden(), "disc");
+    browser.press("button", "Show The key");
+    assert_eq!(hidden(), "none");
+    browser.press("button", "Show The key");
+    let kept = browser.run("return JSON.stringify(sessionStorage)");
+    assert!(!kept.as_str().unwrap().contains("AAA"), "{kept}");
+    // A file that is too large is refused before it is read.
+    browser.run(
+        "const field = document.querySelector('[data-bytes-of]'), all = new DataTransfer();
+         all.items.add(new File([new Uint8Array(100001)], 'large'));
+         field.files = all.files;
+         field.dispatchEvent(new Event('change', { bubbles: true }));",
+    );
+    browser.says("the file has 100001 bytes, and at most 100000 fit");
     let names =
         browser.run("return [...document.querySelectorAll('datalist option')].map(o => o.value).join(' ')");
     assert!(names.as_str().unwrap().contains("@@asyncIterator"), "{names}");

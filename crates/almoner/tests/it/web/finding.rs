@@ -92,7 +92,7 @@ fn what_is_written_finds_and_only_what_is_picked_is_sent() {
     browser.says("Nothing is picked: choose one from the list");
     browser.press("button", "Send the answer");
     browser.says("Nothing was sent");
-    browser.says("this is needed: a capability (Counter)");
+    browser.says("fill this in: a capability (Counter)");
     // What says that it is wrong leads there.
     browser.press("link", PICKER);
     assert_eq!(browser.focused(), PICKER);

@@ -88,12 +88,16 @@ fn what_could_not_be_sent_is_there_again_without_scripts() {
 #[test]
 fn a_second_answer_is_refused_and_says_so() {
     let home = Home::new();
-    let number = asked(&home, &["title:string=What it is called"]);
+    let number = asked(&home, &["title:string=What it is called", "key:secret?=A key"]);
     let visitor = Visitor::new(&home);
     let path = format!("/m/{number}");
     assert_eq!(visitor.send(&path, "f0=first&do=submit").status, 303);
-    let second = visitor.send(&path, "f0=second&do=submit");
+    let second = visitor.send(&path, "f0=second&f1=hunter2&f1:given=yes&do=submit");
     assert_eq!((second.status, second.body.contains("answered before")), (409, true), "{}", second.body);
+    // What came too late counts for nothing, and is there to be copied.
+    for (says, is) in [("What you had typed", true), (">second<", true), ("hunter2", false)] {
+        assert_eq!(second.body.contains(says), is, "{says}: {}", second.body);
+    }
     let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0).json();
     assert_eq!(got["promise"]["value"]["title"], "first");
 }
@@ -106,7 +110,7 @@ fn what_is_to_be_filled_in_is_filled_in() {
     let visitor = Visitor::new(&home);
     let path = format!("/m/{number}");
     let missing = visitor.send(&path, "f0:given=yes&f1:given=no&do=submit");
-    assert_eq!((missing.status, missing.body.contains("this is needed")), (422, true), "{}", missing.body);
+    assert_eq!((missing.status, missing.body.contains("fill this in")), (422, true), "{}", missing.body);
     // A list without rows is one.
     assert_eq!(visitor.send(&path, "f0:given=no&f1:given=yes&do=submit").status, 303);
     let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0).json();

@@ -61,16 +61,28 @@ fn moved(scripts: bool) {
     reads(&browser, &["a", "c", "b"]);
     browser.press("button", "Move row 1 of Words down");
     reads(&browser, &["c", "a", "b"]);
-    browser.press("button", "Take away row 2 of Words");
+    browser.press("button", "Remove row 2 of Words");
     reads(&browser, &["c", "b"]);
     // What has no order has no handles for it.
     browser.press("button", "Add a row to A set");
     browser.press("button", "Add a row to A set");
-    browser.find("button", "Take away row 2 of A set");
+    browser.find("button", "Remove row 2 of A set");
     assert!(browser.all("button", "Move row 2 of A set").is_empty());
-    browser.press("button", "Take away row 2 of A set");
-    let gone = browser.wait(|| browser.all("button", "Take away row 2 of A set").is_empty().then_some(()));
+    browser.press("button", "Remove row 2 of A set");
+    let gone = browser.wait(|| browser.all("button", "Remove row 2 of A set").is_empty().then_some(()));
     assert!(gone.is_some());
+    if scripts {
+        // What is wrong at one row, another row can mend.
+        browser.press("button", "Add a row to A set");
+        let second = browser.wait(|| browser.all("textbox", "2").into_iter().nth(1)).unwrap();
+        browser.write_into(&browser.all("textbox", "1")[1], "x");
+        browser.write_into(&second, "x");
+        browser.says("each element once");
+        browser.write_into(&browser.all("textbox", "1")[1], "y");
+        let gone = browser.wait(|| (!browser.text().contains("each element once")).then_some(()));
+        assert!(gone.is_some(), "{}", browser.text());
+        assert_eq!(browser.attribute(&second, "aria-invalid"), None);
+    }
     browser.press("button", "Send the answer");
     browser.says("✓ answered");
     assert_eq!(answered(&home)["words"], json!(["c", "b"]));
@@ -230,27 +242,27 @@ fn counted(scripts: bool) {
         "some:M.containerHas(M.number(), 1n)=Some",
     ]);
     let (browser, _) = let_in(&home, scripts, &format!("/m/{number}"));
-    browser.says("0 of 0 match at least 3; at least 2 have to");
+    browser.says("0 of 2 needed rows are 3 or more");
     // Without scripts one looks again: that is what Enter does.
     let look = if scripts { "".to_owned() } else { ENTER.to_string() };
     let add = |list: &str| browser.press("button", &format!("Add a row to {list}"));
     add("Marks");
-    browser.says("0 of 1 match at least 3");
     browser.write("textbox", "1", &format!("4{look}"));
-    browser.says("1 of 1 match at least 3");
+    browser.says("1 of 2 needed rows are 3 or more");
     add("Marks");
     browser.write("textbox", "2", &format!("1{look}"));
-    browser.says("1 of 2 match at least 3; at least 2 have to");
+    browser.says("1 of 2 needed rows are 3 or more");
     // Rows of any value, first of all of the one that is asked for.
     add("Some");
     browser.press("radio", "text");
-    browser.write("textbox", "text", &format!("x{look}"));
-    browser.says("0 of 1 match a number; at least 1 has to");
+    browser.write("textbox", "text", "x");
+    browser.write("textbox", "2", &look);
+    browser.says("0 of 1 needed row fits: a number");
     browser.press("button", "Send the answer");
     browser.says("Nothing was sent: 2 of the fields do not fit");
     browser.says("a collection with at least 1 of: a number");
     browser.write("textbox", "2", &format!("2{look}"));
-    browser.says("2 of 2 match at least 3; at least 2 have to");
+    browser.says("2 of 2 needed rows are 3 or more");
     // What was wrong with the list is wrong no longer, and is not said any more.
     if scripts {
         let gone = || browser.run("return document.getElementById('f0-error').textContent") == json!("");
@@ -262,14 +274,14 @@ fn counted(scripts: bool) {
     assert!(moved.is_some());
     browser.press("radio", "a number");
     browser.write("textbox", "a number", &format!("7{look}"));
-    browser.says("1 of 2 match a number; at least 1 has to");
+    browser.says("1 of 1 needed row fits: a number");
     super::pages::looked_at_with(
         &browser,
         if scripts { "counted" } else { "counted-without-scripts" },
         scripts,
     );
-    browser.press("button", "Take away row 1 of Marks");
-    browser.says("1 of 1 match at least 3");
+    browser.press("button", "Remove row 1 of Marks");
+    browser.says("1 of 2 needed rows are 3 or more");
     add("Marks");
     browser.write("textbox", "2", "3");
     browser.press("button", "Send the answer");
@@ -294,15 +306,16 @@ fn what_a_list_must_hold_is_counted_without_scripts() {
 fn what_is_typed_while_rows_move_is_kept() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
-    let fields = ["words:M.arrayOf(M.string())=Words", "other:string=Another"];
-    home.almoner(&[&["--as", "agent-fae", "form", "@host", "Say"][..], &fields, &["--result", "r"]].concat())
-        .expect(0);
+    home.write(
+        "form.json",
+        r#"{"words": {"pattern": "[string]", "label": "Words", "default": ["one", "two"]},
+            "other": {"pattern": "M.string({ stringLengthLimit: 50 })", "label": "Another"}}"#,
+    );
+    let file = home.path("form.json").display().to_string();
+    home.almoner(&["--as", "agent-fae", "form", "@host", "Say", "--file", &file, "--result", "r"]).expect(0);
     let number = crate::sends::wait_for_mail(&home, "form");
-    let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
-    for (row, text) in [("1", "one"), ("2", "two")] {
-        browser.press("button", "Add a row to Words");
-        browser.write("textbox", row, text);
-    }
+    let (browser, door) = let_in(&home, true, &format!("/m/{number}"));
+    reads(&browser, &["one", "two"]);
     browser.run(
         "const soon = window.fetch; window.fetch = (...all) => new Promise(go => setTimeout(go, 700)).then(() => soon(...all)); return true;",
     );
@@ -325,5 +338,15 @@ fn what_is_typed_while_rows_move_is_kept() {
     browser.find("textbox", "3");
     browser.keys(" and whole");
     is("twoxyz!|one||half and whole");
+    // What stood there by itself, and was taken away, does not come back by itself.
+    home.write("only.json", r#"{"words": {"pattern": "[string]", "label": "Words", "default": ["one"]}}"#);
+    let file = home.path("only.json").display().to_string();
+    home.almoner(&["--as", "agent-fae", "form", "@host", "Say more", "--file", &file, "--result", "s"]).expect(0);
+    browser.go(&door.page(&format!("/m/{}", number + 1)));
+    browser.press("button", "Remove row 1 of Words");
+    is("");
+    browser.reload();
+    browser.says("Say more");
+    is("");
     browser.clean(&[]);
 }

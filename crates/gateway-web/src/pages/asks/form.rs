@@ -1,11 +1,12 @@
 //! The form card: one field for each that is asked for, checked by the code that reads what is sent.
 
+mod answered;
+
 use std::collections::BTreeMap;
 
 use control::exit::{Exit, Failure};
-use control::inspect::Called;
-use control::protocol::{AgentAct, Look, Response, Written};
-use control::view::{LetterView, PickRow, PromiseState};
+use control::protocol::{AgentAct, Look, Written};
+use control::view::{LetterView, PickRow};
 use kernel::message::{Body, Field};
 use kernel::{MessageNumber, Pattern, Value};
 use maud::{Markup, html};
@@ -18,10 +19,11 @@ use crate::asked::{Asked, Pairs, take};
 use crate::field::check::{self, Wrong};
 use crate::field::draw::{Drawn, Spot};
 use crate::field::early::{self, is_below};
+use crate::field::summary::{self, Part};
 use crate::field::tally::{self, Tallies};
-use crate::field::typed::{ROW, Typed, has_pick, has_secret, of_field};
-use crate::field::{control_at, insert};
-use crate::page::{link, parts};
+use crate::field::typed::{PIECE, ROW, Typed, has_file, has_pick, has_secret, of_field};
+use crate::field::{control_at, files, insert};
+use crate::page::parts;
 use crate::pages::message;
 
 /// Fields, as they are drawn and read.
@@ -45,14 +47,10 @@ impl Fields {
         let read = |(at, field): (usize, &Field)| {
             let pattern = Pattern::from_value(&field.pattern)
                 .map_err(|error| Failure::new(Exit::Invalid, error.to_string()))?;
-            let mut control = pattern.controls();
-            if field.secret {
-                let max_length = match control.widget {
-                    Widget::Line { max_length, .. } => max_length,
-                    _ => f64::INFINITY,
-                };
-                control.widget = Widget::Line { max_length, multiline: false, secret: true, format: None };
-            }
+            let control = match field.secret {
+                true => sealed(pattern.controls(), pattern.matches(&Value::Undefined)),
+                false => pattern.controls(),
+            };
             Ok(OneField { field: field.clone(), pattern, control, prefix: format!("f{at}") })
         };
         let all = fields.iter().enumerate().map(read).collect::<Result<_, Failure>>()?;
@@ -92,6 +90,15 @@ impl Fields {
         early::written(typed, wrong)
     }
 
+    /// The field in which a button has changed something.
+    fn piece(&self, change: &str, typed: &Typed, wrong: &BTreeMap<String, String>) -> Answer {
+        let place = change.split_once(' ').map_or("", |(_, place)| place);
+        let tallies = self.tallies(typed);
+        let form = Drawn { typed, picks: &self.picks, wrong, tallies: &tallies, narrows: true };
+        let own = self.all.iter().filter(|one| is_below(place, &one.prefix));
+        Answer::Piece(html! { @for one in own { (one.draw(&form)) } })
+    }
+
     /// What was typed, without what must not be shown again.
     fn sent(&self, pairs: &Pairs) -> Typed {
         let mut typed = Typed::sent(pairs);
@@ -100,14 +107,47 @@ impl Fields {
     }
 }
 
+/// The control for what is sealed: text that is not shown, whatever else is asked of it.
+fn sealed(control: Control, may_be_left_out: bool) -> Control {
+    let mut line = control;
+    while let Widget::Optional { inner } = line.widget {
+        line = *inner;
+    }
+    let max_length = match line.widget {
+        Widget::Line { max_length, .. } => max_length,
+        _ => f64::INFINITY,
+    };
+    line.widget = Widget::Line { max_length, multiline: false, secret: true, format: None };
+    match may_be_left_out {
+        true => Control {
+            asks: line.asks.clone(),
+            checks: vec![],
+            widget: Widget::Optional { inner: Box::new(line) },
+        },
+        false => line,
+    }
+}
+
 impl OneField {
-    fn read(&self, pairs: &Pairs, picks: &[PickRow]) -> Result<(Written, Option<Value>), Vec<Wrong>> {
+    /// What is sent of it, and its value unless that is sealed. Of a secret that was left out nothing is sent.
+    fn read(&self, pairs: &Pairs, picks: &[PickRow]) -> Result<(Option<Written>, Option<Value>), Vec<Wrong>> {
         if self.field.secret {
-            let text = check::read_secret(&self.pattern, &self.prefix, pairs).map_err(|wrong| vec![wrong])?;
-            return Ok((Written::Text { text }, None));
+            return match check::read_secret(&self.pattern, &self.prefix, pairs) {
+                Ok(Some(text)) => Ok((Some(Written::Text { text }), None)),
+                Ok(None) => Ok((None, Some(Value::Undefined))),
+                Err(wrong) => Err(vec![wrong]),
+            };
         }
         let value = check::read(&self.pattern, &self.prefix, pairs, picks)?;
-        Ok((Written::Pairs { pairs: of_field(pairs, &self.prefix) }, Some(value)))
+        Ok((Some(Written::Pairs { pairs: of_field(pairs, &self.prefix) }), Some(value)))
+    }
+
+    /// Whether a secret was typed, which is not shown again.
+    fn has_secret_text(&self, pairs: &Pairs) -> bool {
+        has_secret(&self.control)
+            && pairs.iter().any(|(name, text)| {
+                is_below(name, &self.prefix) && !name.contains(':') && !text.is_empty()
+            })
     }
 
     /// What it is called; safe to show.
@@ -120,9 +160,10 @@ impl OneField {
         let label = self.field.label.raw();
         let said = self.said();
         let help = html! {
-            @if label != self.field.name { "In the answer it is " (parts::word(&self.field.name)) ". " }
+            @if label != self.field.name { "Field name: " (parts::word(&self.field.name)) ". " }
             @if let Some(example) = &self.field.example {
-                "For example " (parts::line(&Untrusted::new(control::show::value::argument(example)))) ". "
+                @let text = example.as_str().map_or_else(|| example.in_line(), str::to_owned);
+                "For example " (parts::line(&Untrusted::new(text))) ". "
             }
             @if self.field.secret { "It is sealed: whoever asked gets a capability for it, and no page shows it again." }
         };
@@ -152,7 +193,7 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
 /// # Errors
 /// When its patterns cannot be read.
 pub fn redrawn(asked: &Asked, view: &LetterView, place: &str) -> Result<Markup, Failure> {
-    let fields = Fields::of(asked, view)?;
+    let (asked, fields) = (&files::written(asked), Fields::of(asked, view)?);
     let mut typed = fields.sent(&asked.body);
     typed.freshen(place);
     Ok(drawn(asked, view, &fields, &typed, &BTreeMap::new()))
@@ -163,7 +204,7 @@ pub fn redrawn(asked: &Asked, view: &LetterView, place: &str) -> Result<Markup, 
 /// # Errors
 /// When there is none.
 pub fn hole(asked: &Asked, view: &LetterView, place: &str) -> Result<Hole, Failure> {
-    let fields = Fields::of(asked, view)?;
+    let (asked, fields) = (&files::written(asked), Fields::of(asked, view)?);
     let found = fields.all.iter().find_map(|one| Some((one, control_at(&one.control, &one.prefix, place)?)));
     let Some((one, Control { widget: Widget::Pick { label, .. }, .. })) = found else {
         return Err(narrow::no_picker());
@@ -191,11 +232,12 @@ fn drawn(
     html! {
         @if run.is_some() { p.note { "A model asks this: its words, and the names of the fields, are its own." } }
         section.entry aria-label="What is asked" { (parts::block("What is asked", description)) }
-        @if *repeatable { p.note { "It may be filled in more than once." } }
+        @if *repeatable { p.note { "It may be filled in more than once: every answer counts, and stands below." } }
         @if said::is_open(view) {
             form #fill.card method="post" action={ "/m/" (number) } novalidate
                 data-check={ "/m/" (number) "/check" } data-draft={ "form " (number) } data-same={ "form " (number) }
-                data-picks[fields.all.iter().any(|one| has_pick(&one.control))] {
+                data-picks[fields.all.iter().any(|one| has_pick(&one.control))]
+                enctype=[fields.all.iter().any(|one| has_file(&one.control)).then_some("multipart/form-data")] {
                 (parts::token(&asked.session))
                 (parts::back(asked))
                 // What Enter presses: it looks, and sends nothing.
@@ -210,6 +252,7 @@ fn drawn(
             }
             (said::refusal(asked, number, "Or refuse", "Refuse to answer"))
         } @else {
+            @if !asked.body.is_empty() { (answered::kept(fields, typed)) }
             section.entry aria-labelledby="asked-title" {
                 h2 #asked-title { "What it asked for" }
                 ul { @for one in &fields.all {
@@ -217,77 +260,22 @@ fn drawn(
                 } }
             }
         }
-        (came(asked, view, fields))
-    }
-}
-
-/// What was answered, field by field; what is sealed is shown nowhere.
-fn came(asked: &Asked, view: &LetterView, fields: &Fields) -> Markup {
-    let promise = view.letter.body().and_then(Body::asks).map(|(promise, _)| promise);
-    let state = promise.and_then(|promise| asked.look(Look::Promise { promise, wait: false }).ok());
-    let Some(Response::Promise(PromiseState::Fulfilled { value })) = state else { return html! {} };
-    let Some(values) = value.as_record() else { return html! {} };
-    html! {
-        section.entry aria-labelledby="answered-title" {
-            h2 #answered-title { "What you answered" }
-            dl { @for one in &fields.all {
-                @if let Some(value) = values.get(&one.field.name) {
-                    dt { (parts::line(&one.field.label)) }
-                    dd { @if one.field.secret { "sealed" } @else { (answered(asked, fields, value)) } }
-                }
-            } }
-        }
-    }
-}
-
-/// One value, with what it refers to by the person's own names.
-fn answered(asked: &Asked, fields: &Fields, value: &Value) -> Markup {
-    let ids: Vec<_> = value.references().into_iter().copied().collect();
-    // What was handed over is a grant of what was picked.
-    let called = match ids.is_empty() {
-        true => vec![],
-        false => match asked.look(Look::Called { ids }) {
-            Ok(Response::Called(called)) => called,
-            _ => vec![],
-        },
-    };
-    let name = |one: &Called| {
-        let known = |row: &&PickRow| row.id == one.id || row.id == one.target;
-        one.name.clone().or_else(|| fields.picks.iter().find(known).map(|row| row.path.clone()))
-    };
-    html! {
-        @if value.as_reference().is_none() {
-            (parts::block("What you answered", &Untrusted::new(control::show::value::argument(value))))
-        }
-        @for one in &called {
-            p {
-                a href=(link::formula(&one.target)) {
-                    @match name(one) { Some(name) => (parts::word(&name)), None => (parts::line(&one.words)) }
-                }
-                @if let Some(grant) = &one.grant { ", as grant " (link::grant(grant.grant.number)) }
-            }
-        }
+        (answered::came(asked, view, fields))
     }
 }
 
 /// What is wrong, each with a way to it, above the form.
-fn summary(wrong: &BTreeMap<String, String>, fields: &Fields) -> Markup {
+fn summary(wrong: &BTreeMap<String, String>, typed: &Typed, fields: &Fields) -> Markup {
+    let all: Vec<Part<'_>> = fields
+        .all
+        .iter()
+        .map(|one| Part { title: parts::line(&one.field.label), control: &one.control, prefix: &one.prefix })
+        .collect();
     html! {
         section #wrong.failure role="alert" tabindex="-1" aria-labelledby="wrong-title" {
             h2 #wrong-title { "Nothing was sent: " (wrong.len())
                 @if wrong.len() == 1 { " of the fields does not fit" } @else { " of the fields do not fit" } }
-            ul {
-                // In the order in which they stand below.
-                @for one in &fields.all {
-                    @for (place, why) in wrong.iter().filter(|(place, _)| is_below(place, &one.prefix)) {
-                        li {
-                            a href={ "#" (crate::field::id(place)) } {
-                                (parts::line(&one.field.label)) ": " (visible_line(why))
-                            }
-                        }
-                    }
-                }
-            }
+            (summary::listed(&all, typed, wrong))
         }
     }
 }
@@ -298,13 +286,17 @@ fn summary(wrong: &BTreeMap<String, String>, fields: &Fields) -> Markup {
 /// When the daemon does not answer.
 pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     let number = view.letter.number;
-    let fields = Fields::of(asked, view)?;
+    let (asked, fields) = (&files::written(asked), Fields::of(asked, view)?);
     let mut typed = fields.sent(&asked.body);
     if let Some(change) = asked.field(ROW) {
         typed.change_rows(change);
         let place = |place: &str| fields.takes_promises(place);
         let mut wrong: BTreeMap<String, String> = fields.told(&typed);
         wrong.extend(insert::insert(&mut typed, change, &fields.picks, place).err());
+        // A script puts the field that was changed into its page.
+        if asked.field(PIECE).is_some() {
+            return Ok(fields.piece(change, &typed, &wrong));
+        }
         let card = drawn(asked, view, &fields, &typed, &wrong);
         return Ok(message::with_card(asked, view, &card, None, 200));
     }
@@ -315,7 +307,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
             Ok((written, value)) => {
                 text += &in_words(one, value.as_ref(), &fields.picks);
                 ids.extend(value.iter().flat_map(Value::references).copied());
-                values.insert(one.field.name.clone(), written);
+                values.extend(written.map(|written| (one.field.name.clone(), written)));
             }
             Err(all) => wrong.extend(all.into_iter().map(|Wrong { place, why }| (place, why))),
         }
@@ -325,12 +317,18 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         Ok(message::with_card(asked, view, &card, said, status))
     };
     if asked.field("do") != Some("submit") {
-        let fits = html! { p.note role="status" { "Everything fits. Nothing was sent yet." } };
-        let said = if wrong.is_empty() { fits } else { summary(&wrong, &fields) };
+        let again_secret = fields.all.iter().any(|one| one.has_secret_text(&asked.body));
+        let fits = html! {
+            p #looked.note role="status" data-kept="Everything fits. Nothing was sent yet." {
+                "Everything fits. Nothing was sent yet."
+                @if again_secret { " What is secret is not kept: type it again before you send it." }
+            }
+        };
+        let said = if wrong.is_empty() { fits } else { summary(&wrong, &typed, &fields) };
         return again(&wrong, Some(said), 200);
     }
     if !wrong.is_empty() {
-        return again(&wrong, Some(summary(&wrong, &fields)), 422);
+        return again(&wrong, Some(summary(&wrong, &typed, &fields)), 422);
     }
     if let Err(failure) = confirm::check(asked, confirm::holds(&ids, &fields.picks)) {
         return again(&wrong, Some(refused(&failure)), 422);

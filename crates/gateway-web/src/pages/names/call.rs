@@ -12,7 +12,7 @@ use kernel::command::{MailAct, Reply};
 use kernel::facet::{Param, Presence};
 use kernel::{FormulaId, NamePath, Pattern, Value};
 use maud::{Markup, html};
-use passable::{ArgGuard, Control, MethodGuard, Untrusted, Widget, visible_line};
+use passable::{ArgGuard, Control, Matcher, MethodGuard, Secrecy, Untrusted, Widget, visible_line};
 
 use super::methods::Methods;
 use super::way;
@@ -20,9 +20,10 @@ use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::field::check::{self, Wrong};
 use crate::field::draw::{Drawn, Spot};
+use crate::field::summary::{self, Part};
 use crate::field::tally::{self, Tallies};
-use crate::field::typed::{ROW, Typed, has_pick};
-use crate::field::{control_at, early, insert};
+use crate::field::typed::{PIECE, ROW, Typed, has_file, has_pick};
+use crate::field::{control_at, early, files, insert};
 use crate::page::{link, parts};
 use crate::pages::asks::confirm;
 use crate::pages::asks::form::refused;
@@ -47,6 +48,24 @@ struct Argument {
     is_rest: bool,
 }
 
+impl Argument {
+    /// Whether it, or a part of it, is a secret: what is called is written down with its arguments.
+    fn is_secret(&self) -> bool {
+        self.pattern.secrecy() != Secrecy::None
+    }
+
+    fn draw(&self, drawn: &Drawn<'_>) -> Markup {
+        drawn.draw(&Spot {
+            control: &self.control,
+            place: &self.prefix,
+            title: html! { (parts::word(&self.said)) },
+            said: &visible_line(&self.said),
+            help: None,
+            preset: false,
+        })
+    }
+}
+
 fn argument(at: usize, said: &str, pattern: Pattern, presence: Presence) -> Argument {
     let pattern = if presence == Presence::Optional { Pattern::opt(pattern) } else { pattern };
     let (control, prefix) = (pattern.controls(), format!("a{at}"));
@@ -63,11 +82,7 @@ fn guarded(method: &MethodGuard<FormulaId>) -> Vec<Argument> {
     };
     let required = method.args.iter().map(|one| (pattern(one), Presence::Required));
     let optional = method.optional.iter().flatten().map(|one| (pattern(one), Presence::Optional));
-    // What further arguments there are is one array.
-    let rest = method.rest.iter().map(|one| match one {
-        ArgGuard::Raw => (Pattern::array(), Presence::Rest),
-        other => (pattern(other), Presence::Rest),
-    });
+    let rest = method.rest.iter().filter_map(further).map(|one| (one, Presence::Rest));
     let all = required.chain(optional).chain(rest).enumerate();
     all.map(|(at, (pattern, presence))| {
         let said = match presence {
@@ -77,6 +92,18 @@ fn guarded(method: &MethodGuard<FormulaId>) -> Vec<Argument> {
         argument(at, &said, pattern, presence)
     })
     .collect()
+}
+
+/// What a guard asks of the list of all further arguments; nothing if there may be none.
+fn further(guard: &ArgGuard<FormulaId>) -> Option<Pattern> {
+    match guard {
+        ArgGuard::Raw => Some(Pattern::array()),
+        ArgGuard::Pattern(own) | ArgGuard::Await(own) => match own.matcher() {
+            Matcher::Any => Some(Pattern::array()),
+            Matcher::Literal(_) => None,
+            _ => Some(own.clone()),
+        },
+    }
 }
 
 impl Shown {
@@ -115,6 +142,13 @@ impl Shown {
                 known.params.iter().enumerate().map(one).collect()
             }
         };
+        if fields.iter().any(Argument::is_secret) {
+            let message =
+                format!("`{}` asks for a secret, and a call is kept with all that it says", visible_line(&method));
+            return Err(
+                Failure::new(Exit::Invalid, message).help("call it by code that was endowed with the secret")
+            );
+        }
         let picks = take!(asked.look(Look::Picks)?, Picks);
         Ok(Shown { path, thing, methods, method, fields, picks })
     }
@@ -124,7 +158,14 @@ impl Shown {
         let (mut wrong, mut args) = (BTreeMap::new(), Vec::new());
         for field in &self.fields {
             match check::read(&field.pattern, &field.prefix, &asked.body, &self.picks) {
-                Ok(value) if field.is_rest => args.extend(value.as_array().into_iter().flatten().cloned()),
+                Ok(value) if field.is_rest => match value.as_array() {
+                    Some(further) => args.extend(further.iter().cloned()),
+                    // No list fits, so that nobody can call it.
+                    None => {
+                        let why = format!("further arguments are a list, and its guard asks for {}", field.control.asks);
+                        wrong.insert(field.prefix.clone(), why);
+                    }
+                },
                 Ok(value) => args.push(value),
                 Err(all) => wrong.extend(all.into_iter().map(|Wrong { place, why }| (place, why))),
             }
@@ -133,6 +174,32 @@ impl Shown {
             args.pop();
         }
         if wrong.is_empty() { Ok(args) } else { Err(wrong) }
+    }
+
+    fn tallies(&self, typed: &Typed) -> Tallies {
+        let mut tallies = Tallies::new();
+        for one in &self.fields {
+            tally::count(&one.pattern, &one.prefix, typed, &self.picks, &mut tallies);
+        }
+        tallies
+    }
+
+    /// The argument in which a button has changed something.
+    fn piece(&self, change: &str, typed: &Typed, wrong: &BTreeMap<String, String>) -> Answer {
+        let place = change.split_once(' ').map_or("", |(_, place)| place);
+        let tallies = self.tallies(typed);
+        let drawn = Drawn { typed, picks: &self.picks, wrong, tallies: &tallies, narrows: false };
+        let own = self.fields.iter().filter(|one| early::is_below(place, &one.prefix));
+        Answer::Piece(html! { @for one in own { (one.draw(&drawn)) } })
+    }
+
+    fn summary(&self, typed: &Typed, wrong: &BTreeMap<String, String>) -> Markup {
+        let all: Vec<Part<'_>> = self
+            .fields
+            .iter()
+            .map(|one| Part { title: parts::word(&one.said), control: &one.control, prefix: &one.prefix })
+            .collect();
+        summary::listed(&all, typed, wrong)
     }
 
     fn page(
@@ -146,10 +213,7 @@ impl Shown {
         let path = self.path.to_string();
         // Whoever loads the page again, or comes back to it, finds the form at its address.
         let to = format!("/call?path={}&method={}", link::query(&path), link::query(&self.method));
-        let mut tallies = Tallies::new();
-        for one in &self.fields {
-            tally::count(&one.pattern, &one.prefix, typed, &self.picks, &mut tallies);
-        }
+        let tallies = self.tallies(typed);
         let drawn = Drawn { typed, picks: &self.picks, wrong, tallies: &tallies, narrows: false };
         let field = |name: &str| asked.field(name).unwrap_or("").to_owned();
         let main = html! {
@@ -159,6 +223,7 @@ impl Shown {
             p { (parts::line(&self.thing.words)) ". It is called as by code of yours: what asks is asked, and what comes of it is a promise." }
             form #call.card method="post" action=(to) novalidate data-check="/call/check"
                 data-picks[self.fields.iter().any(|one| has_pick(&one.control))]
+                enctype=[self.fields.iter().any(|one| has_file(&one.control)).then_some("multipart/form-data")]
                 data-draft={ "call " (path) " " (self.method) } {
                 (parts::token(&asked.session))
                 input type="hidden" name="path" value=(path);
@@ -185,16 +250,7 @@ impl Shown {
                             aria-describedby="method-wants";
                     }
                 }
-                @for one in &self.fields {
-                    (drawn.draw(&Spot {
-                        control: &one.control,
-                        place: &one.prefix,
-                        title: html! { (parts::word(&one.said)) },
-                        said: &visible_line(&one.said),
-                        help: None,
-                        preset: false,
-                    }))
-                }
+                @for one in &self.fields { (one.draw(&drawn)) }
                 label for="result" { "Your name for what comes of it, if you want one" }
                 input #result name="result" value=(field("result")) autocomplete="off" spellcheck="false";
                 @if self.fields.iter().any(|one| has_pick(&one.control)) {
@@ -237,6 +293,7 @@ pub fn check(asked: &Asked) -> Result<Answer, Failure> {
 /// # Errors
 /// When nothing of this name has such a method.
 pub fn send(asked: &Asked) -> Result<Answer, Failure> {
+    let asked = &files::written(asked);
     let shown = Shown::of(asked, |name| asked.field(name).map(str::to_owned))?;
     let mut typed = Typed::sent(&asked.body);
     let none = BTreeMap::new();
@@ -250,6 +307,9 @@ pub fn send(asked: &Asked) -> Result<Answer, Failure> {
         let read = |one: &Argument| check::read(&one.pattern, &one.prefix, &pairs, &shown.picks).err();
         let mut wrong = early::written(&typed, shown.fields.iter().filter_map(read).flatten());
         wrong.extend(insert::insert(&mut typed, change, &shown.picks, pending).err());
+        if asked.field(PIECE).is_some() {
+            return Ok(shown.piece(change, &typed, &wrong));
+        }
         return Ok(shown.page(asked, &typed, &wrong, None, 200));
     }
     let again = |wrong: &BTreeMap<String, String>, said: Option<Markup>, status| {
@@ -261,9 +321,7 @@ pub fn send(asked: &Asked) -> Result<Answer, Failure> {
             let what = html! {
                 section #wrong.failure role="alert" tabindex="-1" {
                     h2 { "Nothing was called" }
-                    ul { @for (place, why) in &wrong {
-                        li { a href={ "#" (crate::field::id(place)) } { (visible_line(why)) } }
-                    } }
+                    (shown.summary(&typed, &wrong))
                 }
             };
             return again(&wrong, Some(what), 422);
@@ -272,7 +330,7 @@ pub fn send(asked: &Asked) -> Result<Answer, Failure> {
     if asked.field("do") != Some("call") {
         return again(
             &none,
-            Some(html! { p.note role="status" { "Everything fits. Nothing was called yet." } }),
+            Some(html! { p #looked.note role="status" { "Everything fits. Nothing was called yet." } }),
             200,
         );
     }
@@ -325,5 +383,51 @@ impl Shown {
             Reply::Parked { promise, .. } => Ok(link::formula(&promise)),
             _ => Ok(link::names(self.path.names())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use passable::CallKind;
+
+    use super::*;
+
+    #[test]
+    fn each_argument_of_a_guard_has_a_control() {
+        let parsed = |text: &str| Pattern::parse(text).unwrap();
+        for (args, optional, rest, expected) in [
+            (&["M.string()"][..], &[][..], None, "Argument 1: text"),
+            (&["M.string()"], &["M.number()"], None, "Argument 1: text|Argument 2: a number (may be left out)"),
+            // What follows is a list, whatever it is said to be.
+            (&[], &[], Some("M.any()"), "Further arguments: a list of anything (rest)"),
+            (&[], &[], Some("M.arrayOf(M.nat())"), "Further arguments: a list of whole numbers, 0 or more (rest)"),
+            (&[], &[], Some("[]"), ""),
+            (&["M.refine('secret')"], &[], None, "Argument 1: a secret (secret)"),
+            (&[], &["M.arrayOf(M.refine('secret'))"], None, "Argument 1: a list of secrets (may be left out) (secret)"),
+        ] {
+            let guards = |texts: &[&str]| texts.iter().map(|text| ArgGuard::Pattern(parsed(text))).collect::<Vec<_>>();
+            let method = MethodGuard {
+                kind: CallKind::Async,
+                args: guards(args),
+                optional: Some(guards(optional)),
+                rest: rest.map(|text| ArgGuard::Pattern(parsed(text))),
+                returns: ArgGuard::Raw,
+            };
+            let said = |one: &Argument| {
+                let rest = if one.is_rest { " (rest)" } else { "" };
+                let secret = if one.is_secret() { " (secret)" } else { "" };
+                format!("{}: {}{rest}{secret}", one.said, one.control.asks)
+            };
+            let all: Vec<String> = guarded(&method).iter().map(said).collect();
+            assert_eq!(all.join("|"), expected, "{args:?} {optional:?} {rest:?}");
+        }
+        let raw = MethodGuard {
+            kind: CallKind::Sync,
+            args: vec![],
+            optional: None,
+            rest: Some(ArgGuard::Raw),
+            returns: ArgGuard::Raw,
+        };
+        assert_eq!(guarded(&raw)[0].pattern, Pattern::array());
     }
 }

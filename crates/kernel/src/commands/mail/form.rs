@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use passable::Secrecy;
+
 use crate::command::{Fault, Filled, Form, Reply};
 use crate::formula::Formula;
 use crate::id::{FormulaId, MessageNumber};
@@ -18,14 +20,14 @@ use super::{Call, ask, asker, attach, number_of, recipient, wrong_kind};
 /// The most fields that a form may have: as many as a record has by default.
 const FIELDS: usize = 80;
 
-pub(super) fn form(state: &mut State<'_>, act: Form) -> Result<Reply, Fault> {
+pub(super) fn form(state: &mut State<'_>, mut act: Form) -> Result<Reply, Fault> {
     let mut call = Call::of("form");
     call.data(&(&act.to, &act.fields, act.repeatable))?;
     call.part(act.description.raw().as_bytes());
     if let Some(reply) = attach(state, act.result_name.as_ref(), &call)? {
         return Ok(reply);
     }
-    check_fields(&act.fields)?;
+    settle_fields(&mut act.fields)?;
     let to = recipient(state, &act.to)?;
     let Form { description, fields, repeatable, result_name, .. } = act;
     ask(state, &to, &call, result_name.as_ref(), |promise, resolver| Body::Form {
@@ -38,7 +40,9 @@ pub(super) fn form(state: &mut State<'_>, act: Form) -> Result<Reply, Fault> {
     })
 }
 
-pub(crate) fn check_fields(fields: &[Field]) -> Result<(), Fault> {
+/// Checks the fields of a form, and says of each whether it is sealed: what its pattern calls a secret is, whether its
+/// author has marked it or not.
+pub(crate) fn settle_fields(fields: &mut [Field]) -> Result<(), Fault> {
     if fields.is_empty() || fields.len() > FIELDS {
         let what = format!("a form has 1 to {FIELDS} fields, not {}", fields.len());
         return Err(Fault::Misfit { what });
@@ -49,6 +53,11 @@ pub(crate) fn check_fields(fields: &[Field]) -> Result<(), Fault> {
             return Err(Fault::Misfit { what: format!("Duplicate or empty field name {:?}", field.name) });
         }
         let pattern = pattern(&field.pattern, &field.name)?;
+        field.secret |= match pattern.secrecy() {
+            Secrecy::None => false,
+            Secrecy::Whole => true,
+            Secrecy::Part => return Err(cannot_be_sealed(&field.name)),
+        };
         // A reference here would be handed back by whoever fills in the form, who may hold what the asker does not.
         for part in field.default.iter().chain(&field.example) {
             if !part.references().is_empty() {
@@ -68,6 +77,15 @@ pub(crate) fn check_fields(fields: &[Field]) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// What is asked for as a part would be handed over, and kept, as everybody can read it.
+fn cannot_be_sealed(name: &str) -> Fault {
+    let what = format!(
+        "field {name:?} asks for a secret as a part of something else, where it cannot be sealed: a secret is a \
+         field of its own, or one that may be left out"
+    );
+    Fault::Misfit { what }
 }
 
 pub(super) fn submit(
@@ -114,6 +132,10 @@ fn fill(
 ) -> Result<Value, Fault> {
     let named = format!("field {:?}", field.name);
     let pattern = pattern(&field.pattern, &field.name)?;
+    // It may have been posted before forms were refused for it.
+    if !field.secret && pattern.secrecy() != Secrecy::None {
+        return Err(cannot_be_sealed(&field.name));
+    }
     let gift = Gift::plain(to, &field.name).because_of(Some(number));
     let filled = match (filled, &field.default) {
         (Some(filled), _) => filled,

@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 use super::{
-    Report, Silent, Verdict, confirm, confirm_style, digits, nested, refuse, too_many_digits, within,
+    Report, Silent, Verdict, confirm, confirm_style, digits, exceeds, nested, refuse, too_many_digits, within,
 };
 use crate::codec::error::Segment;
 use crate::keys::{confirm_kind_of, kind_of, redacted};
@@ -29,7 +29,6 @@ pub(super) fn every<C: Reference, R: Report>(
 }
 
 pub(super) fn confirm_entries<C: Reference, R: Report>(
-    pattern: &Pattern<C>,
     name_pattern: &Pattern<C>,
     value_pattern: &Pattern<C>,
     name_limit: f64,
@@ -44,8 +43,9 @@ pub(super) fn confirm_entries<C: Reference, R: Report>(
             report.refuse(|| {
                 let limit = crate::pattern::quoted_number(name_limit);
                 let message = format!("Property name must not be longer than {limit}");
+                let expected = format!("a name (at most {limit} characters)");
                 let found = format!("a name of {} characters", name.utf16_len());
-                Mismatch::new(message, pattern.describe(), found)
+                Mismatch::new(message, expected, found)
             });
             report.label(|| Label::name(name));
             return Ok(false);
@@ -57,7 +57,7 @@ pub(super) fn confirm_entries<C: Reference, R: Report>(
             }
             let named = Value::String(name.clone());
             let name_matches = matches!(name_pattern.matcher(), Matcher::Any)
-                || nested(name_pattern, &named, report, || Label::note("[0]"))?;
+                || nested(name_pattern, &named, report, Label::of_name)?;
             Ok(name_matches && nested(value_pattern, value, report, || Label::note("[1]"))?)
         };
         match field(report) {
@@ -120,12 +120,13 @@ pub(super) fn confirm_bag<C: Reference, R: Report>(
     let entries = specimen.payload_of("copyBag").and_then(Value::as_array).unwrap_or_default();
     let most = limits.get(Limit::NumUniqueBagElements);
     if !within(entries.len(), most) {
-        return refuse(pattern, specimen, report, || {
+        return exceeds(pattern, limits, Limit::NumUniqueBagElements, report, || {
             let most = crate::pattern::quoted_number(most);
-            format!("Bag must not have more than {most} unique elements: {}", redacted(specimen))
+            let message =
+                format!("Bag must not have more than {most} unique elements: {}", redacted(specimen));
+            (message, format!("a bag of {} elements", entries.len()))
         });
     }
-    let most_digits = limits.get(Limit::DecimalDigits);
     for (index, entry) in entries.iter().enumerate() {
         let Some([key, count]) = entry.as_array() else { continue };
         if !nested(key_pattern, key, report, || {
@@ -134,7 +135,7 @@ pub(super) fn confirm_bag<C: Reference, R: Report>(
             return Ok(false);
         }
         let label = || Label::step(format!("bag counts[{index}]"), Segment::Index(index));
-        if !digits(pattern, count, most_digits, report)? {
+        if !digits(pattern, count, limits, report)? {
             report.label(label);
             return Ok(false);
         }

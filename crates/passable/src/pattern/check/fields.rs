@@ -90,7 +90,7 @@ pub(super) fn confirm_split_array<C: Reference, R: Report>(
         return Ok(true);
     }
     let further = Value::array(further.iter().cloned());
-    nested(rest, &further, report, || Label::note("...rest"))
+    nested(rest, &further, report, || Label::note(Label::REST))
 }
 
 pub(super) fn confirm_split_record<C: Reference, R: Report>(
@@ -153,8 +153,8 @@ pub(super) fn confirm_split_record<C: Reference, R: Report>(
             let message = "(an object) - Must be: (an object)";
             Mismatch::new(message, pattern.describe(), crate::visible_line(&found))
         });
-        report.label(|| Label::note("...rest"));
+        report.label(|| Label::note(Label::REST));
         return Ok(false);
     }
-    nested(rest, &further, report, || Label::note("...rest"))
+    nested(rest, &further, report, || Label::note(Label::REST))
 }

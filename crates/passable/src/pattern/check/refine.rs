@@ -1,12 +1,26 @@
 //! What the refinements ask of a value.
 
-use crate::pattern::Refinement;
-use crate::value::Value;
+use crate::pattern::{Pattern, Refinement};
+use crate::value::{Reference, Value};
+
+/// The largest whole number below which a double has every other, too.
+const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
+
+/// What a value should be that a refinement refuses.
+pub(super) fn expected<C: Reference>(refinement: Refinement, value: &Value<C>) -> String {
+    let said = Pattern::<C>::refine(refinement).describe();
+    match (refinement, value) {
+        (Refinement::Integer, Value::Number(number)) if number.abs() > MAX_SAFE => {
+            format!("{said} from -{MAX_SAFE} to {MAX_SAFE}")
+        }
+        _ => said,
+    }
+}
 
 pub(super) fn holds<C>(refinement: Refinement, value: &Value<C>) -> bool {
     match (refinement, value) {
         (Refinement::Integer, Value::Number(number)) => {
-            number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_991.0
+            number.fract() == 0.0 && number.abs() <= MAX_SAFE
         }
         (Refinement::Multiline | Refinement::Secret, Value::String(_)) => true,
         (Refinement::Date, Value::String(_)) => value.as_str().is_some_and(is_date),

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::choice_texts;
+use super::{LISTED, choice_texts, number as numbers};
 use super::tree::{NOTHING, Place, number, refuse};
 use crate::codec::error::{Fault, Problem};
 use crate::codec::fields::Fields;
 use crate::codec::json::{self, Bounds};
-use crate::codec::{from_base64, plain, read_bigint};
+use crate::codec::{from_base64, plain, read_bigint, to_base64};
 use crate::pattern::layout::{Absent, Layout, Part, layout};
 use crate::pattern::{Label, Mismatch, Pattern, Resolve, Widget};
 use crate::text::Text;
@@ -35,20 +35,21 @@ pub(super) fn read<C: Reference>(
     if let Some(json) = place.mark("json") {
         place.allow(0, &["json", "given"])?;
         place.no_parts()?;
-        return json.text()?.map(|text| plain_json(text, resolve)).transpose();
+        return json.text()?.map(|text| plain_json(pattern, text, resolve)).transpose();
     }
     match layout(pattern) {
         Layout::Single(widget) => single(&widget, pattern, place, resolve),
         Layout::Symbol(_) => {
             let symbol = |text: &str| Value::symbol(text).unwrap_or_else(|_| Value::string(text));
-            Ok(place.text()?.map(symbol))
+            Ok(place.text()?.filter(|text| !is_blank(text)).map(symbol))
         }
         Layout::Fixed(value) => {
             place.allow(0, &["given"])?;
             place.no_parts()?;
             Ok(Some(value))
         }
-        Layout::Menu(values) => match place.text()? {
+        // Of many choices one is typed, and who has typed nothing has chosen none.
+        Layout::Menu(values) => match place.text()?.filter(|text| values.len() <= LISTED || !is_blank(text)) {
             Some(text) => choice(pattern, &values, &choice_texts(&values), text).map(Some),
             None => Ok(None),
         },
@@ -152,9 +153,18 @@ fn single<C: Reference>(
         }));
     }
     let Some(text) = place.text()? else { return Ok(None) };
+    if matches!(widget, Widget::File { .. }) && is_blank(text) {
+        return Ok(None);
+    }
     // What is not of the right form stays text, and the check says what was expected instead.
     let value = match widget {
-        Widget::Spin { .. } => number_value(text.trim()),
+        Widget::Spin { .. } => match numbers::read(text.trim()) {
+            Some(number) => {
+                numbers::confirm_kept(text.trim(), number)?;
+                Some(Value::Number(number))
+            }
+            None => None,
+        },
         Widget::Digits { .. } => read_bigint(&Text::from(text.trim())).ok().map(Value::bigint),
         Widget::File { .. } => form_bytes(text).map(Value::bytes),
         Widget::Pick { .. } => resolve(pattern, text),
@@ -169,7 +179,7 @@ fn single<C: Reference>(
 }
 
 /// The bytes that somebody has written into a form: base64, with spaces and line ends wherever they are, or hexadecimal
-/// digits behind `hex:`. `None` if it is neither.
+/// digits behind `hex:`, where no digits at all are a file without bytes. `None` if it is neither.
 ///
 /// ```
 /// assert_eq!(passable::form_bytes("AQI=\n"), Some(vec![1, 2]));
@@ -189,14 +199,19 @@ pub fn form_bytes(text: &str) -> Option<Vec<u8>> {
     pairs.collect()
 }
 
-fn number_value<C: Reference>(text: &str) -> Option<Value<C>> {
-    let number = match text {
-        "NaN" => f64::NAN,
-        "Infinity" => f64::INFINITY,
-        "-Infinity" => f64::NEG_INFINITY,
-        _ => crate::syntax::decimal(text)?,
-    };
-    Some(Value::Number(number))
+/// Bytes as a form writes them, so that [`form_bytes`] reads them.
+///
+/// ```
+/// assert_eq!(passable::form_of_bytes(&[1, 2]), "AQI=");
+/// assert_eq!(passable::form_bytes(&passable::form_of_bytes(&[])), Some(vec![]));
+/// ```
+pub fn form_of_bytes(bytes: &[u8]) -> String {
+    if bytes.is_empty() { "hex:".to_owned() } else { to_base64(bytes) }
+}
+
+/// Whether nothing has been written: the control is there, and sends its text, also untouched.
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
 }
 
 fn bad(expected: &str, error: &str) -> Mismatch {
@@ -233,12 +248,20 @@ fn data_json(text: &str, expected: &str) -> Result<Option<Value<NoRef>>, Mismatc
     }
 }
 
-fn plain_json<C: Reference>(text: &str, resolve: &mut Resolve<'_, C>) -> Result<Value<C>, Mismatch> {
-    if let Some(value) = data_json(text, "plain JSON")? {
-        return Ok(value.widen());
-    }
-    let json = serde_json::from_str(text).map_err(|error| bad("plain JSON", &error.to_string()))?;
-    crate::pattern::json::read_plain(&json, resolve)
+fn plain_json<C: Reference>(
+    pattern: &Pattern<C>,
+    text: &str,
+    resolve: &mut Resolve<'_, C>,
+) -> Result<Value<C>, Mismatch> {
+    let value = match data_json(text, "plain JSON")? {
+        Some(value) => value.widen(),
+        None => {
+            let json = serde_json::from_str(text).map_err(|error| bad("plain JSON", &error.to_string()))?;
+            crate::pattern::json::read_held(pattern, &json, resolve)?
+        }
+    };
+    numbers::confirm_json(text, &value)?;
+    Ok(value)
 }
 
 /// JSON of the shape that the pattern's schema describes.
@@ -250,7 +273,9 @@ pub(super) fn shaped<C: Reference>(
     // Names that occur twice are found by the one reader, numbers keep all their digits with the other.
     data_json(text, "JSON")?;
     let json = serde_json::from_str(text).map_err(|error| bad("JSON", &error.to_string()))?;
-    crate::pattern::json::read(pattern, &json, resolve)
+    let value = crate::pattern::json::read_shaped(pattern, &json, resolve)?;
+    numbers::confirm_json(text, &value)?;
+    Ok(value)
 }
 
 fn no_choice<C: Reference>(pattern: &Pattern<C>, text: &str) -> Mismatch {
@@ -325,11 +350,14 @@ fn pairs<C: Reference>(
             Value::bag(entries.map(count).collect::<Result<Vec<_>, _>>()?).map(Some).map_err(told)
         }
         _ => {
-            let field = |(name, value): (Value<C>, Value<C>)| match name {
+            let field = |(at, (name, value)): (usize, (Value<C>, Value<C>))| match name {
                 Value::String(name) => Ok((name, value)),
-                other => Err(Mismatch::new("must be text", "text", crate::pattern::mismatch::found(&other))),
+                other => {
+                    let odd = Mismatch::new("must be text", "text", crate::pattern::mismatch::found(&other));
+                    Err(odd.within(Label::name(&Text::from("key"))).within(Label::index(at)))
+                }
             };
-            let fields = entries.map(field).collect::<Result<Vec<_>, _>>()?;
+            let fields = entries.enumerate().map(field).collect::<Result<Vec<_>, _>>()?;
             Value::try_record(fields).map(Some).map_err(too_deep)
         }
     }
@@ -397,7 +425,8 @@ fn group<C: Reference>(
             {
                 let expected = "a name that has no field of its own";
                 let twice = Mismatch::new("is asked for already", expected, "one that has");
-                return Err(twice.within(Label::name(name)).within(Label::note("...rest")));
+                let at = twice.within(Label::of_name()).within(Label::name(name));
+                return Err(at.within(Label::note(Label::REST)));
             }
             let own = parts.iter().zip(values).filter_map(|(part, value)| Some((part.name.clone(), value?)));
             Value::try_record(own.chain(further.iter().cloned()).collect()).map(Some).map_err(too_deep)
@@ -419,5 +448,5 @@ fn group<C: Reference>(
 
 fn odd_rest<C: Reference>(expected: &str, found: &Value<C>) -> Mismatch {
     let found = crate::pattern::mismatch::found(found);
-    Mismatch::new("cannot follow", expected, found).within(Label::note("...rest"))
+    Mismatch::new("cannot follow", expected, found).within(Label::note(Label::REST))
 }

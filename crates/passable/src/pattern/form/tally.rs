@@ -5,7 +5,8 @@ use num_bigint::BigInt;
 use super::read;
 use super::tree::{NOTHING, Place, escape, number};
 use crate::pattern::layout::{Layout, layout};
-use crate::pattern::{Matcher, Pattern, Resolve};
+use crate::pattern::describe::literal;
+use crate::pattern::{Comparison, Matcher, Pattern, Resolve};
 use crate::value::{Reference, Value};
 
 /// What a collection must hold so many of, and how many it holds as it was filled in.
@@ -21,20 +22,26 @@ pub struct Tally {
     pub most: Option<BigInt>,
     /// What is counted, as [`Pattern::describe`] says it; safe to show.
     pub wants: String,
+    /// Whether that is said of what one row is, as `3 or more`, rather than what kind of thing.
+    pub is_bound: bool,
 }
 
 impl Tally {
-    /// How it stands, in one line that is safe to show: `1 of 2 match a number (at least 3); at least 2 have to`.
+    /// How it stands, in one line that is safe to show: `1 of 2 needed rows are 3 or more`.
     pub fn words(&self) -> String {
-        let mut words = format!("{} of {} match {}", self.matching, self.of, self.wants);
-        if let Some(least) = &self.least {
-            let have = if *least == BigInt::from(1) { "has" } else { "have" };
-            words.push_str(&format!("; at least {least} {have} to"));
+        let told = |count: &BigInt| match (*count == BigInt::from(1), self.is_bound) {
+            (true, true) => format!("row is {}", self.wants),
+            (true, false) => format!("row fits: {}", self.wants),
+            (false, true) => format!("rows are {}", self.wants),
+            (false, false) => format!("rows fit: {}", self.wants),
+        };
+        let matching = &self.matching;
+        match (&self.least, &self.most) {
+            (Some(least), _) if matching > least => format!("{matching} {}; {least} needed", told(matching)),
+            (Some(least), _) => format!("{matching} of {least} needed {}", told(least)),
+            (None, Some(most)) => format!("{matching} {}; at most {most} may", told(matching)),
+            (None, None) => format!("{matching} {}", told(matching)),
         }
-        if let Some(most) = &self.most {
-            words.push_str(&format!("; at most {most} may"));
-        }
-        words
     }
 }
 
@@ -58,6 +65,20 @@ fn counts<'a, C: Reference>(pattern: &'a Pattern<C>, found: &mut Vec<Count<'a, C
         }
         Matcher::And(parts) => parts.iter().for_each(|part| counts(part, found)),
         _ => {}
+    }
+}
+
+/// What is counted, in words, and whether they go behind `is`.
+fn wants<C: Reference>(part: &Pattern<C>) -> (String, bool) {
+    match part.matcher() {
+        Matcher::Compare(Comparison::Gte, key @ (Value::Number(_) | Value::BigInt(_))) => {
+            (format!("{} or more", literal(key)), true)
+        }
+        Matcher::Compare(Comparison::Lte, key @ (Value::Number(_) | Value::BigInt(_))) => {
+            (format!("{} or less", literal(key)), true)
+        }
+        Matcher::Literal(_) | Matcher::Compare(..) => (part.describe(), true),
+        _ => (part.describe(), false),
     }
 }
 
@@ -158,7 +179,8 @@ pub(super) fn tally<C: Reference>(
             };
             let matching = elements.iter().filter(matches).map(|(_, times)| times).sum();
             let of = elements.iter().map(|(_, times)| times).sum();
-            out.push((name.to_owned(), Tally { matching, of, least, most, wants: part.describe() }));
+            let (wants, is_bound) = wants(part);
+            out.push((name.to_owned(), Tally { matching, of, least, most, wants, is_bound }));
         }
     }
     if place.mark("json").is_some() {

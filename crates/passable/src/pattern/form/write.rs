@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::tree::escape;
 use super::{ROOT, choice_texts, is_plain, read};
-use crate::codec::{plain, to_base64};
+use crate::codec::plain;
 use crate::pattern::layout::{Absent, Layout, Part, layout};
 use crate::pattern::{Matcher, Pattern, Widget, number_text};
 use crate::text::Text;
@@ -71,7 +71,7 @@ impl<C: Reference> Writer<'_, C> {
                 None => return false,
             },
             (Layout::Symbol(_), Value::Symbol(symbol)) => {
-                match symbol.name().as_str().filter(|text| is_plain(text)) {
+                match symbol.name().as_str().filter(|text| is_plain(text) && !text.trim().is_empty()) {
                     Some(text) => self.push(name, text),
                     None => return false,
                 }
@@ -163,7 +163,7 @@ impl<C: Reference> Writer<'_, C> {
                 let fits = if matches!(value, Value::Promise(_)) { *pending } else { *settled };
                 fits.then(|| (self.refer)(&remote.reference))
             }
-            (Widget::File { .. }, Value::Bytes(bytes)) => Some(to_base64(bytes)),
+            (Widget::File { .. }, Value::Bytes(bytes)) => Some(read::form_of_bytes(bytes)),
             (Widget::Json { .. }, _) => {
                 let mut named: HashMap<String, C> = HashMap::new();
                 let json = pattern.write_json_with(value, &mut |reference| {

@@ -10,7 +10,7 @@ use crate::pattern::{Matcher, Pattern};
 use crate::value::{NoRef, Reference, Value};
 
 /// What is expected where an escape stands for a capability.
-const PICKED: &str = "the identifier of a capability that can be picked here";
+pub(super) const PICKED: &str = "the identifier of a capability that can be picked here";
 
 /// The class of an escape.
 fn class(json: &Json) -> Option<&Json> {
@@ -55,7 +55,7 @@ pub(super) fn has_references(json: &Json) -> bool {
 }
 
 /// Reads plain JSON. What stands for a capability is resolved as one of which nothing more is asked.
-pub(in crate::pattern) fn read_plain<C: Reference>(
+pub(super) fn read_plain<C: Reference>(
     json: &Json,
     resolve: &mut Resolve<'_, C>,
 ) -> Result<Value<C>, Mismatch> {

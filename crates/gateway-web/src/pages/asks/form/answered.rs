@@ -1,0 +1,151 @@
+//! What was answered, and what somebody had typed who came too late.
+
+use control::inspect::Called;
+use control::protocol::{Look, Response};
+use control::view::{LetterView, PickRow, PromiseState};
+use kernel::message::Body;
+use kernel::query::Letter;
+use kernel::{MessageNumber, NamePath, Value};
+use maud::{Markup, html};
+use passable::{Untrusted, visible_line};
+
+use super::{Fields, OneField};
+use crate::asked::Asked;
+use crate::field::typed::{Typed, has_secret};
+use crate::page::{link, parts};
+
+/// The longest value that stands in a line.
+const LINE: usize = 200;
+
+/// What was answered, field by field; what is sealed is shown nowhere. Of a form that may be filled in more than once
+/// every answer is shown, the oldest first.
+pub fn came(asked: &Asked, view: &LetterView, fields: &Fields) -> Markup {
+    let all = answers(asked, view);
+    if all.len() > 1 {
+        return html! {
+            section.entry aria-labelledby="answered-title" {
+                h2 #answered-title { "What you answered, " (all.len()) " times" }
+                ol.chain { @for (letter, value) in &all {
+                    li {
+                        p { (link::message(letter.number)) ", " (parts::when(letter.mail.envelope.sent_ms)) }
+                        (answer(asked, fields, value))
+                    }
+                } }
+            }
+        };
+    }
+    let promise = view.letter.body().and_then(Body::asks).map(|(promise, _)| promise);
+    let state = promise.and_then(|promise| asked.look(Look::Promise { promise, wait: false }).ok());
+    let Some(Response::Promise(PromiseState::Fulfilled { value })) = state else { return html! {} };
+    html! {
+        section.entry aria-labelledby="answered-title" {
+            h2 #answered-title { "What you answered" }
+            (answer(asked, fields, &value))
+        }
+    }
+}
+
+/// All answers to a form that may be filled in more than once.
+fn answers(asked: &Asked, view: &LetterView) -> Vec<(Letter, Value)> {
+    if !matches!(view.letter.body(), Some(Body::Form { repeatable: true, .. })) {
+        return vec![];
+    }
+    let from = Some(MessageNumber(view.letter.number.0.saturating_add(1)));
+    let Ok(Response::Letters(later)) = asked.look(Look::Letters { open: false, from }) else { return vec![] };
+    let own = view.letter.mail.envelope.id;
+    let value = |letter: &Letter| {
+        let is_value = matches!(letter.body(), Some(Body::Value { .. }));
+        let is_answer = is_value && letter.mail.envelope.reply_to == Some(own);
+        let path = ["@mail".to_owned(), letter.number.to_string(), "@value".to_owned()];
+        let path = is_answer.then(|| NamePath::new(path).ok()).flatten()?;
+        match asked.look(Look::Thing { path }) {
+            Ok(Response::Thing(thing)) => thing.value,
+            _ => None,
+        }
+    };
+    later.into_iter().filter_map(|letter| Some((letter.clone(), value(&letter)?))).collect()
+}
+
+/// One answer.
+fn answer(asked: &Asked, fields: &Fields, value: &Value) -> Markup {
+    let Some(values) = value.as_record() else { return html! {} };
+    html! {
+        dl { @for one in &fields.all {
+            @if let Some(value) = values.get(&one.field.name) {
+                dt { (parts::line(&one.field.label)) }
+                dd {
+                    @if *value == Value::Undefined { "left out" }
+                    @else if one.field.secret { "sealed" }
+                    @else if has_secret(&one.control) { "not shown: it has a secret" }
+                    @else { (shown(asked, fields, value)) }
+                }
+            }
+        } }
+    }
+}
+
+/// One value, with what it refers to by the person's own names.
+fn shown(asked: &Asked, fields: &Fields, value: &Value) -> Markup {
+    let ids: Vec<_> = value.references().into_iter().copied().collect();
+    // What was handed over is a grant of what was picked.
+    let called = match ids.is_empty() {
+        true => vec![],
+        false => match asked.look(Look::Called { ids }) {
+            Ok(Response::Called(called)) => called,
+            _ => vec![],
+        },
+    };
+    let name = |one: &Called| {
+        let known = |row: &&PickRow| row.id == one.id || row.id == one.target;
+        one.name.clone().or_else(|| fields.picks.iter().find(known).map(|row| row.path.clone()))
+    };
+    html! {
+        @if value.as_reference().is_none() { (written(value)) }
+        @for one in &called {
+            p {
+                a href=(link::formula(&one.target)) {
+                    @match name(one) { Some(name) => (parts::word(&name)), None => (parts::line(&one.words)) }
+                }
+                @if let Some(grant) = &one.grant { ", as grant " (link::grant(grant.grant.number)) }
+            }
+        }
+    }
+}
+
+/// A value as a person reads it: text as it is, anything else in a line, unless it is long.
+fn written(value: &Value) -> Markup {
+    let line = value.in_line();
+    match value.as_str() {
+        Some(text) => parts::block("What you answered", &Untrusted::new(text)),
+        None if line.len() <= LINE => parts::line(&Untrusted::new(line)),
+        None => parts::block("What you answered", &Untrusted::new(control::show::value::argument(value))),
+    }
+}
+
+/// What somebody had typed into a form that was answered meanwhile, so that it can be copied; no secrets.
+pub fn kept(fields: &Fields, typed: &Typed) -> Markup {
+    let of = |one: &OneField| {
+        let pairs = typed.pairs(&one.prefix);
+        let is_text = |(name, text): &(String, String)| !name.ends_with(":given") && !name.ends_with(":kind") && !text.trim().is_empty();
+        pairs.into_iter().filter(is_text).map(|(_, text)| said(fields, text)).collect::<Vec<_>>()
+    };
+    let all: Vec<(&OneField, Vec<String>)> = fields.all.iter().map(|one| (one, of(one))).collect();
+    html! {
+        @if all.iter().any(|(_, texts)| !texts.is_empty()) {
+            section.entry aria-labelledby="typed-title" {
+                h2 #typed-title { "What you had typed" }
+                p.note { "It counts for nothing any more. It stands here so that you can copy it." }
+                dl { @for (one, texts) in &all { @if !texts.is_empty() {
+                    dt { (parts::line(&one.field.label)) }
+                    @for text in texts { dd { (parts::words(&Untrusted::new(text.as_str()))) } }
+                } } }
+            }
+        }
+    }
+}
+
+/// A text as it was typed; what was picked by its name.
+fn said(fields: &Fields, text: String) -> String {
+    let row = fields.picks.iter().find(|row| row.id.to_string() == text);
+    row.map_or(text, |row| visible_line(&row.path).into_owned())
+}

@@ -1,0 +1,122 @@
+//! Numbers that somebody has typed: what a double would change unsaid is refused.
+
+use num_bigint::BigInt;
+
+use crate::pattern::{Mismatch, number_text};
+use crate::value::{Reference, Value};
+
+/// The number that a text is; `None` if it is none.
+pub(super) fn read(text: &str) -> Option<f64> {
+    match text {
+        "NaN" => Some(f64::NAN),
+        "Infinity" => Some(f64::INFINITY),
+        "-Infinity" => Some(f64::NEG_INFINITY),
+        _ => crate::syntax::decimal(text),
+    }
+}
+
+/// Refuses a text of which a double keeps another number: one with more digits than it has, or one that is so small that
+/// nothing is left. Decimal fractions are rounded as everywhere.
+pub(super) fn confirm_kept(text: &str, number: f64) -> Result<(), Mismatch> {
+    match keeps(text, number) {
+        true => Ok(()),
+        false => {
+            let nearest = number_text(number);
+            let expected = format!("a number that can be kept as it is written; the nearest is {nearest}");
+            Err(Mismatch::new("cannot be kept", expected, crate::visible_line(text)))
+        }
+    }
+}
+
+fn keeps(text: &str, number: f64) -> bool {
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    if number == 0.0 {
+        return !mantissa.bytes().any(|digit| matches!(digit, b'1'..=b'9'));
+    }
+    // Only of a whole number is each digit meant.
+    let Ok(whole) = text.strip_prefix('+').unwrap_or(text).parse::<BigInt>() else { return true };
+    // Of a large number JavaScript writes zeros where it knows no digits.
+    whole.to_string() == number_text(number) || is_exactly(&whole, number)
+}
+
+/// Whether a double is exactly this integer.
+fn is_exactly(whole: &BigInt, number: f64) -> bool {
+    format!("{number:.0}") == whole.to_string()
+}
+
+/// Refuses JSON that has been read as a value if one of its numbers is another there. A number that became a big integer
+/// has all its digits.
+pub(super) fn confirm_json<C: Reference>(text: &str, value: &Value<C>) -> Result<(), Mismatch> {
+    for number in numbers(text) {
+        let Some(read) = read(number) else { continue };
+        let is_whole = |number: &str| number.parse::<BigInt>().is_ok_and(|whole| has(value, &whole));
+        if let (Err(mismatch), false) = (confirm_kept(number, read), is_whole(number)) {
+            return Err(mismatch);
+        }
+    }
+    Ok(())
+}
+
+/// The numbers in a text that is JSON.
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    let (mut quoted, mut escaped) = (false, false);
+    let is_part = move |letter: char| {
+        if quoted {
+            quoted = escaped || letter != '"';
+            escaped = !escaped && letter == '\\';
+            return false;
+        }
+        quoted = letter == '"';
+        letter.is_ascii_digit() || matches!(letter, '+' | '-' | '.' | 'e' | 'E')
+    };
+    let mut is_part = is_part;
+    let words = text.split(move |letter| !is_part(letter));
+    words.filter(|word| word.starts_with(|first: char| first == '-' || first.is_ascii_digit()))
+}
+
+fn has<C: Reference>(value: &Value<C>, number: &BigInt) -> bool {
+    match value {
+        Value::BigInt(own) => **own == *number,
+        Value::Array(array) => array.iter().any(|element| has(element, number)),
+        Value::Record(record) => record.iter().any(|(_, value)| has(value, number)),
+        Value::Tagged(tagged) => has(tagged.payload(), number),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_kept_or_refused() {
+        for (text, kept) in [
+            ("0", true),
+            ("-0", true),
+            ("0.0e9", true),
+            ("1e-400", false),
+            ("-0.5e-999", false),
+            ("9007199254740992", true),
+            ("9007199254740993", false),
+            ("-9007199254740993", false),
+            ("+9007199254740994", true),
+            ("00012", true),
+            ("0.1", true),
+            ("9007199254740993.5", true),
+            ("123456789012345680000", true),
+            ("123456789012345683968", true),
+            ("123456789012345683969", false),
+            ("1e300", true),
+        ] {
+            let number = read(text).unwrap();
+            assert_eq!(confirm_kept(text, number).is_ok(), kept, "{text} {number:?}");
+        }
+        assert!(read("1e400").is_none() && read("0x1").is_none());
+    }
+
+    #[test]
+    fn numbers_are_found_in_json() {
+        let found: Vec<&str> = numbers(r#"{"a1": [1, -2.5e+3], "e\"9": true, "\\": 7}"#).collect();
+        assert_eq!(found, ["1", "-2.5e+3", "7"]);
+    }
+}
