@@ -310,7 +310,7 @@ mod tests {
             sent_ms: 0,
             reply_to: reply_to.map(number),
         };
-        Mail { envelope, message: None, answers: BTreeMap::new(), needs_you: false, dismissed_ms: None }
+        Mail { envelope, message: None, answers: BTreeMap::new(), needs_you: false, dismissed_ms: None, done: 0, endowed: vec![] }
     }
 
     #[test]

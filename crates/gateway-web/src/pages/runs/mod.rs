@@ -1,6 +1,7 @@
 //! Runs: which there are, and what each has done.
 
 pub mod act;
+pub mod code;
 pub mod diff;
 mod facts;
 mod family;
