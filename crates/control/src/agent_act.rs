@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kernel::command::{Cancel, MailAct, NameAct, ProvideAgent};
 use kernel::run::ResultGoesTo;
-use kernel::{FormulaId, GrantNumber, MessageNumber, NamePath};
+use kernel::{BlobHash, FormulaId, GrantNumber, MessageNumber, NamePath};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,21 @@ pub enum GivenModules {
         /// The name.
         path: NamePath,
     },
+}
+
+/// What a person has seen before endowing a definition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenEndowment {
+    /// How often something had been done with the definition.
+    pub done: u64,
+    /// What the names stood for that fill slots, by slot.
+    pub names: BTreeMap<String, FormulaId>,
+    /// What the name for the result stood for; nothing, if it was free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<FormulaId>,
+    /// For a worker: the seal of the plan that was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<BlobHash>,
 }
 
 /// What an agent does. What needs the outside (bytes beside the store, a worker file read, a secret sealed, a token
@@ -79,6 +94,9 @@ pub enum AgentAct {
         result_name: Option<NamePath>,
         /// Edit this definition instead of proposing a new one.
         edit: Option<MessageNumber>,
+        /// How often something had been done with that one when it was seen: if more has been by now, nothing happens.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        done: Option<u64>,
     },
     /// Endows a program that was proposed: code, or a worker, which starts to run.
     Endow {
@@ -95,9 +113,9 @@ pub enum AgentAct {
         /// Slots bound by what stands after `-e` on a command line, as `SLOT=…`, with every path from the root.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         typed: Vec<String>,
-        /// What the names stood for when they were chosen: if one stands for something else by now, nothing happens.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        seen: BTreeMap<String, FormulaId>,
+        /// What the person has seen of all that before: if any of it is otherwise by now, nothing happens.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<Box<SeenEndowment>>,
         /// The model as a person writes it, to be found by the daemon: the one that is used when none is named, if it is
         /// empty.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use kernel::{FormulaId, GrantNumber, MessageNumber, RunNumber, StepRef};
+use kernel::{BlobHash, FormulaId, GrantNumber, MessageNumber, RunNumber, StepRef};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +89,9 @@ pub struct GrantView {
     /// The code that holds it or a grant that was made of it: its journal says what it sent, and what it heard.
     #[serde(default)]
     pub code: Vec<CodeHolder>,
+    /// The digest of the text that its holder runs, if that is a worker or code: the one by which a proposal shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<BlobHash>,
 }
 
 /// Code that holds a grant, or held it.

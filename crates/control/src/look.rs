@@ -86,6 +86,11 @@ pub enum Look {
         /// The message.
         number: MessageNumber,
     },
+    /// What came of a definition each time that it was endowed.
+    Endowed {
+        /// The message.
+        number: MessageNumber,
+    },
     /// Why something is kept.
     Kept {
         /// A name or an identifier.

@@ -1,11 +1,11 @@
 //! What clients and the daemon say to each other.
 
-pub use super::agent_act::{AgentAct, GivenModules};
+pub use super::agent_act::{AgentAct, GivenModules, SeenEndowment};
 pub use super::answered::{Answered, Written};
 pub use super::copied::{Copy, Freed};
 pub use super::look::Look;
 pub use super::run_request::{Document, RunRequest, TALKER};
-pub use super::status::{CodeCount, Plan, Status};
+pub use super::status::{CodeCount, Plan, Planned, PlannedDocument, PlannedMethod, Status};
 use std::collections::BTreeMap;
 
 use kernel::budget::Raise;
@@ -28,7 +28,7 @@ use super::threads::{Standing, ThreadPage, Within};
 use super::tools::ToolTable;
 use super::undone::{Diff, Part, Undone};
 use super::view::{
-    CodePage, GrantRow, LetterView, NamePage, NameRow, PickRow, PromiseState, Proposed, Thing,
+    CodePage, EndowedView, GrantRow, LetterView, NamePage, NameRow, PickRow, PromiseState, Proposed, Thing,
 };
 use crate::exit::Failure;
 use crate::show::card::Card;
@@ -448,6 +448,8 @@ pub enum Response {
     Narrowable(Box<Narrowable>),
     /// What a message proposes.
     Proposed(Box<Proposed>),
+    /// What came of a definition, oldest first.
+    Endowed(Vec<EndowedView>),
     /// How a promise stands.
     Promise(PromiseState),
     /// The journal of endowed code.

@@ -1,6 +1,7 @@
 //! How a daemon is, and what a run would do.
 
-use kernel::RunNumber;
+use kernel::proposal::Effect;
+use kernel::{BlobHash, NamePath, RunNumber, Value};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -66,4 +67,73 @@ pub struct Plan {
     /// What came from a file of the project that the person trusts: the client's to say.
     #[serde(default)]
     pub from: Vec<String>,
+    /// What fills each slot, with all that comes of it; slots of workers in slots stand behind theirs.
+    pub grants: Vec<Planned>,
+    /// The documents, each with what exactly it is.
+    pub reads: Vec<PlannedDocument>,
+    /// What else it works on.
+    pub inputs: Value,
+    /// Whether somebody outside of this program is told all that the model reads.
+    pub tells: bool,
+    /// What is said of what the run may use up, and of what else its file lets it do.
+    pub notes: Vec<String>,
+    /// The hash of all that the run would be begun with. If it is another one by then, the person has seen something else.
+    pub seal: BlobHash,
+}
+
+/// What would fill a slot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    /// The slot, behind those of the workers in whose slots it lies.
+    pub slot: String,
+    /// The kind of slot, as in worker files.
+    pub kind: String,
+    /// What fills it, in words; places of this machine with all links followed.
+    pub what: Untrusted,
+    /// The person's name for that, if it has one and was chosen by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named: Option<NamePath>,
+    /// Whether it is a directory that is not there and would be made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_new: bool,
+    /// What may be called of it.
+    pub methods: Vec<PlannedMethod>,
+    /// What is taken away of it, in words.
+    pub limits: Vec<String>,
+}
+
+/// A method that would be granted to a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedMethod {
+    /// Its name.
+    pub name: String,
+    /// What it does to the world, if its kind says so.
+    pub effect: Option<Effect>,
+    /// Whether the person has said not to be asked about it.
+    pub allowed: bool,
+    /// Whether the worker file wants the person to be asked about it.
+    pub asked: bool,
+}
+
+impl PlannedMethod {
+    /// Whether each call of it is asked about: nobody lifts that from what sends, nor what the file wants.
+    pub fn asks(&self) -> bool {
+        match self.effect {
+            _ if self.asked => true,
+            Some(Effect::Commit) => true,
+            Some(Effect::Modify) => !self.allowed,
+            Some(Effect::Observe) | None => false,
+        }
+    }
+}
+
+/// A document that would be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedDocument {
+    /// Its path, or its name if it is no file of this machine.
+    pub path: Untrusted,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// The hash of these bytes.
+    pub hash: BlobHash,
 }

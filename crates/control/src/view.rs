@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use kernel::grant::Grant;
+use kernel::proposal::Effect;
 use kernel::query::Letter;
-use kernel::{FormulaId, Value};
+use kernel::{FormulaId, RunNumber, Value};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -149,9 +150,9 @@ pub struct PickRow {
     pub kind: String,
     /// What it is, in words.
     pub words: Untrusted,
-    /// What it can do, each method with what that does to the world; empty where its type does not say.
+    /// What it can do through all the grants on the way; empty where nobody but its maker knows.
     #[serde(default)]
-    pub methods: Vec<String>,
+    pub methods: Vec<Can>,
     /// Whether it is a promise that nothing has come of yet.
     #[serde(default)]
     pub pending: bool,
@@ -165,8 +166,19 @@ pub struct PickRow {
     pub interface: Option<String>,
 }
 
+/// A method that can be called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Can {
+    /// Its name. Of an object of code foreign text.
+    pub name: Untrusted,
+    /// What it does to the world, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
+}
+
 /// How something stands to what is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fit {
     /// It is of the kind, or has the interface, that is asked for.
     Recorded,
@@ -240,6 +252,29 @@ pub struct Proposed {
     pub difference: Option<Untrusted>,
 }
 
+/// What came of a definition once that it was endowed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EndowedView {
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// What had been done with the definition before.
+    pub after: u64,
+    /// The run or the code that was made.
+    pub made: FormulaId,
+    /// The run, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunNumber>,
+    /// The agent's promise for the result.
+    pub result: FormulaId,
+    /// What came of that for the agent, whoever else has got something of it.
+    pub came: PromiseState,
+    /// The agent's name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it was granted.
+    pub grants: Vec<GrantRow>,
+}
+
 /// A slot of a program that is proposed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposedSlot {
@@ -250,8 +285,14 @@ pub struct ProposedSlot {
     pub words: Untrusted,
     /// The label of its pattern, if it wants a capability: `dir`, `http`, or any other word.
     pub label: Option<String>,
-    /// Whether anything may be bound that a name stands for, data as well.
+    /// Whether it does not want a capability alone.
     pub data: bool,
+    /// What may fill it, in one line. Foreign text.
+    pub wants: Untrusted,
+    /// Whether a promise of which nothing has come may fill it, whatever comes of it.
+    pub pending: bool,
+    /// Of what the person has names for, what may fill it.
+    pub fits: Vec<(FormulaId, Fit)>,
     /// The methods that the program calls, or can, each with what that does to the world.
     pub uses: Vec<String>,
     /// The slots and methods that code gives it to, as `slot.method`.

@@ -353,6 +353,14 @@
   }, true);
   settle();
 
+  // ---- What was shown is of what stood in the form then ---------------------------------------------------------------
+  for (const what of ['input', 'change']) addEventListener(what, ({ target }) => {
+    const shown = target.name && target.form && target.form.querySelector('#granted');
+    if (!shown || shown.contains(target)) return;
+    shown.remove();
+    tell('What you have chosen is not what was shown: show again what it would grant.');
+  });
+
   // ---- What takes time comes when it is there, and what is folded when it is unfolded ---------------------------
   const load = one => {
     // What nobody sees comes once it is looked at.

@@ -316,6 +316,9 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
                 state.txn.delete(Table::Mailbox, &owner.0, &index)?;
                 if let (Some(message), Some(number)) = (mail.message, crate::hub::number_in(&key)) {
                     state.untie(id, &format!("message {number}"), &message)?;
+                    for one in &mail.endowed {
+                        state.untie(id, &one.label(number), &one.made)?;
+                    }
                 }
             }
             if done {

@@ -6,7 +6,7 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Raise;
-use crate::id::{FormulaId, Number, RunNumber, StepRef};
+use crate::id::{FormulaId, MessageNumber, Number, RunNumber, StepRef};
 use crate::proposal::{Fingerprint, Value};
 use crate::run::{Trouble, Usage};
 
@@ -360,4 +360,33 @@ pub struct Mail {
     /// When it was dismissed, in milliseconds since 1970.
     #[serde(default)]
     pub dismissed_ms: Option<i64>,
+    /// For a definition: how often something was done with it that can be done again. Who has seen another number has not
+    /// seen it as it is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub done: u64,
+    /// For a definition: the last that was made of it, oldest first. The mailbox keeps it as long as the message lies there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endowed: Vec<Endowed>,
+}
+
+/// What a definition was endowed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endowed {
+    /// The run or the code that was made.
+    pub made: FormulaId,
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// What had been done with the definition before.
+    pub after: u64,
+}
+
+impl Endowed {
+    /// The part that it plays in the mailbox that keeps it, under its definition's number.
+    pub(crate) fn label(&self, number: MessageNumber) -> String {
+        format!("endowed {number} {}", self.after)
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

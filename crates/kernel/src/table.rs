@@ -1,5 +1,7 @@
 //! Typed rows over raw tables: which key a row lies under, and how it is read and written.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::formula::Formula;
@@ -94,6 +96,9 @@ pub struct EvalRow {
     pub outbox: u64,
     /// Who gets what comes of it.
     pub delivery: Option<crate::run::Delivery>,
+    /// The patterns of slots that were filled with promises of which nothing had come: what comes of them must fit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub expects: BTreeMap<String, Value>,
 }
 
 /// A sharing token that nobody has used.

@@ -84,6 +84,7 @@
 
 #![forbid(unsafe_code)]
 
+mod binding;
 mod codec;
 mod explain;
 mod fingerprint;
@@ -97,6 +98,7 @@ mod text;
 mod value;
 mod visible;
 
+pub use binding::is_binding;
 pub use codec::error::{DecodeError, Problem, Segment};
 pub use codec::json::Bounds;
 pub use codec::{CapData, MAX_DIGITS, capdata, from_base64, ordered, plist, smallcaps, to_base64};
@@ -118,4 +120,4 @@ pub use text::{Text, TextBuilder};
 pub use value::{
     Array, ErrorData, MAX_DEPTH, NoRef, Record, Reference, Remote, Symbol, Tagged, Value, ValueError,
 };
-pub use visible::{Untrusted, visible, visible_line, with_article};
+pub use visible::{Untrusted, VisiblePart, visible, visible_line, visible_parts, with_article};

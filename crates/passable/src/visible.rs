@@ -22,6 +22,30 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
     escape(text, false)
 }
 
+/// A part of a text made safe to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VisiblePart {
+    /// As it is.
+    Plain(String),
+    /// A character that is written out: what stands there could also be a text that says the same.
+    Escape(String),
+}
+
+/// What [`visible`] shows, with what is written out apart from what stands there as it is.
+pub fn visible_parts(text: &str) -> Vec<VisiblePart> {
+    let mut parts = Vec::new();
+    let mut marks = 0;
+    for char in text.chars() {
+        let shown = written_out(char, &mut marks, true);
+        match (shown, parts.last_mut()) {
+            (Some(escape), _) => parts.push(VisiblePart::Escape(escape)),
+            (None, Some(VisiblePart::Plain(plain))) => plain.push(char),
+            (None, _) => parts.push(VisiblePart::Plain(char.to_string())),
+        }
+    }
+    parts
+}
+
 /// A noun of ours with its article: `an export`, `a value`.
 ///
 /// ```
@@ -43,17 +67,24 @@ fn escape(text: &str, lines: bool) -> Cow<'_, str> {
     let mut marks = 0;
     let mut changed = false;
     for char in text.chars() {
-        let mark = is_combining(char);
-        marks = if mark { marks + 1 } else { 0 };
-        let kept_line = lines && matches!(char, '\n' | '\t');
-        if (is_hidden(char) && !kept_line) || (mark && marks > MARKS_PER_BASE) {
-            out.push_str(&format!("\\u{{{:X}}}", u32::from(char)));
-            changed = true;
-        } else {
-            out.push(char);
+        match written_out(char, &mut marks, lines) {
+            Some(escape) => {
+                out.push_str(&escape);
+                changed = true;
+            }
+            None => out.push(char),
         }
     }
     if changed { Cow::Owned(out) } else { Cow::Borrowed(text) }
+}
+
+/// A character written out, unless it can be shown as it is. `marks` counts those that were drawn over one base.
+fn written_out(char: char, marks: &mut usize, lines: bool) -> Option<String> {
+    let mark = is_combining(char);
+    *marks = if mark { *marks + 1 } else { 0 };
+    let kept_line = lines && matches!(char, '\n' | '\t');
+    let hidden = (is_hidden(char) && !kept_line) || (mark && *marks > MARKS_PER_BASE);
+    hidden.then(|| format!("\\u{{{:X}}}", u32::from(char)))
 }
 
 /// Whether a character is invisible, looks like a plain space without being one, or acts on its surroundings.
@@ -154,7 +185,14 @@ mod tests {
             ("\u{9B}31m\u{2028}", "\\u{9B}31m\\u{2028}"),
         ] {
             assert_eq!(visible(text), expected);
+            let parts = visible_parts(text);
+            let all = parts.iter().map(|(VisiblePart::Plain(text) | VisiblePart::Escape(text))| text.as_str());
+            assert_eq!(all.collect::<String>(), expected);
         }
+        // What hides something is told from what says so.
+        let [hidden, spelled] = ["\u{200B}", "\\u{200B}"].map(visible_parts);
+        assert_eq!(hidden, [VisiblePart::Escape("\\u{200B}".to_owned())]);
+        assert_eq!(spelled, [VisiblePart::Plain("\\u{200B}".to_owned())]);
         assert_eq!(visible_line("a\n\tb"), "a\\u{A}\\u{9}b");
         assert!(matches!(visible("שלום"), Cow::Borrowed(_)));
     }

@@ -1,6 +1,6 @@
 //! Source text before and after the engine: what is refused unseen, and where errors arose.
 
-use passable::visible_line;
+use passable::{is_binding, visible_line};
 
 use crate::frame::Place;
 use crate::source_map::Original;
@@ -8,69 +8,10 @@ use crate::source_map::Original;
 /// The most characters of a line that are shown.
 const EXCERPT: usize = 200;
 
-/// Words that cannot name an endowment.
-const RESERVED: &[&str] = &[
-    "arguments",
-    "await",
-    "break",
-    "case",
-    "catch",
-    "class",
-    "const",
-    "continue",
-    "debugger",
-    "default",
-    "delete",
-    "do",
-    "else",
-    "enum",
-    "eval",
-    "export",
-    "extends",
-    "false",
-    "finally",
-    "for",
-    "function",
-    "if",
-    "implements",
-    "import",
-    "in",
-    "instanceof",
-    "interface",
-    "let",
-    "new",
-    "null",
-    "package",
-    "private",
-    "protected",
-    "public",
-    "return",
-    "static",
-    "super",
-    "switch",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typeof",
-    "undefined",
-    "var",
-    "void",
-    "while",
-    "with",
-    "yield",
-    "NaN",
-    "Infinity",
-    "globalThis",
-];
-
 /// Checks that each name can be the name of a constant, and that none comes twice.
 pub(crate) fn check_names(names: &[String]) -> Result<(), String> {
     for (index, name) in names.iter().enumerate() {
-        let shape = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'))
-            && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
-            && name.len() <= 128;
-        if !shape || RESERVED.contains(&name.as_str()) {
+        if !is_binding(name) {
             return Err(format!("`{}` cannot be the name of an endowment", visible_line(name)));
         }
         if names.iter().skip(index + 1).any(|other| other == name) {

@@ -28,6 +28,7 @@ pub fn define(acting: &Acting<'_>, args: &DefineArgs) -> Ended {
         slots: program.slots,
         result_name: acting::maybe_path(args.ask.result.as_deref())?,
         edit: None,
+        done: None,
     };
     asked(acting, &acting.act("define", act)?, &args.ask)
 }
@@ -48,6 +49,7 @@ pub fn edit(acting: &Acting<'_>, args: &EditArgs) -> Ended {
         slots: program.slots,
         result_name: None,
         edit: Some(number),
+        done: None,
     };
     done(&acting.act("edit", act)?, args.json.json)
 }

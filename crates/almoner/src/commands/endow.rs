@@ -141,7 +141,7 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
         goes_to: args.to.into(),
         result_name: acting::maybe_path(args.result.as_deref())?,
         typed: vec![],
-        seen: BTreeMap::new(),
+        seen: None,
         model: None,
     };
     let mut client = acting.connect()?;

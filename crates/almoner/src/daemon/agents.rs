@@ -14,6 +14,7 @@ use kernel::{FormulaId, MessageNumber, NamePath, Number, Pattern, Value, query, 
 use passable::{Untrusted, from_base64, visible_line, with_article};
 use worker::definition::Bundle;
 
+use super::as_seen::AsSeen;
 use super::desk::Desk;
 use super::own::Own;
 use super::start_run::{self, Endowed};
@@ -138,10 +139,10 @@ pub fn act(
             }
             act => Act::Mail(Box::new(act)),
         },
-        AgentAct::Define { to, name, source, includes, slots, result_name, edit } => {
+        AgentAct::Define { to, name, source, includes, slots, result_name, edit, done } => {
             let program = text(desk, name, source, includes, slots)?;
             Act::Mail(Box::new(match edit {
-                Some(number) => MailAct::Edit { number, program },
+                Some(number) => AsSeen::edited(done).act(MailAct::Edit { number, program }),
                 None => MailAct::Define(kernel::command::Define { to, program, result_name }),
             }))
         }
@@ -150,8 +151,9 @@ pub fn act(
             for text in &typed {
                 run.endow.push(proposed::typed(text)?);
             }
-            let seen = seen.into_iter().filter_map(|(slot, id)| Some((names.get(&slot)?.clone(), id)));
-            let seen: Vec<_> = seen.collect();
+            let seal = seen.as_ref().and_then(|seen| seen.plan);
+            let seen = seen.map(|seen| AsSeen::endowed(*seen, &names, result_name.as_ref()));
+            let seen = seen.unwrap_or_default();
             let Some(bundle) = program else {
                 if let Some(endowment) = run.endow.first() {
                     let message = format!("slot `{}`: code takes names, not paths", endowment.slot);
@@ -159,7 +161,7 @@ pub fn act(
                         .help("give the thing a name first, then bind SLOT=NAME"));
                 }
                 let act = MailAct::EndowCode { number, bindings: names, vat: None, goes_to, result_name };
-                let act = start_run::as_seen(seen, act);
+                let act = seen.act(act);
                 return send(desk, agent, said, Act::Mail(Box::new(act)));
             };
             let desk = desk.of(agent, name)?;
@@ -178,7 +180,7 @@ pub fn act(
             if let Some(named) = model {
                 run.model = proposed::model(&desk, &named)?;
             }
-            let endowed = Endowed { number, names, goes_to, result_name, seen };
+            let endowed = Endowed { number, names, goes_to, result_name, seen, seal };
             return start_run::start_as(&desk, *run, Some(endowed));
         }
         AgentAct::Make { given, powers, env, result_name } => {

@@ -47,7 +47,11 @@ pub fn fault_failure(fault: &Fault) -> Failure {
         Fault::NotAsSeen { .. } => {
             Failure::new(Exit::Conflict, fault.to_string()).help("look again, and choose again")
         }
-        Fault::LooksLike { .. } | Fault::Hides { .. } => {
+        Fault::DoneMeanwhile(_) => Failure::new(Exit::Conflict, fault.to_string())
+            .help("look at what came of it; if it is to be done again, do it again"),
+        // Its text says the way out.
+        Fault::LooksLike { .. } => Failure::new(Exit::Conflict, fault.to_string()),
+        Fault::Hides { .. } => {
             Failure::new(Exit::Conflict, fault.to_string()).help("choose another name")
         }
         Fault::NotSupported(_) => Failure::new(Exit::Usage, fault.to_string()),

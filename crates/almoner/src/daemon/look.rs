@@ -20,7 +20,7 @@ use super::desk::Desk;
 use super::inspect;
 use super::journal_of_code;
 use super::listing;
-use super::{narrow, origin, picks, proposed};
+use super::{endowed, narrow, origin, picks, proposed};
 use control::exit::{Exit, Failure};
 use control::inspect::Called;
 use control::protocol::{Look, Response};
@@ -71,6 +71,7 @@ pub fn look(desk: &Desk, agent: FormulaId, look: Look) -> Result<Response, Failu
             Response::Narrowable(Box::new(narrow::narrowable(desk, &view, &path, by.as_deref())?))
         }
         Look::Proposed { number } => Response::Proposed(Box::new(proposed::proposed(desk, agent, number)?)),
+        Look::Endowed { number } => Response::Endowed(endowed::endowed(desk, agent, number)?),
         Look::Kept { thing } => Response::Kept(kept(desk, &view, &thing)?),
         Look::Called { ids } => Response::Called(inspect::called(desk, &view, &ids)?),
         Look::Formula { id } => Response::Formula(Box::new(inspect::formula(desk, &view, &id)?)),
@@ -198,7 +199,7 @@ pub(super) fn thing(desk: &Desk, view: &View, found: Found) -> Result<Thing, Fai
     Ok(shown)
 }
 
-fn state_of(row: PromiseRow) -> PromiseState {
+pub(super) fn state_of(row: PromiseRow) -> PromiseState {
     match row {
         PromiseRow::Pending => PromiseState::Pending,
         PromiseRow::Fulfilled { value } => PromiseState::Fulfilled { value },
@@ -230,7 +231,7 @@ fn promise(desk: &Desk, agent: FormulaId, promise: &FormulaId, wait: bool) -> Re
 }
 
 /// Every grant that the agent gave, with who holds it.
-fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault> {
+pub(super) fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault> {
     let (mut holders, mut names) = (BTreeMap::new(), BTreeMap::new());
     let mut rows = Vec::new();
     for grant in query::grants(txn, &view.agent.number)? {

@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::command::GrantAct;
-use kernel::facet::facet;
 use kernel::formula::Formula;
 use kernel::grant::{Attenuation, EVERY_METHOD};
 use kernel::hub::{self, View};
@@ -14,6 +13,7 @@ use kernel::{FormulaId, NamePath};
 use passable::{Effect, Untrusted, visible_line};
 
 use super::desk::Desk;
+use super::methods;
 use crate::cli::rate;
 use control::exit::{Exit, Failure};
 use control::narrow::{Limit, Method, Narrowable, Narrowing};
@@ -119,41 +119,12 @@ impl Found {
         matches!(self.reached.formula, Formula::Export { .. })
     }
 
-    fn is_read_only(&self) -> bool {
-        let formula = &self.reached.formula;
-        matches!(formula, Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true })
-    }
-
     /// The methods that it has now, through all the grants on the way.
     fn methods(&self) -> Vec<Method> {
-        let kind = match &self.reached.formula {
-            Formula::Scratch { .. } => caps::interface_of("dir").map(std::borrow::Cow::Borrowed),
-            other => caps::interface_for(other),
-        };
-        let all: Vec<(String, Effect)> = match kind {
-            Some(interface) => {
-                interface.methods.iter().map(|method| (method.name.clone(), method.effect)).collect()
-            }
-            None if self.is_of_code() => return self.granted(),
-            None => {
-                let facet = facet(self.reached.formula.kind());
-                facet.methods.values().map(|method| (method.name.to_owned(), method.effect)).collect()
-            }
-        };
-        let read_only = self.is_read_only();
-        let has = |name: &str| self.reached.grants.iter().all(|grant| grant.allows(name));
-        all.into_iter()
-            .filter(|(name, effect)| has(name) && !(read_only && *effect != Effect::Observe))
-            .map(|(name, effect)| Method { name, effect: effect.as_words().to_owned() })
-            .collect()
-    }
-
-    /// The methods of an object of code that a grant on the way names.
-    fn granted(&self) -> Vec<Method> {
-        let named = self.reached.grants.iter().find(|grant| !grant.allows(EVERY_METHOD));
-        let named = named.into_iter().flat_map(|grant| &grant.methods);
-        let has = |name: &&String| self.reached.grants.iter().all(|grant| grant.allows(name));
-        named.filter(has).map(|name| Method { name: name.clone(), effect: String::new() }).collect()
+        let grants: Vec<_> = self.reached.grants.iter().collect();
+        let words = |effect: Option<Effect>| effect.map_or(String::new(), |effect| effect.as_words().to_owned());
+        let all = methods::of(&self.reached.formula, &grants).into_iter();
+        all.map(|can| Method { name: can.name.raw().to_owned(), effect: words(can.effect) }).collect()
     }
 
     /// The limits that its kind knows: what nobody would keep is not offered.

@@ -52,8 +52,14 @@ impl Own {
     }
 }
 
+/// Where a path leads, with all links followed, if that can be told; else the path as it is.
+pub(super) fn real(path: &str) -> String {
+    let led = led(Path::new(path)).and_then(|led| led.into_os_string().into_string().ok());
+    led.unwrap_or_else(|| path.to_owned())
+}
+
 /// Where a path leads, with all links followed as far as there is something. `None` if that cannot be told.
-fn led(path: &Path) -> Option<PathBuf> {
+pub(super) fn led(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     for there in path.ancestors() {
         match std::fs::canonicalize(there) {

@@ -9,14 +9,18 @@ use kernel::slot::Want;
 use kernel::table::{self, PromiseRow};
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, NamePath, Pattern, Value, query};
-use passable::{Effect, Matcher, Untrusted};
+use passable::{Matcher, Untrusted};
 
 use super::desk::Desk;
 use super::look::describe;
+use super::methods;
 use control::view::{PickRow, SLOT_LABELS};
 
 /// How many things are offered at most.
 const MOST: usize = 500;
+
+/// How many characters of a value are told.
+const SHOWN: usize = 120;
 
 /// How deep directories of names are looked into.
 const DEEPEST: usize = 4;
@@ -27,12 +31,30 @@ const DEEPEST: usize = 4;
 /// # Errors
 /// When the store cannot be read.
 pub fn all(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<PickRow>, Fault> {
+    Ok(with_values(txn, view)?.into_iter().map(|pick| pick.row).collect())
+}
+
+/// Something that can be picked, and what code is given that is handed it.
+pub struct Pick {
+    /// What is said of it.
+    pub row: PickRow,
+    /// What code gets; nothing, if nothing can come of it.
+    pub value: Option<Value>,
+    /// What the name stands for, behind grants.
+    formula: Formula,
+}
+
+/// The same as [`all`], each with its value.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn with_values(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<Pick>, Fault> {
     let mut rows = Vec::new();
     below(txn, view, &[], &mut rows)?;
     Ok(rows)
 }
 
-fn below(txn: &mut dyn ReadTxn, view: &View, path: &[String], rows: &mut Vec<PickRow>) -> Result<(), Fault> {
+fn below(txn: &mut dyn ReadTxn, view: &View, path: &[String], rows: &mut Vec<Pick>) -> Result<(), Fault> {
     // A directory that was granted and has ended has nothing to offer.
     let Ok(hub) = view.hub_for(txn, path, "list") else { return Ok(()) };
     for name in view.list(txn, &hub)? {
@@ -41,9 +63,10 @@ fn below(txn: &mut dyn ReadTxn, view: &View, path: &[String], rows: &mut Vec<Pic
         }
         let Ok(Some(Found::Formula(id))) = view.entry(txn, &hub, &name) else { continue };
         let path: Vec<String> = path.iter().cloned().chain([name]).collect();
-        let Some((row, formula)) = row(txn, view, &path, id)? else { continue };
-        rows.push(row);
-        if matches!(formula, Formula::Directory { .. }) && path.len() < DEEPEST {
+        let Some(pick) = row(txn, view, &path, id)? else { continue };
+        let is_directory = matches!(pick.formula, Formula::Directory { .. });
+        rows.push(pick);
+        if is_directory && path.len() < DEEPEST {
             below(txn, view, &path, rows)?;
         }
     }
@@ -55,7 +78,7 @@ fn row(
     view: &View,
     path: &[String],
     id: FormulaId,
-) -> Result<Option<(PickRow, Formula)>, Fault> {
+) -> Result<Option<Pick>, Fault> {
     let Ok(path) = NamePath::new(path.iter().cloned()) else { return Ok(None) };
     let Some(reached) = table::reach(txn, &id)? else { return Ok(None) };
     if reached.ended(view.now_ms).is_some() {
@@ -72,7 +95,10 @@ fn row(
         return Ok(None);
     }
     let (kind, mut words) = match formula {
-        Formula::Export { .. } if grants.is_empty() => ("object".to_owned(), "made by code".to_owned()),
+        Formula::Export { eval, .. } => {
+            let granted = if grants.is_empty() { "" } else { "granted: " };
+            ("object".to_owned(), format!("{granted}made by {}", maker(txn, view, eval)?))
+        }
         _ => describe(txn, &came)?,
     };
     let limits = grants.iter().flat_map(|grant| grant.attenuation.words());
@@ -82,19 +108,15 @@ fn row(
         let want = Want::of(&Pattern::remotable(*label));
         want.takes(&reached.formula) && (want != Want::Dir { write: true } || allows("write"))
     });
-    let read_only =
-        matches!(formula, Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true });
-    let methods = caps::interface_for(formula).map_or(vec![], |interface| {
-        let own = interface
-            .methods
-            .iter()
-            .filter(|method| allows(&method.name) && !(read_only && method.effect != Effect::Observe));
-        own.map(|method| format!("{} ({})", method.name, method.effect.as_words())).collect()
-    });
     let is_promise = matches!(formula, Formula::Promise { .. });
     let pending = is_promise && matches!(table::promise(txn, &reached.id)?, Some(PromiseRow::Pending));
     // Nothing but data comes of a promise that is kept and leads nowhere, and nothing of a broken one.
     let data = (is_promise && !pending) || !Want::Capability.takes(formula);
+    let methods = if data || pending { vec![] } else { methods::of(formula, &grants) };
+    let value = value(txn, &came, pending)?;
+    if data && let Some(value) = &value {
+        words = told(value);
+    }
     let row = PickRow {
         path: path.to_string(),
         id,
@@ -106,7 +128,55 @@ fn row(
         labels: labels.map(str::to_owned).collect(),
         interface: interface(txn, &id)?,
     };
-    Ok(Some((row, reached.formula)))
+    Ok(Some(Pick { row, formula: reached.formula, value }))
+}
+
+/// What code is given that is handed this.
+fn value(txn: &mut dyn ReadTxn, id: &FormulaId, pending: bool) -> Result<Option<Value>, Fault> {
+    if pending {
+        return Ok(Some(Value::promise(*id)));
+    }
+    Ok(match table::reach(txn, id)?.map(|reached| (reached.id, reached.formula)) {
+        Some((_, Formula::Marshal { value })) => Some(value),
+        Some((end, Formula::Promise { .. })) => match table::promise(txn, &end)? {
+            Some(PromiseRow::Fulfilled { value }) => Some(value),
+            _ => None,
+        },
+        Some(_) => Some(Value::remotable(*id)),
+        None => None,
+    })
+}
+
+/// A value in words, with the beginning of what it is.
+fn told(value: &Value) -> String {
+    let text = control::show::value::argument(value);
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let head: String = line.chars().take(SHOWN).collect();
+    let more = if head.len() < line.len() { " …" } else { "" };
+    format!("{}: {head}{more}", passable::with_article(value.kind()))
+}
+
+/// Whose code has made an object.
+fn maker(txn: &mut dyn ReadTxn, view: &View, eval: &FormulaId) -> Result<String, Fault> {
+    let author = match table::formula(txn, eval)?.map(|row| row.formula) {
+        Some(Formula::Eval { author: Some(author), .. }) => author,
+        _ => return Ok("code".to_owned()),
+    };
+    if author.0 == view.agent.number {
+        return Ok("code of yours".to_owned());
+    }
+    let author = FormulaId { number: author.0, node: eval.node };
+    let formula = table::formula(txn, &author)?.map(|row| row.formula);
+    if let Some(Formula::Run { run, .. }) = &formula {
+        return Ok(format!("code that {run} proposed"));
+    }
+    let handle = formula.as_ref().and_then(|formula| formula.agent()).map(|own| own.handle);
+    for id in std::iter::once(author).chain(handle) {
+        if let Some(name) = super::look::name_of(txn, view, &id)? {
+            return Ok(format!("code of {name}"));
+        }
+    }
+    Ok(format!("code of somebody else ({})", author.short()))
 }
 
 /// What the interface of something is called by our own record: for an object of code what was written down when it came

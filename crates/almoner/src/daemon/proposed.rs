@@ -6,18 +6,20 @@ use std::collections::BTreeMap;
 use analysis::{Trouble, Uses};
 use kernel::formula::Formula;
 use kernel::message::Body;
+use kernel::run::Limits;
 use kernel::slot::{Slot, Want};
-use kernel::{BlobHash, FormulaId, MessageNumber, Pattern, RunNumber, table};
+use kernel::{BlobHash, FormulaId, MessageNumber, Pattern, RunNumber, Value, table};
 use passable::{Matcher, Untrusted, visible_line};
 use worker::definition::{Bundle, Definition};
 
 use super::desk::Desk;
+use super::picks::{self, Pick};
 use super::{agents, start_run};
 use crate::commands::models;
 use control::endowment::{Endowment, Fill};
 use control::exit::{Exit, Failure};
 use control::show::difference;
-use control::view::{Proposed, ProposedSlot, Told};
+use control::view::{Fit, Proposed, ProposedSlot, SLOT_LABELS, Told};
 
 /// What a message proposes.
 ///
@@ -34,9 +36,11 @@ pub fn proposed(desk: &Desk, agent: FormulaId, number: MessageNumber) -> Result<
     };
     let (bundle, slots) = agents::proposed(desk, agent, number)?;
     let digest = digest(&source, bundle.as_ref(), &slots)?;
+    let picks = desk.daemon.look(|txn| picks::with_values(txn, &desk.daemon.view(agent)))?;
+    let slots = in_order(&slots).map(|(name, own)| slot(name, own, &picks)).collect();
     let mut shown = match &bundle {
-        Some(bundle) => of_worker(bundle, &slots),
-        None => of_code(desk, source.raw(), &slots),
+        Some(bundle) => of_worker(bundle, slots),
+        None => of_code(desk, source.raw(), slots),
     };
     shown.digest = digest;
     if let (Some(draft), Some(bundle)) = (by, &bundle) {
@@ -80,23 +84,68 @@ fn counted(name: &str) -> Vec<(String, usize, String)> {
     parts
 }
 
-/// A slot as a person binds it: by the label of its pattern, or with whatever has a name.
-fn slot(name: &str, slot: &Slot) -> ProposedSlot {
+/// A slot as a person binds it: what may fill it, and what of his does.
+fn slot(name: &str, slot: &Slot, picks: &[Pick]) -> ProposedSlot {
     let pattern = Pattern::from_value(&slot.pattern).unwrap_or_else(|_| Pattern::any());
-    let label = match pattern.matcher() {
-        Matcher::Remotable(label) => Some(label.to_str_lossy().into_owned()),
-        _ if Want::of(&pattern) == Want::Capability => Some(String::new()),
-        _ => None,
-    };
-    let data = label.is_none();
+    let label = label(&pattern);
+    let fits = picks.iter().map(|pick| (pick.row.id, fit(&pattern, label.as_deref(), pick)));
     ProposedSlot {
         name: name.to_owned(),
         words: slot.label.clone(),
+        data: label.is_none(),
+        wants: Untrusted::new(pattern.describe()),
+        pending: pattern.matches(&Value::promise(NOBODY)),
+        fits: fits.filter(|(_, fit)| *fit != Fit::No).collect(),
         label,
-        data,
         uses: vec![],
         given: vec![],
         told: Told::Whole,
+    }
+}
+
+/// What stands for any reference.
+const NOBODY: FormulaId = FormulaId { number: [0; 32], node: [0; 32] };
+
+/// What a pattern calls the capability that it wants; nothing, if it wants anything else as well.
+fn label(pattern: &Pattern) -> Option<String> {
+    match pattern.matcher() {
+        Matcher::Remotable(label) => Some(label.to_str_lossy().into_owned()),
+        _ if Want::of(pattern) == Want::Capability => Some(String::new()),
+        // What it must be besides takes nothing of that away.
+        Matcher::And(parts) => parts.iter().find_map(label),
+        // To be left out, or still to come, is no other thing.
+        Matcher::Or(parts) => {
+            let mut labels = parts.iter().filter(|part| !is_aside(part)).map(label);
+            let first = labels.next()??;
+            labels.all(|other| other.as_ref() == Some(&first)).then_some(first)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a part of a pattern is for what is left out, or has not come yet.
+fn is_aside(part: &Pattern) -> bool {
+    match part.matcher() {
+        Matcher::Promise(_) => true,
+        Matcher::Kind(kind) => *kind == "promise" || *kind == "undefined",
+        Matcher::Literal(value) => *value == Value::undefined(),
+        _ => false,
+    }
+}
+
+/// How something stands to a pattern.
+fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
+    // Kinds of slots are told by what things are, and not by what they are worth.
+    if label.is_some_and(|label| SLOT_LABELS.contains(&label)) && Want::of(pattern) != Want::Pattern {
+        return pick.row.fit(label, false);
+    }
+    match &pick.value {
+        Some(value) if pattern.matches(value) => {}
+        _ => return Fit::No,
+    }
+    match label {
+        Some(_) if !pick.row.pending => pick.row.fit(label, false),
+        _ => Fit::Recorded,
     }
 }
 
@@ -119,8 +168,9 @@ fn bare(source: &str) -> Proposed {
     }
 }
 
-fn of_code(desk: &Desk, source: &str, slots: &BTreeMap<String, Slot>) -> Proposed {
-    let names: Vec<&str> = slots.keys().map(String::as_str).collect();
+fn of_code(desk: &Desk, source: &str, slots: Vec<ProposedSlot>) -> Proposed {
+    let mut names: Vec<&str> = slots.iter().map(|slot| slot.name.as_str()).collect();
+    names.sort_unstable();
     let uses = desk.reader.read(source, &names);
     let is_read = uses.as_ref().is_some_and(|uses| uses.trouble.is_none());
     let mut shown = bare(source);
@@ -136,10 +186,9 @@ fn of_code(desk: &Desk, source: &str, slots: &BTreeMap<String, Slot>) -> Propose
         Some(_) => {}
     }
     let uses = uses.unwrap_or_default();
-    for (name, own) in in_order(slots) {
-        let mut one = slot(name, own);
+    for mut one in slots {
         one.told = if is_read { Told::Unused } else { Told::Unread };
-        if let Some(used) = uses.slots.get(name.as_str()) {
+        if let Some(used) = uses.slots.get(one.name.as_str()) {
             one.uses = used.methods.iter().cloned().collect();
             one.given = used.given.iter().cloned().collect();
             // Data has no methods that anybody could be surprised by.
@@ -152,7 +201,7 @@ fn of_code(desk: &Desk, source: &str, slots: &BTreeMap<String, Slot>) -> Propose
     shown
 }
 
-fn of_worker(bundle: &Bundle, slots: &BTreeMap<String, Slot>) -> Proposed {
+fn of_worker(bundle: &Bundle, slots: Vec<ProposedSlot>) -> Proposed {
     let includes = bundle.includes.iter();
     let mut shown = Proposed {
         source: Untrusted::new(bundle.source.as_str()),
@@ -163,7 +212,7 @@ fn of_worker(bundle: &Bundle, slots: &BTreeMap<String, Slot>) -> Proposed {
     let definition = match start_run::parse(bundle) {
         Ok(definition) => definition,
         Err(failure) => {
-            shown.slots = in_order(slots).map(|(name, own)| slot(name, own)).collect();
+            shown.slots = slots;
             shown.notes.push(failure.message);
             return shown;
         }
@@ -172,14 +221,16 @@ fn of_worker(bundle: &Bundle, slots: &BTreeMap<String, Slot>) -> Proposed {
     shown.input = Some(definition.input.to_value());
     shown.documents = definition.attachments.max;
     shown.model = definition.model.as_deref().map(Untrusted::new);
-    shown.slots = in_order(slots).map(|(name, own)| used(name, own, &definition)).collect();
-    shown.notes = notes(&definition);
+    shown.slots = slots.into_iter().map(|slot| used(slot, &definition)).collect();
+    let notes = notes(&definition, definition.limits);
+    shown.notes = notes.into_iter().map(Untrusted::new).collect();
     shown
 }
 
 /// A slot of a worker, with the methods that its model is offered or its steps call.
-fn used(name: &str, own: &Slot, definition: &Definition) -> ProposedSlot {
-    let mut shown = slot(name, own);
+fn used(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
+    let name = shown.name.clone();
+    let name = name.as_str();
     let Some(kind) = definition.slot(name).map(|slot| slot.kind) else { return shown };
     let interface = caps::interface_of(kind.to_string().split(' ').next().unwrap_or_default());
     let words = |method: &str| {
@@ -205,24 +256,23 @@ fn used(name: &str, own: &Slot, definition: &Definition) -> ProposedSlot {
     shown
 }
 
-/// What else a worker file says that one should know.
-fn notes(definition: &Definition) -> Vec<Untrusted> {
+/// What else a worker file says that one should know, of a run that may use up so much.
+pub(super) fn notes(definition: &Definition, limits: Limits) -> Vec<String> {
     let mut notes = Vec::new();
     if definition.creates {
         notes.push("its model may make workers; each is shown to you first".to_owned());
     }
-    let limits = &definition.limits;
     notes.push(format!(
         "it may ask its model {} times, make {} calls and use {} tokens",
         limits.turns, limits.calls, limits.tokens
     ));
-    if let Some(usd) = definition.usd {
-        notes.push(format!("it may spend ${usd:.2}"));
+    if let Some(micros) = limits.usd_micros {
+        notes.push(format!("it may spend ${:.2}", micros as f64 / 1e6));
     }
     if definition.output.is_some() {
         notes.push("its result is checked against a pattern that the file says".to_owned());
     }
-    notes.into_iter().map(Untrusted::new).collect()
+    notes
 }
 
 /// How a worker that a run proposes differs from that run's own definition. Nothing if that is no worker file, or gone.

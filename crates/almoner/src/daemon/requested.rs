@@ -12,6 +12,7 @@ use kernel::{FormulaId, MessageNumber, NamePath, Pattern, Value, query, table};
 use passable::{visible_line, with_article};
 use worker::definition::{Bundle, Definition, SlotKind};
 
+use super::as_seen::AsSeen;
 use super::desk::Desk;
 use super::{additions, agents, private, proposed, start_run};
 use control::endowment::Fill;
@@ -40,8 +41,8 @@ pub fn answer(
         .help(format!("`almoner inbox {number}` shows it")));
     };
     let seen = match &answered {
-        Answered::Name { path, seen: Some(id), .. } => vec![(path.clone(), *id)],
-        _ => vec![],
+        Answered::Name { path, seen: Some(id), .. } => AsSeen::name(path.clone(), *id),
+        _ => AsSeen::default(),
     };
     let act = match (by, answered) {
         (None, Answered::Name { path, is: None, allow, .. }) if allow.is_empty() => {
@@ -73,7 +74,7 @@ pub fn answer(
             to_run(&desk, number, wish, answered)?
         }
     };
-    let act = Box::new(start_run::as_seen(seen, act));
+    let act = Box::new(seen.act(act));
     Ok(Response::Reply(desk.apply_as(agent, said, Act::Mail(act))?.reply))
 }
 

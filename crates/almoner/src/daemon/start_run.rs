@@ -6,22 +6,24 @@ use std::path::Path;
 
 use kernel::command::{Act, Binding, MailAct, Program, Reply, Start, Target};
 use kernel::grant::Attenuation;
-use kernel::run::{Attachment, Input, Limits, ResultGoesTo, Shape};
+use kernel::run::{Input, Limits, ResultGoesTo, Shape};
 use kernel::{BlobHash, MessageNumber, NamePath, Value};
 use passable::visible_line;
 use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 
+use super::as_seen::AsSeen;
 use super::desk::Desk;
 use super::documents::{Taker, check_chat, check_count, check_names, check_total};
 use super::stage::{self, Stages};
+use super::endow_dirs::{Directories, Missing};
 use super::{
-    endow_git, endow_mcp, endow_models, endow_paths, endow_programs, endow_secrets, model_keys, nested,
-    private,
+    endow_git, endow_mcp, endow_models, endow_paths, endow_programs, endow_secrets, model_keys, nested, own,
+    planned, private,
 };
 use crate::policy_file::{self, NAME};
 use control::endowment::{Endowment, Fill, PathFill};
 use control::exit::{Exit, Failure};
-use control::protocol::{Plan, Response, RunRequest};
+use control::protocol::{Response, RunRequest};
 
 /// Starts the run that a person asked for, or says what it would do.
 ///
@@ -60,8 +62,10 @@ pub struct Endowed {
     pub goes_to: ResultGoesTo,
     /// The name under which the host keeps the promise for the result.
     pub result_name: Option<NamePath>,
-    /// What names stood for when they were chosen.
-    pub seen: Vec<(NamePath, kernel::FormulaId)>,
+    /// What the person has seen of it.
+    pub seen: AsSeen,
+    /// What the person has seen that it would be given, if it was shown.
+    pub seal: Option<BlobHash>,
 }
 
 /// Starts a run for the host alone, or of a worker that somebody proposed.
@@ -88,7 +92,7 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
     check_money(desk, &definition, &request)?;
     model_keys::check(desk, &request.model)?;
     check_chat(&definition, &request)?;
-    let shelf = Shelf { desk, dry: request.dry_run, stages: Stages::default(), bound: Cell::default() };
+    let shelf = Shelf::new(desk, request.dry_run);
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
     let bindings = bind(&shelf, &definition, &request, names, "")?;
@@ -105,9 +109,22 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
     }
     check_names(&documents)?;
     check_total(&definition, &request, &documents)?;
+    let planned = planned::Begun {
+        definition: &definition,
+        bundle: &bundle,
+        request: &request,
+        bindings: &bindings,
+        documents: &documents,
+        limits: limits_of(&definition, &request),
+        directories: &shelf.directories,
+    };
     if request.dry_run {
-        return plan(&definition, &bundle, &request, &bindings, &documents).map(Response::Plan);
+        return planned.plan().map(Response::Plan);
     }
+    if let Some(seal) = endowed.as_ref().and_then(|endowed| endowed.seal) {
+        planned.expect(seal)?;
+    }
+    shelf.directories.make()?;
     let mut worker = keep_on(&shelf, &bundle, limits_of(&definition, &request))?;
     if let Some(text) = project {
         worker.includes.insert(NAME.to_owned(), shelf.put(text.as_bytes())?);
@@ -133,7 +150,7 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
         None => Act::Start(start),
         Some(Endowed { number, goes_to, result_name, seen, .. }) => {
             let act = MailAct::EndowWorker { number, start, goes_to, result_name };
-            Act::Mail(Box::new(as_seen(seen, act)))
+            Act::Mail(Box::new(seen.act(act)))
         }
     })?;
     match outcome.reply {
@@ -142,14 +159,6 @@ pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) 
             Ok(Response::Reply(Reply::Started { run }))
         }
         _ => Err(Failure::new(Exit::Failure, "the run was not started")),
-    }
-}
-
-/// An act with names, bound to what was seen of them.
-pub fn as_seen(seen: Vec<(NamePath, kernel::FormulaId)>, act: MailAct) -> MailAct {
-    match seen.is_empty() {
-        true => act,
-        false => MailAct::AsSeen { seen, act: Box::new(act) },
     }
 }
 
@@ -215,8 +224,10 @@ pub fn bindings(
     request: &RunRequest,
     names: &BTreeMap<String, NamePath>,
 ) -> Result<Vec<Binding>, Failure> {
-    let shelf = Shelf { desk, dry: false, stages: Stages::default(), bound: Cell::default() };
-    bind(&shelf, definition, request, names, "")
+    let shelf = Shelf::new(desk, false);
+    let bindings = bind(&shelf, definition, request, names, "")?;
+    shelf.directories.make()?;
+    Ok(bindings)
 }
 
 /// Fills the slots of a worker. `under` is the way to it, if it fills a slot itself.
@@ -321,8 +332,9 @@ fn bind(
                     mount_target(shelf, &full, write, given, request)?
                 }
                 (SlotKind::Outbox, Some(Endowment { fill: Fill::Path(given), .. })) => {
-                    ready_dir(shelf.desk, &full, &given.path, Make::of(true, request))?;
-                    Target::Spool { path: given.path.clone() }
+                    Target::Spool {
+                        path: shelf.directories.at(shelf.desk, &full, &given.path, Missing::Made)?,
+                    }
                 }
                 (SlotKind::Program, Some(Endowment { fill: Fill::Program(given), .. })) => {
                     endow_programs::target(shelf.desk, &full, given)?
@@ -365,7 +377,7 @@ fn bind(
                     suffixes: given.suffixes.iter().cloned().collect(),
                     max_bytes: given.max_bytes,
                     total_bytes: given.total_bytes,
-                    staged_from: given.stage.then(|| given.path.clone()),
+                    staged_from: given.stage.then(|| own::real(&given.path)),
                     private: given.private,
                     rate: given.rate,
                 },
@@ -420,74 +432,33 @@ fn mount_target(
     shelf: &Shelf<'_>,
     slot: &str,
     write: bool,
-    endowment: &PathFill,
+    given: &PathFill,
     request: &RunRequest,
 ) -> Result<Target, Failure> {
-    if write && !endowment.write {
-        let message = format!("slot `{slot}` writes, but `{}` was bound for reading only", endowment.path);
+    if write && !given.write {
+        let message = format!("slot `{slot}` writes, but `{}` was bound for reading only", given.path);
         return Err(
             Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=PATH:rw` if you mean it"))
         );
     }
-    if endowment.write && !write {
+    if given.write && !write {
         let message = format!("slot `{slot}` only reads, and gets no more than that");
         return Err(Failure::new(Exit::Usage, message).help("leave out `:rw`"));
     }
-    if endowment.stage && slot.contains('.') {
+    if given.stage && slot.contains('.') {
         let message = format!("slot `{slot}`: a staged copy belongs to the run that begins with it");
         return Err(Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=PATH:rw`")));
     }
-    if endowment.stage {
-        ready_dir(shelf.desk, slot, &endowment.path, Make::Later)?;
-        return match request.dry_run {
-            true => Ok(Target::Mount { path: endowment.path.clone() }),
-            false => shelf.stages.stage(&shelf.desk.state, slot, &endowment.path),
-        };
-    }
-    ready_dir(shelf.desk, slot, &endowment.path, Make::of(write, request))?;
-    Ok(Target::Mount { path: endowment.path.clone() })
-}
-
-/// What to do about a directory that is not there.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Make {
-    /// Make it.
-    Now,
-    /// It would be made.
-    Later,
-    /// Refuse.
-    Never,
-}
-
-impl Make {
-    fn of(write: bool, request: &RunRequest) -> Make {
-        match (write, request.dry_run) {
-            (true, false) => Make::Now,
-            (true, true) => Make::Later,
-            (false, _) => Make::Never,
-        }
-    }
-}
-
-/// The directory must be there; one that is to be written to is made.
-fn ready_dir(desk: &Desk, slot: &str, path: &str, make: Make) -> Result<(), Failure> {
-    let shown = visible_line(path);
-    let fail = |e: &std::io::Error| {
-        Failure::new(Exit::NotFound, format!("slot `{slot}`: {shown}: {e}"))
-            .help("check the path and its permissions; a directory that is only read must be there already")
+    let missing = match (given.stage, write) {
+        (true, _) => Missing::Left,
+        (false, true) => Missing::Made,
+        (false, false) => Missing::Refused,
     };
-    // Also what is only read: the key of the vault may lie there.
-    desk.own.keeps_from(Path::new(path))?;
-    match std::fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => Ok(()),
-        Ok(_) => Err(Failure::new(Exit::Usage, format!("slot `{slot}`: {shown} is not a directory"))
-            .help("a slot is bound to a directory; a single document goes after the worker")),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound && make == Make::Now => {
-            std::fs::create_dir_all(path).map_err(|e| fail(&e))
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound && make == Make::Later => Ok(()),
-        Err(e) => Err(fail(&e)),
+    let path = shelf.directories.at(shelf.desk, slot, &given.path, missing)?;
+    if given.stage && !request.dry_run {
+        return shelf.stages.stage(&shelf.desk.state, slot, &path);
     }
+    Ok(Target::Mount { path })
 }
 
 /// Where bytes go: beside the store, or, for a look ahead, nowhere.
@@ -496,11 +467,18 @@ struct Shelf<'a> {
     dry: bool,
     /// The staged copies that were made: they go again if nothing is started.
     stages: Stages,
+    /// The directories that are still to be made.
+    directories: Directories,
     /// How many workers were bound.
     bound: Cell<usize>,
 }
 
 impl Shelf<'_> {
+    fn new(desk: &Desk, dry: bool) -> Shelf<'_> {
+        let (stages, directories, bound) = (Stages::default(), Directories::default(), Cell::default());
+        Shelf { desk, dry, stages, directories, bound }
+    }
+
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
         if self.dry {
             return Ok(BlobHash::of(bytes));
@@ -573,7 +551,7 @@ pub fn upload(desk: &Desk, bytes: &[u8]) -> Result<BlobHash, Failure> {
 /// # Errors
 /// When the disk does not take it.
 pub fn keep(desk: &Desk, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
-    let shelf = Shelf { desk, dry: false, stages: Stages::default(), bound: Cell::default() };
+    let shelf = Shelf::new(desk, false);
     keep_on(&shelf, bundle, limits)
 }
 
@@ -590,36 +568,4 @@ fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program
 /// What is said when the disk does not take something.
 pub fn store_failure(what: &str) -> Failure {
     Failure::new(Exit::Failure, what).help("nothing was started; `almoner doctor` examines the store")
-}
-
-fn plan(
-    definition: &Definition,
-    bundle: &Bundle,
-    request: &RunRequest,
-    bindings: &[Binding],
-    documents: &[Attachment],
-) -> Result<Plan, Failure> {
-    let slots = nested::lines(bindings);
-    let shown = documents.first().map(|d| vec![d.clone()]).unwrap_or_default();
-    let shown = if request.each.is_some() { shown } else { documents.to_vec() };
-    let prompt = worker::first_prompt(definition, bundle, &request.values, &shown)
-        .map_err(|t| Failure::of_trouble(&t))?;
-    Ok(Plan {
-        worker: definition.name.clone(),
-        digest: bundle.digest().to_string(),
-        model: request.model.clone(),
-        slots,
-        tools: definition
-            .offered_slots()
-            .iter()
-            .flat_map(|slot| match slot.kind {
-                SlotKind::Worker | SlotKind::Model => vec![slot.name.clone()],
-                kind => endow_paths::tools(&slot.name, kind, bindings),
-            })
-            .chain(definition.creates.then(|| worker::WORKSHOP.to_owned()))
-            .collect(),
-        documents: documents.iter().map(|d| format!("{} ({} bytes)", d.name, d.bytes)).collect(),
-        prompt: passable::Untrusted::new(prompt),
-        from: vec![],
-    })
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use kernel::RunNumber;
 use kernel::message::{Answer, Body};
+use kernel::{BlobHash, RunNumber};
 use passable::{Untrusted, visible_line, with_article};
 
 use super::lines::{self, Marks, ON};
@@ -149,9 +149,11 @@ fn words(out: &mut String, verb: &str, shown: &str, columns: usize) {
 
 fn source(out: &mut String, view: &LetterView, what: &str, columns: usize) {
     let Some(source) = &view.source else { return };
-    let count = source.raw().lines().count();
-    let unit = if count == 1 { "line" } else { "lines" };
-    words(out, &format!("{what} ({count} {unit}, {} bytes)", source.raw().len()), &source.visible(), columns);
+    let many = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let size = (many(source.raw().lines().count(), "line"), many(source.raw().len(), "byte"));
+    words(out, &format!("{what} ({}, {})", size.0, size.1), &source.visible(), columns);
+    // By which it is known everywhere: beginnings of two texts can be made alike.
+    let _ = writeln!(out, "    its digest is {}", BlobHash::of(source.raw().as_bytes()));
 }
 
 fn holes(out: &mut String, what: &str, holes: &[Hole], columns: usize) {
@@ -397,6 +399,8 @@ mod tests {
             answers: BTreeMap::new(),
             needs_you: true,
             dismissed_ms: None,
+            done: 0,
+            endowed: vec![],
         };
         let hole = Hole {
             name: "out\nslot x".to_owned(),

@@ -5,6 +5,7 @@ pub mod card;
 pub mod code;
 pub mod difference;
 pub mod event;
+pub mod granted;
 pub mod journal;
 pub mod json;
 pub mod letter;

@@ -2,7 +2,7 @@
 
 use control::exit::Failure;
 use control::show::{journal, letter};
-use kernel::RunNumber;
+use kernel::{BlobHash, RunNumber};
 use kernel::message::Body;
 use kernel::proposal::Finding;
 use kernel::run::{Run, RunOutcome, State};
@@ -138,6 +138,11 @@ pub fn finding(found: &Finding) -> Markup {
         @if let Some(example) = &found.counter_example { ", got " (quoted(example)) }
         @if let Some(allowed) = &found.allowed { "; allowed: " (quoted(allowed)) }
     }
+}
+
+/// The digest of a text: its beginning, and all of it when it is unfolded.
+pub fn digest(hash: &BlobHash) -> Markup {
+    html! { details.hash { summary { "digest " code { (hash.short()) } } code { (hash) } } }
 }
 
 /// A link to a run.

@@ -41,6 +41,7 @@ pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/runs", Some(runs::list::show), None),
     ("/r/{run}", Some(runs::page::show), None),
     ("/r/{run}/step/{step}", Some(runs::step::show), None),
+    ("/code", Some(runs::code::show), None),
     ("/r/{run}/cancel", None, Some(runs::act::cancel)),
     ("/r/{run}/resume", None, Some(runs::act::resume)),
     ("/r/{run}/save", Some(runs::save::show), Some(runs::save::save)),

@@ -111,6 +111,9 @@ pub enum Fault {
         /// The name.
         path: String,
     },
+    /// A definition with which something was done since the actor has seen it.
+    #[error("message {0} was endowed or edited since you have seen it: nothing was done")]
+    DoneMeanwhile(MessageNumber),
     /// A sharing token that does not exist, was used, or has ended.
     #[error("this token was used, has ended, or was never given")]
     NoToken,

@@ -154,10 +154,13 @@ pub enum MailAct {
         /// The name under which the host keeps the promise for the result.
         result_name: Option<NamePath>,
     },
-    /// Does something with names, if they still stand for what the actor has seen.
+    /// Does something, if all is still as the actor has seen it.
     AsSeen {
-        /// Each name, and what it stood for.
-        seen: Vec<(NamePath, FormulaId)>,
+        /// Each name, and what it stood for; nothing, if it was free.
+        seen: Vec<(NamePath, Option<FormulaId>)>,
+        /// If a definition is endowed or edited: how often something had been done with it.
+        #[serde(default)]
+        done: Option<u64>,
         /// What is done then.
         act: Box<MailAct>,
     },

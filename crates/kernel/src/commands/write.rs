@@ -92,7 +92,7 @@ fn check(writing: &Writing) -> Result<(), Fault> {
         Writing::Request { slot, .. } if !is_slot(slot) => {
             Err(Fault::Misfit { what: format!("{slot:?} cannot be the name of a slot") })
         }
-        Writing::Define { slots, .. } => super::mail::check_slots(slots),
+        Writing::Define { slots, .. } => super::mail::check_slots(slots, true),
         _ => Ok(()),
     }
 }

@@ -7,12 +7,15 @@ use crate::event::Change;
 use crate::formula::{Agent, Formula};
 use crate::head;
 use crate::id::{FormulaId, MessageNumber, Number};
-use crate::message::{Answer, Body, Envelope, Mail, Message};
+use crate::message::{Answer, Body, Endowed, Envelope, Mail, Message};
 use crate::provenance::Provenance;
 use crate::table::{self, MailboxRow};
 use crate::txn::Table;
 
 use super::State;
+
+/// Of how many endowments of one definition the mailbox keeps what was made.
+const ENDOWED: usize = 100;
 
 /// A message in a mailbox of the actor's.
 pub(crate) struct Letter {
@@ -80,6 +83,8 @@ impl State<'_> {
                 answers: Default::default(),
                 needs_you,
                 dismissed_ms: None,
+                done: 0,
+                endowed: vec![],
             };
             state.drop_in(&whose, &agent, &message, mail)
         };
@@ -213,6 +218,9 @@ impl State<'_> {
         let mailbox = self.self_agent()?.mailbox;
         let me = self.me();
         self.untie(&mailbox, &format!("message {number}"), &letter.id)?;
+        for one in &letter.mail.endowed {
+            self.untie(&mailbox, &one.label(number), &one.made)?;
+        }
         self.unhold(&me, &letter.id, b"m", &letter.id.number)?;
         for reference in handed_over(&letter.message, &self.self_agent()?) {
             if !planted!(self.env, HeldAfterDismissal) {
@@ -226,6 +234,7 @@ impl State<'_> {
         let mut mail = letter.mail;
         mail.message = None;
         mail.needs_you = false;
+        mail.endowed.clear();
         mail.dismissed_ms = Some(self.env.now_ms());
         self.put_mail(number, &mail)?;
         self.event(Change::Dismissed { number })
@@ -237,6 +246,20 @@ impl State<'_> {
         letter.mail.needs_you = false;
         self.put_mail(letter.number, &letter.mail)?;
         self.event(Change::Answered { number: letter.number, needs_you: false })
+    }
+
+    /// Notes that a definition was endowed, and keeps what was made of it as long as it lies there.
+    pub(crate) fn mark_endowed(&mut self, mut letter: Letter, made: FormulaId) -> Result<(), Fault> {
+        let (at_ms, mailbox) = (self.env.now_ms(), self.self_agent()?.mailbox);
+        let one = Endowed { made, at_ms, after: letter.mail.done };
+        self.tie(&mailbox, &one.label(letter.number), &made)?;
+        letter.mail.done += 1;
+        letter.mail.endowed.push(one);
+        if letter.mail.endowed.len() > ENDOWED {
+            let oldest = letter.mail.endowed.remove(0);
+            self.untie(&mailbox, &oldest.label(letter.number), &oldest.made)?;
+        }
+        self.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })
     }
 
     /// Notes in the mailbox of whoever got the message that its sender asks no more.

@@ -372,17 +372,112 @@ fn a_withheld_result_survives_a_restart_and_is_given_once() {
 fn what_was_seen_is_what_is_bound() {
     let (mut w, host, fae) = world();
     let (_, number) = defined(&mut w, fae, &[("x", Pattern::string())]);
-    let seen = vec![(path("five"), w.id(host, "five"))];
-    let as_seen = |act: Act| match act {
-        Act::Mail(act) => mail(MailAct::AsSeen { seen: seen.clone(), act }),
-        other => other,
-    };
-    let endow = || as_seen(endow(number, &[("x", "five")], ResultGoesTo::Host));
-    let twice = as_seen(endow());
+    let (five, free) = ((path("five"), Some(w.id(host, "five"))), (path("mine"), None));
+    let seen = vec![five, free.clone()];
+    let endow = || as_seen(endow(number, &[("x", "five")], ResultGoesTo::Host), &seen, None);
+    let twice = as_seen(endow(), &seen, None);
     assert_eq!(w.fault(host, twice), "what was seen is said once");
+    // A name that was free, for the result, and is not any more.
+    w.as_agent(host, store(string("mine"), "mine"));
+    let fault = w.fault(host, endow());
+    assert!(fault.starts_with("mine stands for something else"), "{fault}");
+    w.as_agent(host, remove("mine"));
     w.as_agent(host, remove("five"));
     w.as_agent(host, store(string("six"), "five"));
     let fault = w.fault(host, endow());
     assert!(fault.contains("stands for something else"), "{fault}");
     assert!(query::outbox(&mut w.store, &host.number).unwrap().is_empty(), "nothing was begun");
+}
+
+/// An act, if these names and what was done with the definition are still as they were seen.
+fn as_seen(act: Act, seen: &[(kernel::NamePath, Option<FormulaId>)], done: Option<u64>) -> Act {
+    match act {
+        Act::Mail(act) => mail(MailAct::AsSeen { seen: seen.to_vec(), done, act }),
+        other => other,
+    }
+}
+
+/// A definition can be endowed again, but not by somebody who does not know that it was.
+#[test]
+fn what_was_done_meanwhile_is_not_done_again() {
+    let (mut w, host, fae) = world();
+    let (_, number) = defined(&mut w, fae, &[]);
+    let endow = || endow(number, &[], ResultGoesTo::Host);
+    let edit = || {
+        let number = MessageNumber(number);
+        mail(MailAct::Edit { number, program: code("other", &[]) })
+    };
+    let done = |w: &mut World| {
+        let letter = query::message(&mut w.store, &host, MessageNumber(number)).unwrap();
+        letter.map(|letter| (letter.mail.done, letter.mail.endowed.len()))
+    };
+    w.as_agent(host, as_seen(endow(), &[], Some(0)));
+    assert_eq!(done(&mut w), Some((1, 1)));
+    let refused = format!("message {number} was endowed or edited since you have seen it: nothing was done");
+    for act in [endow(), edit()] {
+        assert_eq!(w.fault(host, as_seen(act, &[], Some(0))), refused);
+    }
+    let letters = (w.letters(host).len(), w.letters(fae).len());
+    w.as_agent(host, as_seen(edit(), &[], Some(1)));
+    assert_eq!((w.letters(host).len(), w.letters(fae).len()), (letters.0 + 1, letters.1 + 1));
+    for act in [endow(), edit()] {
+        assert_eq!(w.fault(host, as_seen(act, &[], Some(1))), refused);
+    }
+    w.as_agent(host, as_seen(endow(), &[], Some(2)));
+    assert_eq!(done(&mut w), Some((3, 2)));
+    assert_eq!(query::outbox(&mut w.store, &host.number).unwrap().len(), 2);
+}
+
+/// What it came to is there for whoever endowed it, as long as the definition lies in the mailbox.
+#[test]
+fn what_was_endowed_is_kept_with_its_definition() {
+    let (mut w, host, fae) = world();
+    let (_, number) = defined(&mut w, fae, &[]);
+    let (eval, promise) = w.parked(host, endow(number, &[], ResultGoesTo::Host));
+    w.evaluated(eval, string("mine alone"));
+    w.collect(1000);
+    assert_eq!(w.promise(promise), PromiseRow::Fulfilled { value: string("mine alone") });
+    let letter = query::message(&mut w.store, &host, MessageNumber(number)).unwrap().unwrap();
+    assert_eq!(letter.mail.endowed.iter().map(|one| one.made).collect::<Vec<_>>(), [eval]);
+    w.as_agent(host, dismiss(number));
+    w.collect(1000);
+    assert!(!w.is_there(eval) && !w.is_there(promise));
+    // Of many the last are kept.
+    let (_, number) = defined(&mut w, fae, &[]);
+    let mut evals = Vec::new();
+    for _ in 0..101 {
+        let (eval, _) = w.parked(host, endow(number, &[], ResultGoesTo::Host));
+        w.evaluated(eval, string("x"));
+        evals.push(eval);
+    }
+    w.collect(10_000);
+    assert!(!w.is_there(evals[0]) && w.is_there(evals[1]) && w.is_there(evals[100]));
+}
+
+/// What nobody could ever endow is refused when it is proposed.
+#[test]
+fn slots_of_code_have_names_that_code_can_have() {
+    let (mut w, _, fae) = world();
+    for (name, good) in [
+        ("counter", true),
+        ("$_1", true),
+        ("static", false),
+        ("undefined", false),
+        ("this", false),
+        ("eval", false),
+        ("a b", false),
+        ("наме", false),
+        ("$id", false),
+        ("$cancelled", false),
+        ("1st", false),
+    ] {
+        let act = || define(code("1", &[(name, Pattern::any())]), None);
+        match good {
+            true => drop(w.ask(fae, act())),
+            false => {
+                let fault = w.fault(fae, act());
+                assert!(fault.contains("cannot be the name of a slot"), "{name}: {fault}");
+            }
+        }
+    }
 }

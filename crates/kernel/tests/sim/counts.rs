@@ -245,6 +245,7 @@ fn fault_name(fault: &Fault) -> &'static str {
         Fault::Withdrawn(_) => "withdrawn",
         // Only who was shown something says what he saw. The simulated hosts choose as they send.
         Fault::NotAsSeen { .. } => "not as seen",
+        Fault::DoneMeanwhile(_) => "done meanwhile",
         // The kernel has it for the crates above, and never says it itself.
         Fault::NotSupported(_) => "not supported",
     }

@@ -19,6 +19,7 @@ use super::follow::Feed;
 use super::home::{Context, Home};
 use super::thing::Object;
 use super::writes;
+use crate::daemon::as_seen::AsSeen;
 use crate::daemon::{agents, secrets, start_run, tree, world};
 use control::exit::{Exit, Failure};
 use control::protocol::{Response, RunRequest};
@@ -475,7 +476,8 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trou
         names: start.bindings,
         goes_to: start.goes_to,
         result_name: start.result_name,
-        seen: vec![],
+        seen: AsSeen::default(),
+        seal: None,
     };
     match start_run::start_as(desk, request, Some(endowed))? {
         Response::Reply(reply @ Reply::Started { .. }) => Ok(facet::result(&Then::Promise, &reply)),

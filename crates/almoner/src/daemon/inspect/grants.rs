@@ -6,8 +6,8 @@ use kernel::command::Fault;
 use kernel::formula::Formula;
 use kernel::hub::View;
 use kernel::run::{Completion, Entry, Step};
-use kernel::txn::ReadTxn;
-use kernel::{FormulaId, GrantNumber, RunNumber, StepRef, Value, query, table, used};
+use kernel::txn::{ReadTxn, StoreFault};
+use kernel::{BlobHash, FormulaId, GrantNumber, RunNumber, StepRef, Value, query, table, used};
 use passable::Untrusted;
 
 use super::{MOST, in_short, row};
@@ -62,7 +62,8 @@ pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView,
     })?;
     of.insert(row.grant.id);
     let holders = falls.iter().map(|row| row.grant.holder).chain([row.grant.holder]).collect();
-    let mut shown = GrantView { row, target, runs: vec![], falls, calls: 0, last: vec![], code };
+    let text = desk.daemon.read(|txn| text(txn, &row.grant.holder))?;
+    let mut shown = GrantView { row, target, runs: vec![], falls, calls: 0, last: vec![], code, text };
     // Only the host of a desk has runs.
     if view.agent == desk.daemon.host {
         for run in runs_of(desk, &of, &holders)? {
@@ -83,6 +84,15 @@ pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView,
     shown.last.sort_by_key(|one| std::cmp::Reverse(one.at_ms));
     shown.last.truncate(CALLS);
     Ok(shown)
+}
+
+/// The digest of the text that a holder runs, if that is a worker or code.
+fn text(txn: &mut dyn ReadTxn, holder: &FormulaId) -> Result<Option<BlobHash>, StoreFault> {
+    Ok(match table::formula(txn, holder)?.map(|row| row.formula) {
+        Some(Formula::Worker { definition, model: None, .. }) => Some(definition),
+        Some(Formula::Eval { source, modules: None, .. }) => Some(BlobHash::of(source.raw().as_bytes())),
+        _ => None,
+    })
 }
 
 /// The code among those who hold the grant or what was made of it.

@@ -2,9 +2,9 @@
 
 use kernel::formula::Formula;
 use kernel::modules::Modules;
-use kernel::table::{self, PromiseRow};
+use kernel::table::{self, EvalRow, PromiseRow};
 use kernel::txn::{ReadTxn, StoreFault};
-use kernel::{FormulaId, Number, Value};
+use kernel::{FormulaId, Number, Pattern, Value};
 
 /// How many references are followed to one value.
 const DEEPEST: usize = 16;
@@ -48,7 +48,7 @@ pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Parked, StoreFault>
     let Some(Formula::Eval { source, endowments, result, modules, author, .. }) = row else {
         return Ok(Parked::Gone);
     };
-    let Some(delivery) = table::eval(txn, eval)?.map(|row| row.delivery) else { return Ok(Parked::Gone) };
+    let Some(EvalRow { delivery, expects, .. }) = table::eval(txn, eval)? else { return Ok(Parked::Gone) };
     let asker = table::formula(txn, &result)?.map(|row| row.formula);
     let Some(Formula::Promise { asker, .. }) = asker else { return Ok(Parked::Gone) };
     // Code of earlier stores does not say who wrote it.
@@ -64,6 +64,14 @@ pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Parked, StoreFault>
                 return Ok(Parked::Broken(Box::new(parcel), format!("`{name}` stands for nothing: {why}")));
             }
         };
+        // What nobody could look at when it was endowed.
+        let misfit = expects.get(&name).and_then(|pattern| {
+            let pattern = Pattern::from_value(pattern).ok()?;
+            pattern.check_named(&format!("slot `{name}`"), &value).err()
+        });
+        if let Some(misfit) = misfit {
+            return Ok(Parked::Broken(Box::new(parcel), misfit.to_string()));
+        }
         parcel.names.push(name);
         parcel.values.push(value);
     }

@@ -97,7 +97,8 @@ fn a_narrower_counter(scripts: bool) {
     browser.choose("What to count with", "counter");
     browser.press("button", "Make a narrower one for What to count with");
     browser.says("What stays of what it can do");
-    browser.write("textbox", "The names of the methods", "incr");
+    // Those of its guard, as its page shows them.
+    browser.press("checkbox", "add");
     browser.write("textbox", "How long it lasts", "soon");
     browser.press("button", "Show what it would allow");
     browser.says("`soon` is not a time");

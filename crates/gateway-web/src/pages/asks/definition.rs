@@ -2,27 +2,35 @@
 //! is chosen, what each choice grants. Only then is there a button that endows, and it is bound to what is shown.
 
 mod chosen;
+mod endowed;
+mod granted;
+mod source;
+
+use std::collections::BTreeMap;
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Look, Response};
-use control::view::{LetterView, PickRow, PromiseState, Proposed, ProposedSlot, Told};
+use control::view::{EndowedView, LetterView, PickRow, PromiseState, Proposed, ProposedSlot, Told};
 use kernel::command::Reply;
 use kernel::message::Body;
-use kernel::{MessageNumber, NamePath};
+use kernel::{FormulaId, MessageNumber, NamePath, RunNumber};
 use maud::{Markup, html};
-use passable::{Untrusted, visible};
+use passable::Untrusted;
 use serde::Serialize;
 
 use super::narrow::{Hole, no_picker};
 use super::{confirm, form, said};
 use crate::answer::Answer;
 use crate::asked::{Asked, take};
-use crate::page::parts;
+use crate::page::{link, parts};
 use crate::pages::message;
 use chosen::Chosen;
+use granted::Granted;
+use source::Changed;
+pub use source::numbered;
 
-/// Text of so many bytes is unfolded by whoever approves it.
-const LONG: usize = 2000;
+/// The field of how often something had been done with a definition when its text was changed.
+const DONE: &str = "_done";
 
 /// A hash of what an answer is bound to.
 ///
@@ -42,18 +50,6 @@ pub fn stale() -> Markup {
     }
 }
 
-/// The same, with what is otherwise than it was shown.
-fn differs(asked: &Asked, granted: &Granted) -> Markup {
-    let (was, is) = (asked.field("_lines").unwrap_or_default(), granted.plain());
-    html! {
-        (stale())
-        @if !was.is_empty() && was != is {
-            h2 { "What is otherwise now" }
-            (parts::difference("what you would grant", &Untrusted::new(control::show::difference::lines(was, &is))))
-        }
-    }
-}
-
 /// What is said when a name has come to stand for something else.
 pub fn gone() -> Failure {
     Failure::new(
@@ -61,21 +57,6 @@ pub fn gone() -> Failure {
         "what was chosen has no name of yours any more, or stands for something else",
     )
     .help("choose again")
-}
-
-/// Somebody's text with numbers before its lines, exactly as it is stored.
-pub fn numbered(label: &str, text: &Untrusted) -> Markup {
-    let shown = text.visible();
-    let body = html! {
-        pre.foreign.numbered tabindex="0" aria-label=(label) {
-            @for line in shown.lines() { span.l { (line) "\n" } }
-        }
-    };
-    html! {
-        @if text.raw().len() > LONG {
-            details.long data-must-open open { summary { (label) " " span.note { (text.raw().len()) " bytes" } } (body) }
-        } @else { (body) }
-    }
 }
 
 /// The card, with nothing chosen.
@@ -86,7 +67,7 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
     let shown = Shown::of(asked, view)?;
     Ok(html! {
         (shown.draw(asked, view, &Chosen::default(), None))
-        (result(asked, view))
+        (result(asked, view, &shown))
     })
 }
 
@@ -110,8 +91,9 @@ pub fn hole(asked: &Asked, view: &LetterView, place: &str) -> Result<Hole, Failu
 }
 
 /// What its sender has got for it, once it has got anything.
-fn result(asked: &Asked, view: &LetterView) -> Markup {
+fn result(asked: &Asked, view: &LetterView, shown: &Shown) -> Markup {
     let promise = view.letter.body().and_then(Body::asks).map(|(promise, _)| promise);
+    let promise = promise.filter(|_| shown.author.name.is_some());
     let state = promise.and_then(|promise| asked.look(Look::Promise { promise, wait: false }).ok());
     html! {
         @match state {
@@ -120,44 +102,118 @@ fn result(asked: &Asked, view: &LetterView) -> Markup {
                 (parts::block("The result", &Untrusted::new(control::show::value::argument(&value))))
             },
             Some(Response::Promise(PromiseState::Rejected { reason })) => {
-                p.warning { "It came to nothing: " (parts::line(&reason)) }
+                p.warning { "Its sender was told: " (parts::line(&reason)) }
             },
             _ => {},
         }
     }
 }
 
+/// Whose words a definition has.
+struct Author {
+    /// The person's name for whoever gets what comes of it; nothing, if that is the person alone.
+    name: Option<String>,
+    /// The run that has written it.
+    run: Option<RunNumber>,
+    /// The message of which it is the person's own changed copy.
+    copy_of: Option<MessageNumber>,
+}
+
+impl Author {
+    fn of(asked: &Asked, view: &LetterView) -> Author {
+        let run = view.letter.body().and_then(Body::run);
+        let copy_of = view.answers.filter(|_| is_own(view));
+        let mut name = match run {
+            Some(run) => Some(run.to_string()),
+            None => Some(view.from.clone()).filter(|_| !is_own(view)),
+        };
+        // A copy of a copy has the same first author.
+        let mut before = copy_of;
+        for _ in 0..COPIES {
+            let (None, Some(number)) = (&name, before) else { break };
+            let Ok(Response::Letter(original)) = asked.look(Look::Letter { number }) else { break };
+            before = original.answers;
+            name = match (original.letter.message.is_some(), is_own(&original)) {
+                (false, _) => Some("whoever sent the original".to_owned()),
+                (true, true) => None,
+                (true, false) => Some(original.from),
+            };
+        }
+        Author { name, run, copy_of }
+    }
+
+    /// Who says what the slots are for.
+    fn speaker(&self) -> &'static str {
+        match (&self.name, self.copy_of) {
+            (_, Some(_)) => "The original",
+            (Some(_), None) => "Its proposer",
+            (None, None) => "You",
+        }
+    }
+}
+
+/// How many copies of copies are gone back.
+const COPIES: usize = 20;
+
+/// Whether the person has sent it.
+fn is_own(view: &LetterView) -> bool {
+    view.letter.message.as_ref().is_some_and(|message| message.from == message.to)
+}
+
 /// All that a card is made from.
 struct Shown {
     proposed: Proposed,
+    /// What the person has names for, each thing once.
     picks: Vec<PickRow>,
+    /// How often something was done with the definition.
+    done: u64,
+    author: Author,
+    /// What has come of it so far, oldest first.
+    endowed: Vec<EndowedView>,
 }
 
 impl Shown {
     fn of(asked: &Asked, view: &LetterView) -> Result<Shown, Failure> {
         let number = view.letter.number;
         let proposed = *take!(asked.look(Look::Proposed { number })?, Proposed);
-        Ok(Shown { proposed, picks: take!(asked.look(Look::Picks)?, Picks) })
+        let picks = each_once(take!(asked.look(Look::Picks)?, Picks));
+        let endowed = take!(asked.look(Look::Endowed { number })?, Endowed);
+        let author = Author::of(asked, view);
+        Ok(Shown { proposed, picks, done: view.letter.mail.done, author, endowed })
     }
 
     /// The card. `granted` is what the choices come to, once they come to something.
     fn draw(&self, asked: &Asked, view: &LetterView, chosen: &Chosen, granted: Option<&Granted>) -> Markup {
+        self.with_copy(asked, view, chosen, granted, None)
+    }
+
+    fn with_copy(
+        &self,
+        asked: &Asked,
+        view: &LetterView,
+        chosen: &Chosen,
+        granted: Option<&Granted>,
+        changed: Option<&Changed<'_>>,
+    ) -> Markup {
         let number = view.letter.number;
         let shown = &self.proposed;
+        // As long as it is this, nobody's choices are drawn anew.
+        let same = format!("endow {} {} {}", shown.digest, self.done, said::is_open(view));
         html! {
-            (words(view, shown))
+            (self.words(view))
+            (endowed::section(asked, view, &self.endowed))
             form #fill.card method="post" action={ "/m/" (number) } data-weighty novalidate
-                data-draft={ "endow " (number) } data-same={ "endow " (shown.digest) } {
+                data-draft={ "endow " (number) } data-same=(same) data-dirty[granted.is_some()] {
                 (parts::token(&asked.session))
                 (parts::back(asked))
                 // What Enter presses: it shows what would be granted, and grants nothing.
                 button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate {
                     "Look"
                 }
-                (source(asked, view, shown))
+                (source::section(asked, view, shown))
                 (analysis(shown))
                 @if said::is_open(view) {
-                    (chosen.draw(shown, &self.picks))
+                    (chosen.draw(self))
                     div.buttons {
                         button name="do" value="look" formnovalidate { "Show what this would grant" }
                     }
@@ -165,82 +221,85 @@ impl Shown {
                 }
             }
             @if said::is_open(view) {
-                (edit(asked, number, shown))
-                (said::refusal(asked, number, "Or send it back", "Send it back with this note"))
+                (source::edit(asked, number, shown, self.done, changed))
+                // Whoever has got something for it is not refused any more.
+                @if view.letter.mail.answers.is_empty() {
+                    (said::refusal(asked, number, "Or send it back", "Send it back with this note"))
+                }
             }
         }
     }
-}
 
-/// What its sender says of it, apart from what we say.
-fn words(view: &LetterView, shown: &Proposed) -> Markup {
-    let by = match view.letter.body() {
-        Some(Body::Definition { by, .. }) => by.as_ref(),
-        _ => None,
-    };
-    html! {
-        p {
-            @match by {
-                Some(draft) => (parts::run(draft.run)),
-                None => strong { (parts::word(&view.from)) },
-            }
-            " proposes "
+    /// What it is, who proposes it, and what they say of it, apart from what we say.
+    fn words(&self, view: &LetterView) -> Markup {
+        let (shown, author) = (&self.proposed, &self.author);
+        let draft = match view.letter.body() {
+            Some(Body::Definition { by, .. }) => by.as_ref(),
+            _ => None,
+        };
+        let what = html! {
             @match &shown.worker {
                 Some(name) => { "a worker, " (parts::line(&Untrusted::new(name.as_str()))) }
                 None => "code",
             }
-            ". It does nothing until you endow it."
-        }
-        @if by.is_some() { p.note { "A run has written it: its words are those of a model." } }
-        @if let Some(draft) = by {
-            @if !draft.description.raw().is_empty() {
-                section.entry aria-labelledby="sender" {
-                    h2 #sender { "What its sender says of it" }
-                    (parts::block("What its sender says of it", &draft.description))
+        };
+        let again = !self.endowed.is_empty();
+        html! {
+            p {
+                @match (author.copy_of, author.run) {
+                    (Some(number), _) => {
+                        "Your changed copy of " (link::message(number)) ": " (what)
+                        @if let Some(name) = &author.name { ", first proposed by " (parts::word(name)) }
+                    }
+                    (None, Some(run)) => { (parts::run(run)) " proposes " (what) }
+                    (None, None) if author.name.is_none() => { "You propose " (what) }
+                    (None, None) => { strong { (parts::word(&view.from)) } " proposes " (what) }
+                }
+                @if again { ". It does nothing more until you endow it again." }
+                @else { ". It does nothing until you endow it." }
+            }
+            @if draft.is_some() {
+                p.note {
+                    @if author.copy_of.is_some() { "A run has written the original: what you have not changed of its words is a model's." }
+                    @else { "A run has written it: its words are those of a model." }
+                }
+            }
+            @if let Some(draft) = draft {
+                @if !draft.description.raw().is_empty() {
+                    section.entry aria-labelledby="sender" {
+                        h2 #sender {
+                            @if author.copy_of.is_some() { "What the sender of the original says of it" }
+                            @else { "What its sender says of it" }
+                        }
+                        (parts::block("What its sender says of it", &draft.description))
+                    }
+                }
+            }
+            @if let Some(description) = &shown.description {
+                section.entry aria-label="What the file says of itself" {
+                    p { "The file says of itself: " (parts::words(description)) }
                 }
             }
         }
-        @if let Some(description) = &shown.description {
-            section.entry aria-label="What the file says of itself" {
-                p { "The file says of itself: " (parts::words(description)) }
-            }
-        }
     }
 }
 
-fn source(asked: &Asked, view: &LetterView, shown: &Proposed) -> Markup {
-    let lines = shown.source.raw().lines().count();
-    html! {
-        section.entry aria-labelledby="source" {
-            h2 #source { "What would run" }
-            p.note {
-                (lines) @if lines == 1 { " line, " } @else { " lines, " } (shown.source.raw().len()) " bytes, digest "
-                code { (shown.digest.get(..16).unwrap_or_default()) }
-            }
-            (numbered("What would run", &shown.source))
-            @for (name, text) in &shown.includes {
-                h3 { "It includes " (parts::line(&Untrusted::new(name.as_str()))) }
-                (numbered("An included file", text))
-            }
-            @if let Some(difference) = from_original(asked, view, shown) {
-                h3 { "How it differs from what it is a copy of" }
-                (parts::difference("The difference from the original", &difference))
-            }
-            @if let Some(difference) = &shown.difference {
-                h3 { "How it differs from the definition of the run that proposes it" }
-                (parts::difference("The difference", difference))
-            }
+/// Each thing once, by the first of its names, which says what else it is called.
+fn each_once(rows: Vec<PickRow>) -> Vec<PickRow> {
+    let mut others: BTreeMap<FormulaId, Vec<String>> = BTreeMap::new();
+    let mut all: Vec<PickRow> = Vec::new();
+    for row in rows {
+        match all.iter().any(|one| one.id == row.id) {
+            true => others.entry(row.id).or_default().push(row.path),
+            false => all.push(row),
         }
     }
-}
-
-/// What was changed in a copy, if it is one of another proposal.
-fn from_original(asked: &Asked, view: &LetterView, shown: &Proposed) -> Option<Untrusted> {
-    let Ok(Response::Letter(original)) = asked.look(Look::Letter { number: view.answers? }) else {
-        return None;
-    };
-    let before = original.source?;
-    Some(Untrusted::new(control::show::difference::lines(before.raw(), shown.source.raw())))
+    for row in &mut all {
+        if let Some(names) = others.get(&row.id) {
+            row.words = Untrusted::new(format!("{}; also your {}", row.words.raw(), names.join(", ")));
+        }
+    }
+    all
 }
 
 /// Said of what cannot be told from a text.
@@ -305,142 +364,27 @@ fn analysis(shown: &Proposed) -> Markup {
     }
 }
 
-/// A place to change the text: the copy is a proposal of one's own, and is endowed like any other. What one edits is
-/// what one sees: where the text has characters that cannot be seen, it is the text with those written out.
-fn edit(asked: &Asked, number: MessageNumber, shown: &Proposed) -> Markup {
-    // A browser sends its own line ends, whatever they were.
-    let source = shown.source.raw().replace("\r\n", "\n");
-    let hidden = hidden_in(&source);
-    html! {
-        details.entry {
-            summary { "Edit a copy" }
-            form method="post" action={ "/m/" (number) } data-draft={ "edit " (number) } {
-                (parts::token(&asked.session))
-                @if !hidden.is_empty() {
-                    p.warning { "It has characters that cannot be seen:" }
-                    ul { @for one in &hidden { li { (one) } } }
-                    p #copy-how {
-                        "Below each of them is written out, as in " code { "\\u{200B}" }
-                        ". A copy that is made of it has what is written there instead of them, and may do something else."
-                    }
-                }
-                label for="copy" { @if hidden.is_empty() { "Its text" } @else { "Its text, written out" } }
-                textarea #copy.code name="source" rows="16" spellcheck="false"
-                    aria-describedby=[(!hidden.is_empty()).then_some("copy-how")] {
-                    "\n" (visible(&source))
-                }
-                p.note { "The original stays as it is, and whoever sent it is told." }
-                div.buttons {
-                    button name="do" value="edit" {
-                        @if hidden.is_empty() { "Propose the copy to myself" }
-                        @else { "Propose the written-out copy to myself" }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// How many places with hidden characters are named.
-const PLACES: usize = 10;
-
-/// Where a text has what is shown as something else: the line, and how that is shown. Safe to show.
-fn hidden_in(text: &str) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for (at, line) in text.split('\n').enumerate() {
-        let shown = visible(line);
-        if shown == line {
-            continue;
-        }
-        let first = line.chars().zip(shown.chars()).take_while(|(a, b)| a == b).count();
-        let what: String = shown.chars().skip(first).take_while(|letter| *letter != '}').collect();
-        let what: String = what.chars().take(12).collect();
-        let close = if what.starts_with("\\u{") { "}" } else { "" };
-        all.push(format!("line {}, after {first} characters: {what}{close}", at + 1));
-    }
-    let more = all.len().saturating_sub(PLACES);
-    all.truncate(PLACES);
-    if more > 0 {
-        all.push(format!("and {more} further lines"));
-    }
-    all
-}
-
-/// What the choices come to.
-struct Granted {
-    /// A line for each slot.
-    lines: Vec<Markup>,
-    /// The methods that a model is offered.
-    tools: Vec<String>,
-    /// For a worker: its model, and what it is told first.
-    worker: Option<(String, Untrusted)>,
-    /// Where the result goes, in words.
-    result: &'static str,
-    /// Whether it needs a fresh word in an old session.
-    weighs: bool,
-    /// What the button is bound to.
-    digest: String,
-}
-
-impl Granted {
-    /// What it says, without how it is set.
-    fn plain(&self) -> String {
-        let text = |line: &Markup| {
-            let pieces = line.0.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
-            let text: String = pieces.collect();
-            text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
-                + "\n"
-        };
-        self.lines.iter().map(text).collect()
-    }
-
-    fn draw(&self, asked: &Asked, shown: &Proposed) -> Markup {
-        html! {
-            section.entry #granted aria-labelledby="granted-title" {
-                input type="hidden" name="_seen" value=(self.digest);
-                textarea name="_lines" hidden { "\n" (self.plain()) }
-                h2 #granted-title tabindex="-1" { "What you would grant" }
-                @if self.lines.is_empty() { p { "Nothing." } }
-                ul { @for line in &self.lines { li { (line) } } }
-                @if let Some((model, prompt)) = &self.worker {
-                    p { "Its model is " (parts::word(model)) "."
-                        @if !self.tools.is_empty() { " It is offered " (parts::word(&self.tools.join(", "))) "." } }
-                    (parts::block("What the model would be told first", prompt))
-                }
-                p { (self.result) }
-                @if self.weighs { (confirm::field(asked, "To hand this over")) }
-                (parts::unfold_first())
-                div.buttons {
-                    button.yes name="do" value="endow" {
-                        @if shown.worker.is_some() { "Endow it, and run" } @else { "Endow it, and run the code" }
-                    }
-                }
-            }
-        }
-    }
-}
-
 /// `POST /m/NUMBER`: shows what the choices would grant, endows, or proposes a changed copy.
 ///
 /// # Errors
 /// When the daemon does not answer.
 pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     let number = view.letter.number;
-    if asked.field("do") == Some("edit") {
-        return edited(asked, view);
-    }
     let shown = Shown::of(asked, view)?;
+    if asked.field("do") == Some("edit") {
+        return edited(asked, view, &shown);
+    }
     let chosen = Chosen::sent(&shown.proposed, &asked.body);
     let again = |granted: Option<&Granted>, wrong: Option<Markup>, status| {
-        let card = shown.draw(asked, view, &chosen, granted);
+        let card = shown.draw(asked, view, &chosen.clone().with_name(asked), granted);
         Ok(message::with_card(asked, view, &card, wrong, status))
     };
-    let granted = match chosen.granted(asked, number, &shown.proposed, &shown.picks) {
+    let granted = match Granted::of(asked, view, &shown, &chosen) {
         Ok(granted) => granted,
         Err(failure) => {
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
             // Each at its own field as well.
-            let card = shown.draw(asked, view, &chosen.clone().told(), None);
+            let card = shown.draw(asked, view, &chosen.clone().told().with_name(asked), None);
             return Ok(message::with_card(asked, view, &card, Some(form::refused(&failure)), status));
         }
     };
@@ -448,41 +392,67 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         return again(Some(&granted), None, 200);
     }
     if asked.field("_seen") != Some(granted.digest.as_str()) {
-        return again(Some(&granted), Some(differs(asked, &granted)), 409);
+        return again(Some(&granted), Some(granted.differs(asked)), 409);
     }
     if let Err(failure) = confirm::check(asked, granted.weighs) {
         return again(Some(&granted), Some(form::refused(&failure)), 422);
     }
-    let act = chosen.act(number, &shown.proposed, &shown.picks, false)?;
-    match asked.act_once("endow", chosen.in_words(number, &shown.proposed, &shown.picks), act) {
+    let act = chosen.act(number, &shown, Some(&granted))?;
+    match asked.act_once("endow", chosen.in_words(number, &shown), act) {
         Ok(Reply::Started { run }) => Ok(Answer::Go(format!("/r/{run}"))),
         Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),
         Err(failure) => {
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
-            again(None, Some(form::refused(&failure)), status)
+            // What has happened since is told as well.
+            let number: MessageNumber = number;
+            let view = *take!(asked.look(Look::Letter { number })?, Letter);
+            let shown = Shown::of(asked, &view)?;
+            let card = shown.draw(asked, &view, &chosen.with_name(asked), None);
+            Ok(message::with_card(asked, &view, &card, Some(form::refused(&failure)), status))
         }
     }
 }
 
-/// `do=edit`.
-fn edited(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
+/// `do=edit`. What was typed is there again if it is not taken.
+fn edited(asked: &Asked, view: &LetterView, shown: &Shown) -> Result<Answer, Failure> {
     let number = view.letter.number;
-    let proposed = *take!(asked.look(Look::Proposed { number })?, Proposed);
+    let source = asked.field("source").unwrap_or_default().replace("\r\n", "\n");
+    let refused = |failure: &Failure| {
+        let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
+        let changed = Changed { text: &source, wrong: parts::failure_below(failure) };
+        let card = shown.with_copy(asked, view, &Chosen::default(), None, Some(&changed));
+        Ok(message::with_card(asked, view, &card, None, status))
+    };
+    let proposed = &shown.proposed;
+    let is_worker = proposed.worker.is_some();
+    if source.trim().is_empty() {
+        return refused(&Failure::new(Exit::Invalid, "the copy has no text").help("write what should run"));
+    }
+    // What a file is called would not be known any more, nor what its slots were.
+    if is_worker != source.trim_start().starts_with("---") {
+        let (message, help) = match is_worker {
+            true => ("a worker file begins with `---`", "begin the copy as the original begins"),
+            false => ("code does not begin with `---`", "propose a worker file with `almoner define`"),
+        };
+        return refused(&Failure::new(Exit::Invalid, message).help(help));
+    }
     let to = NamePath::new(["@self"]).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
-    let source = asked.field("source").unwrap_or_default().to_owned();
-    let includes = proposed.includes.into_iter().map(|(name, text)| (name, text.raw().to_owned()));
+    let includes = proposed.includes.iter().map(|(name, text)| (name.clone(), text.raw().to_owned()));
     let act = AgentAct::Define {
         to,
-        name: proposed.worker.unwrap_or_default(),
-        source,
+        name: proposed.worker.clone().unwrap_or_default(),
+        source: source.clone(),
         includes: includes.collect(),
-        slots: std::collections::BTreeMap::new(),
+        slots: BTreeMap::new(),
         result_name: None,
         edit: Some(number),
+        // Without it nobody knows what was seen.
+        done: Some(asked.field(DONE).and_then(|done| done.parse().ok()).unwrap_or(u64::MAX)),
     };
-    match asked.act("edit", format!("edit {number}"), act)? {
-        Reply::Sent { number } => Ok(Answer::Go(format!("/m/{number}"))),
-        _ => Ok(Answer::Go("/".to_owned())),
+    match asked.act("edit", format!("edit {number}"), act) {
+        Ok(Reply::Sent { number }) => Ok(Answer::Go(format!("/m/{number}"))),
+        Ok(_) => Ok(Answer::Go("/".to_owned())),
+        Err(failure) => refused(&failure),
     }
 }
 
@@ -491,19 +461,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_hidden_is_said_with_its_place() {
-        for (text, expected) in [
-            ("", vec![]),
-            ("const x = 1;\n\tconst ü = 'שלום';\n", vec![]),
-            ("a\nb\u{200B}c", vec!["line 2, after 1 characters: \\u{200B}"]),
-            (
-                "\u{202E}x\n\u{1B}[2K",
-                vec!["line 1, after 0 characters: \\u{202E}", "line 2, after 0 characters: \\u{1B}"],
-            ),
-        ] {
-            assert_eq!(hidden_in(text), expected, "{text:?}");
-        }
-        let many = hidden_in(&"\u{200B}\n".repeat(12));
-        assert_eq!((many.len(), many.last().map(String::as_str)), (11, Some("and 2 further lines")));
+    fn a_thing_of_two_names_is_offered_once() {
+        let row = |at: u8, path: &str| PickRow {
+            path: path.to_owned(),
+            id: FormulaId { number: [at; 32], node: [9; 32] },
+            kind: "object".to_owned(),
+            words: Untrusted::new("made by code of yours"),
+            methods: vec![],
+            pending: false,
+            data: false,
+            labels: vec![],
+            interface: None,
+        };
+        let all = each_once(vec![row(1, "aa"), row(2, "b"), row(1, "counter"), row(1, "d/c")]);
+        let said: Vec<_> = all.iter().map(|row| (row.path.as_str(), row.words.raw())).collect();
+        let both = "made by code of yours; also your counter, d/c";
+        assert_eq!(said, [("aa", both), ("b", "made by code of yours")]);
     }
 }

@@ -63,7 +63,8 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
             p { span.mark { (state(row, now)) } " " (link::why(number)) }
             dl.facts {
                 dt { "What" } dd { (called(&view.target)) @if view.target.name.is_some() { ": " (parts::line(&view.target.words)) } }
-                dt { "Held by" } dd { (holder(row)) }
+                dt { "Held by" }
+                dd { (holder(row)) @if let Some(hash) = &view.text { ", whose text has the " (parts::digest(hash)) } }
                 dt { "Methods" } dd { (listed(&grant.methods)) }
                 dt { "Limits" }
                 dd {

@@ -2,6 +2,7 @@
 
 pub mod act;
 pub mod below;
+pub mod code;
 pub mod diff;
 mod facts;
 mod family;

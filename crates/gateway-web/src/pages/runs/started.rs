@@ -32,7 +32,7 @@ pub fn started(asked: &Asked, run: &Run, known: &Known) -> Result<Markup, Failur
             dl.facts {
                 dt { "Worker" }
                 dd { a href={ "/runs?worker=" (link::query(&run.name)) "&all=yes" } { (parts::word(&run.name)) }
-                    " " span.note { (run.definition.short()) } }
+                    " " (parts::digest(&run.definition)) }
                 dt { "Model" }
                 dd { (parts::word(&run.model)) }
                 @match run.shape {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use passable::Untrusted;
+use passable::{Untrusted, is_binding};
 
 use crate::Pattern;
 use crate::command::{Define, Fault, Reply, Start, Target, Text};
@@ -43,7 +43,7 @@ pub(super) fn define(state: &mut State<'_>, act: Define) -> Result<Reply, Fault>
 
 fn make(state: &mut State<'_>, program: Text, original: Option<FormulaId>) -> Result<FormulaId, Fault> {
     let Text { source, worker, slots } = program;
-    check_slots(&slots)?;
+    check_slots(&slots, worker.is_none())?;
     let mut said = state.said()?;
     if let Some(original) = &original {
         // A copy says what the original said, whoever changed it.
@@ -60,8 +60,11 @@ fn make(state: &mut State<'_>, program: Text, original: Option<FormulaId>) -> Re
     state.make(Formula::Definition { source, worker, slots, original }, said)
 }
 
-/// Refuses slots that nobody could fill.
-pub(crate) fn check_slots(slots: &BTreeMap<String, Slot>) -> Result<(), Fault> {
+/// What code has under these names whatever its slots are called.
+const OWN: [&str; 2] = ["$id", "$cancelled"];
+
+/// Refuses slots that nobody could fill; the slots of code must be names that code can have.
+pub(crate) fn check_slots(slots: &BTreeMap<String, Slot>, is_code: bool) -> Result<(), Fault> {
     if slots.len() > SLOTS {
         return Err(Fault::Misfit {
             what: format!("a program has at most {SLOTS} slots, not {}", slots.len()),
@@ -70,6 +73,10 @@ pub(crate) fn check_slots(slots: &BTreeMap<String, Slot>) -> Result<(), Fault> {
     for (name, slot) in slots {
         if name.is_empty() || name.chars().any(|c| c.is_control() || c == '/') {
             return Err(Fault::Misfit { what: format!("{name:?} cannot be the name of a slot") });
+        }
+        if is_code && (!is_binding(name) || OWN.contains(&name.as_str())) {
+            let what = format!("{name:?} cannot be the name of a slot: code cannot call anything so");
+            return Err(Fault::Misfit { what });
         }
         pattern(&slot.pattern, name)?;
     }
@@ -132,6 +139,7 @@ pub(super) fn edit(state: &mut State<'_>, number: MessageNumber, mut program: Te
     let said = state.said()?;
     let posted = state.send(&actor, body, reply_to, true, said.clone())?;
     proposed.letter.mail.needs_you = false;
+    proposed.letter.mail.done += 1;
     state.put_mail(number, &proposed.letter.mail)?;
     state.event(crate::event::Change::Answered { number, needs_you: false })?;
     let creator = asker(state, &promise)?;
@@ -183,6 +191,13 @@ pub(super) fn check_slot(
         .map_err(|mismatch| Fault::Misfit { what: mismatch.to_string() })
 }
 
+/// Whether it is a promise of which nothing has come.
+fn is_pending(state: &mut State<'_>, id: &FormulaId) -> Result<bool, Fault> {
+    let (end, formula) = state.behind(id)?;
+    Ok(matches!(formula, Formula::Promise { .. })
+        && matches!(table::promise(state.txn, &end)?, Some(PromiseRow::Pending)))
+}
+
 /// Refuses what is not of the wanted kind.
 pub(super) fn expect_kind(
     state: &mut State<'_>,
@@ -215,11 +230,16 @@ pub(super) fn endow_code(
         return Err(wrong_kind(number, &letter.message.body, "it is a worker: endow it as one"));
     }
     check_names(&program.slots, bindings.keys().map(String::as_str))?;
-    let mut ids = BTreeMap::new();
+    let (mut ids, mut expects) = (BTreeMap::new(), BTreeMap::new());
     for (name, path) in &bindings {
         let id = state.resolve(path)?;
         if let Some(slot) = program.slots.get(name) {
             check_slot(state, name, slot, &id)?;
+            // A slot that takes promises takes what comes of them.
+            let takes_promises = pattern(&slot.pattern, name)?.matches(&Value::promise(id));
+            if !takes_promises && is_pending(state, &id)? {
+                expects.insert(name.clone(), slot.pattern.clone());
+            }
         }
         ids.insert(name.clone(), id);
     }
@@ -234,6 +254,7 @@ pub(super) fn endow_code(
         state,
         Code {
             author,
+            expects,
             source: program.source,
             modules: None,
             ids,
@@ -243,7 +264,8 @@ pub(super) fn endow_code(
         Some(delivery),
         result_name,
     )?;
-    answered(state, letter)?;
+    let Reply::Parked { eval, .. } = reply else { return Err(Fault::Dangling(promise)) };
+    state.mark_endowed(letter, eval)?;
     Ok(reply)
 }
 
@@ -339,7 +361,9 @@ pub(super) fn endow_worker(
         let spot = state.own_spot(path)?;
         state.name(&spot, &result)?;
     }
-    answered(state, letter)?;
+    let Reply::Started { run } = reply else { return Err(Fault::Dangling(result)) };
+    let run = state.run(run)?.id;
+    state.mark_endowed(letter, run)?;
     Ok(reply)
 }
 
@@ -350,10 +374,4 @@ fn check_kind(name: &str, slot: &Slot, formula: &Formula) -> Result<(), Fault> {
     }
     let what = format!("slot {name:?} wants {}, not {}", want.words(), crate::query::words(formula));
     Err(Fault::Misfit { what })
-}
-
-/// Notes that the definition was endowed. It can be again.
-fn answered(state: &mut State<'_>, mut letter: Letter) -> Result<(), Fault> {
-    let at_ms = state.env.now_ms();
-    state.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })
 }

@@ -10,6 +10,7 @@ use crate::id::{FormulaId, MessageNumber, Number};
 use crate::message::{Answer, Body};
 use crate::modules::Modules;
 use crate::name::NamePath;
+use crate::proposal::Value;
 use crate::run::{Delivery, ResultGoesTo, RunOutcome};
 use crate::state::{Gift, State};
 use crate::table::{self, EvalRow, PromiseRow, Task};
@@ -35,6 +36,8 @@ pub(super) struct Code {
     pub(super) source_message: Option<MessageNumber>,
     /// Who wrote it, if that is neither the actor nor whoever gets what comes of it.
     pub(super) author: Option<Number>,
+    /// What must fit what comes of the promises that some of its names stand for.
+    pub(super) expects: BTreeMap<String, Value>,
 }
 
 /// Endows code: grants for what its names stand for, a promise for its result, and a row that says that it must run.
@@ -64,11 +67,11 @@ pub(super) fn park(
     if let Some(modules) = &code.modules {
         state.note_blob(modules.hash, modules.bytes, &said)?;
     }
-    let Code { source, modules, .. } = code;
+    let Code { source, modules, expects, .. } = code;
     let formula = Formula::Eval { source, endowments, vat, result: promise, author, modules };
     state.put_formula(eval, formula, said)?;
     let outbox = state.post_for_root(Task::Eval { eval })?;
-    let row = EvalRow { outbox, delivery };
+    let row = EvalRow { outbox, delivery, expects };
     table::save(state.txn, Table::Meta, &NOBODY, &table::eval_key(&eval), &row, None)?;
     let root = state.endo();
     state.tie(&root, "eval", &eval)?;
@@ -115,7 +118,7 @@ pub(super) fn evaluate(
     let vat = vat.cloned();
     park(
         state,
-        Code { author: None, source, modules: None, ids, vat, source_message: None },
+        Code { author: None, expects: BTreeMap::new(), source, modules: None, ids, vat, source_message: None },
         None,
         result_name,
     )
@@ -145,7 +148,7 @@ pub(super) fn make(
     let (source, vat) = (Untrusted::new(""), vat.cloned());
     park(
         state,
-        Code { author: None, source, modules: Some(modules), ids, vat, source_message: None },
+        Code { author: None, expects: BTreeMap::new(), source, modules: Some(modules), ids, vat, source_message: None },
         None,
         result_name,
     )
@@ -218,7 +221,7 @@ pub(super) fn grant(
     }
     let reply = park(
         state,
-        Code { author: None, source, modules: None, ids, vat: None, source_message: Some(number) },
+        Code { author: None, expects: BTreeMap::new(), source, modules: None, ids, vat: None, source_message: Some(number) },
         Some(delivery),
         None,
     )?;

@@ -43,17 +43,24 @@ pub(super) fn mail(state: &mut State<'_>, act: MailAct) -> Result<Reply, Fault> 
         MailAct::EndowWorker { number, start, goes_to, result_name } => {
             define::endow_worker(state, number, *start, goes_to, result_name.as_ref())
         }
-        MailAct::AsSeen { seen, act } => {
+        MailAct::AsSeen { seen, done, act } => {
             for (path, id) in &seen {
-                if state.resolve(path)? != *id {
-                    return Err(Fault::NotAsSeen { path: path.to_string() });
-                }
+                expect_as_seen(state, path, id.as_ref())?;
             }
-            match *act {
+            let number = match &*act {
                 MailAct::AsSeen { .. } => {
-                    Err(Fault::Misfit { what: "what was seen is said once".to_owned() })
+                    return Err(Fault::Misfit { what: "what was seen is said once".to_owned() });
                 }
-                act => mail(state, act),
+                MailAct::Edit { number, .. }
+                | MailAct::EndowCode { number, .. }
+                | MailAct::EndowWorker { number, .. } => Some(*number),
+                _ => None,
+            };
+            match (number, done) {
+                (Some(number), Some(done)) if state.letter(number)?.mail.done != done => {
+                    Err(Fault::DoneMeanwhile(number))
+                }
+                _ => mail(state, *act),
             }
         }
         MailAct::Form(act) => form::form(state, act),
@@ -69,6 +76,15 @@ pub(super) fn mail(state: &mut State<'_>, act: MailAct) -> Result<Reply, Fault> 
             evaluate::make(state, vat.as_ref(), modules, powers.as_ref(), new_guest, result_name.as_ref())
         }
     }
+}
+
+/// Refuses a name that stands for something else than was seen, or for anything if it was free.
+fn expect_as_seen(state: &mut State<'_>, path: &NamePath, seen: Option<&FormulaId>) -> Result<(), Fault> {
+    let is_so = match seen {
+        Some(id) => state.resolve(path)? == *id,
+        None => matches!(state.view().identify(state.txn, path), Err(Fault::UnknownName(_))),
+    };
+    if is_so { Ok(()) } else { Err(Fault::NotAsSeen { path: path.to_string() }) }
 }
 
 /// What was asked, as a digest over its parts: the same call under the same result name attaches to the same promise.

@@ -3,22 +3,23 @@
 use std::collections::BTreeMap;
 
 use control::exit::{Exit, Failure};
-use control::protocol::{AgentAct, Document, Request, Response, RunRequest};
-use control::view::{PickRow, Proposed, ProposedSlot, SLOT_LABELS, Told};
+use control::protocol::{AgentAct, Document, Look, RunRequest, SeenEndowment};
+use control::show::letter::short;
+use control::view::{NameRow, PickRow, Proposed, ProposedSlot, SLOT_LABELS};
 use kernel::run::ResultGoesTo;
 use kernel::{FormulaId, MessageNumber, NamePath, Pattern};
 use maud::{Markup, html};
 use passable::{Untrusted, Widget, visible_line};
 
-use super::{Granted, gone, hashed};
-use crate::asked::{Asked, Pairs, unexpected};
+use super::granted::Granted;
+use super::{Shown, gone};
+use crate::asked::{Asked, Pairs, take};
 use crate::field::check;
 use crate::field::draw::{Drawn, Spot};
 use crate::field::pick::Picker;
 use crate::field::tally::{self, Tallies};
 use crate::field::typed::{ROW, Typed};
 use crate::page::parts;
-use crate::pages::asks::confirm;
 use crate::pages::asks::narrow::{self, Hole};
 
 /// The prefix of the fields for a worker's inputs.
@@ -36,15 +37,46 @@ const GOES_TO: [(&str, ResultGoesTo, &str); 3] = [
     (
         "guest-data",
         ResultGoesTo::GuestData,
-        "Its result goes to you and to its sender, if it is data; you are asked before a capability in it does.",
+        "To you and to its sender, if it is data; you are asked before a capability in it goes there",
     ),
     (
         "guest-capabilities",
         ResultGoesTo::GuestCapabilities,
-        "Its result goes to you and to its sender, with capabilities in it as grants of yours.",
+        "To you and to its sender, with capabilities in it as grants of yours",
     ),
-    ("host", ResultGoesTo::Host, "Its result goes to you alone."),
+    ("host", ResultGoesTo::Host, "To you alone"),
 ];
+
+/// The field with what the name for the result may come to stand for something else than.
+const REPLACED: &str = "replaced";
+
+/// The person's name for the result.
+pub struct ResultName {
+    /// The name.
+    pub path: NamePath,
+    /// What it stands for until then, and only until then.
+    pub replaces: Option<NameRow>,
+}
+
+/// What a name stands for, in words.
+fn what(row: &NameRow) -> Markup {
+    html! { (parts::line(&row.words)) @if let Some(id) = row.id { " (" (id.short()) ")" } }
+}
+
+/// What a name stands for, if it stands for anything.
+fn named(asked: &Asked, path: &NamePath) -> Result<Option<NameRow>, Failure> {
+    let (before, last) = path.split();
+    let directory = match before {
+        [] => None,
+        before => Some(NamePath::new(before.iter().cloned()).map_err(|error| bad(&error))?),
+    };
+    let rows = take!(asked.look(Look::Names { path: directory })?, Names);
+    Ok(rows.into_iter().find(|row| row.name == last))
+}
+
+fn bad(error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Exit::Invalid, error.to_string())
+}
 
 /// What was chosen and typed.
 #[derive(Clone, Default)]
@@ -53,6 +85,8 @@ pub struct Chosen {
     typed: Typed,
     /// Whether it is told at each field what is missing or does not fit.
     told: bool,
+    /// What the name for the result stands for.
+    taken: Option<NameRow>,
 }
 
 impl Chosen {
@@ -65,7 +99,7 @@ impl Chosen {
         if let Some(pattern) = input(shown) {
             typed.forget_secrets(&pattern.controls(), INPUT);
         }
-        Chosen { pairs: pairs.clone(), typed, told: false }
+        Chosen { pairs: pairs.clone(), typed, told: false, taken: None }
     }
 
     /// The same, with something that was picked just now.
@@ -80,6 +114,37 @@ impl Chosen {
     pub fn told(mut self) -> Chosen {
         self.told = true;
         self
+    }
+
+    /// The same, with what the name for the result stands for.
+    #[must_use]
+    pub fn with_name(mut self, asked: &Asked) -> Chosen {
+        self.taken = self.result_path().ok().flatten().and_then(|path| named(asked, &path).ok().flatten());
+        self
+    }
+
+    fn result_path(&self) -> Result<Option<NamePath>, Failure> {
+        let name = Some(self.text("result")).filter(|name| !name.is_empty());
+        let Some(path) = name.map(NamePath::parse).transpose().map_err(|error| bad(&error))? else {
+            return Ok(None);
+        };
+        path.split_pet().map_err(|error| bad(&error))?;
+        Ok(Some(path))
+    }
+
+    /// The person's name for the result: one that is free, or stands for exactly what it may come to stand for no more.
+    pub fn result_name(&self, asked: &Asked) -> Result<Option<ResultName>, Failure> {
+        let Some(path) = self.result_path()? else { return Ok(None) };
+        let replaces = named(asked, &path)?;
+        let id = replaces.as_ref().map(|row| row.id.map_or_else(String::new, |id| id.to_string()));
+        match id {
+            Some(id) if id.is_empty() || id != self.text(REPLACED) => {
+                let message = format!("`{}` is the name of something of yours", visible_line(&path.to_string()));
+                Err(Failure::new(Exit::Invalid, message)
+                    .help("choose another name for the result, or say below that it may replace what it is"))
+            }
+            _ => Ok(Some(ResultName { path, replaces })),
+        }
     }
 
     /// Whether nothing was chosen or written for a slot.
@@ -104,50 +169,67 @@ impl Chosen {
     }
 
     /// The choices, as they are made.
-    pub fn draw(&self, shown: &Proposed, picks: &[PickRow]) -> Markup {
+    pub fn draw(&self, all: &Shown) -> Markup {
+        let shown = &all.proposed;
         html! {
-            @for (at, slot) in shown.slots.iter().enumerate() { (self.slot(at, slot, shown.worker.is_some(), picks)) }
+            @for (at, slot) in shown.slots.iter().enumerate() { (self.slot(at, slot, all)) }
             @if shown.worker.is_some() { (self.for_worker(shown)) }
             fieldset {
                 legend { "Where its result goes" }
                 @let chosen = GOES_TO.iter().position(|(word, ..)| *word == self.text("to")).unwrap_or(0);
-                @for (at, (word, _, words)) in GOES_TO.iter().enumerate() {
-                    label.beside { input type="radio" name="to" value=(word) checked[at == chosen]; " " (words) }
-                }
+                // What the person proposed comes to nobody else.
+                @if all.author.name.is_none() { p { "To you." } }
+                @else { @for (at, (word, _, words)) in GOES_TO.iter().enumerate() {
+                    label.choice { input type="radio" name="to" value=(word) checked[at == chosen]; span { (words) } }
+                } }
                 label for="result" { "Your name for it, if you want one" }
-                input #result name="result" autocomplete="off" spellcheck="false" value=(self.text("result"));
+                input #result name="result" autocomplete="off" spellcheck="false" value=(self.text("result"))
+                    aria-describedby=[self.taken.as_ref().map(|_| "result-taken")];
+                @if let Some((row, id)) = self.taken.as_ref().and_then(|row| Some((row, row.id?.to_string()))) {
+                    p.note #result-taken { "It is the name of " (what(row)) "." }
+                    label.beside {
+                        input type="checkbox" name=(REPLACED) value=(id) checked[self.text(REPLACED) == id];
+                        " It may replace that: the name stands for the result then"
+                    }
+                }
             }
         }
     }
 
-    fn slot(&self, at: usize, slot: &ProposedSlot, is_worker: bool, picks: &[PickRow]) -> Markup {
+    fn slot(&self, at: usize, slot: &ProposedSlot, all: &Shown) -> Markup {
+        let is_worker = all.proposed.worker.is_some();
         let pick = format!("s{at}");
         let said = format!("slot {}", visible_line(&slot.name));
         let is_missing = self.told && own(is_worker, slot).is_none() && self.is_empty(at);
+        let unfit = self.told && self.chosen(at, slot, all).is_err();
+        // Where a capability is wanted by its interface, it is told how many others are not offered.
+        let is_other = |row: &PickRow| !slot.data && !row.fits(slot.label.as_deref(), slot.pending);
+        let picks: Vec<PickRow> =
+            all.picks.iter().filter(|row| fits(slot, row) || is_other(row)).cloned().collect();
+        let takes_capability = !slot.data || picks.iter().any(|row| !row.data && !row.pending);
         let picker = Picker {
             place: &pick,
             called: "One of your names",
             label: slot.label.as_deref(),
-            pending: true,
+            pending: slot.pending,
             data: slot.data,
-            picks,
+            picks: &picks,
             typed: self.typed.text(&pick),
-            wrong: is_missing,
+            wrong: is_missing || unfit,
             fresh: self.typed.is_fresh(&pick),
-            narrows: Some(&said),
+            narrows: takes_capability.then_some(said.as_str()),
         };
         html! {
             fieldset.slot {
                 legend { "Slot " (parts::line(&Untrusted::new(slot.name.as_str()))) }
-                @if !slot.words.raw().is_empty() && slot.words.raw() != slot.name {
-                    p { "Its proposer says: " (parts::line(&slot.words)) }
-                }
+                @if !slot.words.raw().is_empty() && slot.words.raw() != slot.name { (said_of(all, &slot.words)) }
                 @if let Some(words) = own(is_worker, slot) { p { (words) } }
                 @else {
                     label for=(pick) { "One of your names" }
                     p.note id={ (pick) "-wants" } { (wants(slot)) }
                     p.error id={ (pick) "-error" } role="status" {
                         @if is_missing { "nothing fills this slot: choose something, or send it back" }
+                        @else if unfit { "this does not fit: choose something else" }
                     }
                     (picker.draw())
                     @if is_worker {
@@ -199,35 +281,52 @@ impl Chosen {
         }
     }
 
-    fn goes_to(&self) -> (ResultGoesTo, &'static str) {
+    /// Where the result goes.
+    pub fn goes_to(&self) -> ResultGoesTo {
         let said = self.text("to");
-        let chosen = GOES_TO.iter().find(|(word, ..)| *word == said).unwrap_or(&GOES_TO[0]);
-        (chosen.1, chosen.2)
+        GOES_TO.iter().find(|(word, ..)| *word == said).unwrap_or(&GOES_TO[0]).1
+    }
+
+    /// What a name fills a slot with, if one does: only what may fill it.
+    fn chosen<'a>(
+        &self,
+        at: usize,
+        slot: &ProposedSlot,
+        all: &'a Shown,
+    ) -> Result<Option<&'a PickRow>, Failure> {
+        let said = self.text(&format!("s{at}"));
+        if said.is_empty() {
+            return Ok(None);
+        }
+        let id: Option<FormulaId> = said.parse().ok();
+        let row = all.picks.iter().find(|row| Some(row.id) == id).ok_or_else(gone)?;
+        if fits(slot, row) {
+            return Ok(Some(row));
+        }
+        let (name, path) = (visible_line(&slot.name), visible_line(&row.path));
+        let message = format!("slot `{name}`: your `{path}` does not fit ({})", slot.wants.visible_line());
+        Err(Failure::new(Exit::Invalid, message).help("choose one of your names that is offered there"))
     }
 
     /// Each slot that a name fills, with what that stands for.
-    fn picked<'a>(
-        &self,
-        shown: &Proposed,
-        picks: &'a [PickRow],
-    ) -> Result<BTreeMap<String, &'a PickRow>, Failure> {
-        let mut all = BTreeMap::new();
-        for (at, slot) in shown.slots.iter().enumerate() {
-            let said = self.text(&format!("s{at}"));
-            if said.is_empty() {
-                continue;
+    pub fn picked<'a>(&self, all: &'a Shown) -> Result<BTreeMap<String, &'a PickRow>, Failure> {
+        let mut picked = BTreeMap::new();
+        for (at, slot) in all.proposed.slots.iter().enumerate() {
+            if let Some(row) = self.chosen(at, slot, all)? {
+                picked.insert(slot.name.clone(), row);
             }
-            let id: Option<FormulaId> = said.parse().ok();
-            // Only what was offered for this slot.
-            let fits = |row: &&PickRow| slot.data || row.fits(slot.label.as_deref(), true);
-            let row = picks.iter().find(|row| Some(row.id) == id).filter(fits).ok_or_else(gone)?;
-            all.insert(slot.name.clone(), row);
         }
-        Ok(all)
+        Ok(picked)
+    }
+
+    /// The slots that nothing fills.
+    pub fn missing(&self, shown: &Proposed) -> Vec<String> {
+        let empty = shown.slots.iter().enumerate().filter(|(at, _)| self.is_empty(*at));
+        empty.map(|(_, slot)| format!("`{}`", visible_line(&slot.name))).collect()
     }
 
     /// What was typed of slots, without their names.
-    fn written<'a>(&'a self, shown: &'a Proposed) -> impl Iterator<Item = &'a str> {
+    pub fn written<'a>(&'a self, shown: &'a Proposed) -> impl Iterator<Item = &'a str> {
         (0..shown.slots.len()).map(|at| self.text(&format!("t{at}")))
     }
 
@@ -240,72 +339,15 @@ impl Chosen {
             .collect()
     }
 
-    /// What all of it comes to, as the daemon says it without doing it.
-    pub fn granted(
-        &self,
-        asked: &Asked,
-        number: MessageNumber,
-        shown: &Proposed,
-        picks: &[PickRow],
-    ) -> Result<Granted, Failure> {
-        let picked = self.picked(shown, picks)?;
-        if shown.worker.is_none() {
-            let missing = shown.slots.iter().enumerate().filter(|(at, _)| self.is_empty(*at));
-            let missing: Vec<String> =
-                missing.map(|(_, slot)| format!("`{}`", visible_line(&slot.name))).collect();
-            if !missing.is_empty() {
-                let slots = if missing.len() == 1 { "slot" } else { "slots" };
-                let what = format!("nothing fills the {slots} {}", missing.join(", "));
-                return Err(Failure::new(Exit::Invalid, what).help("choose one of your names for each"));
-            }
-        }
-        let mut lines: Vec<Markup> = Vec::new();
-        for slot in &shown.slots {
-            if let Some(row) = picked.get(&slot.name) {
-                lines.push(sentence(slot, row));
-            }
-        }
-        let (mut tools, mut worker) = (vec![], None);
-        if shown.worker.is_some() {
-            let act = self.act(number, shown, picks, true)?;
-            match asked.ask(Request::Act { said: None, act: Box::new(act) })? {
-                Response::Plan(plan) => {
-                    let named =
-                        |line: &&String| !picked.keys().any(|slot| line.starts_with(&format!("{slot} = ")));
-                    lines.extend(plan.slots.iter().filter(named).map(|line| parts::word(line)));
-                    lines.extend(plan.documents.iter().map(|one| parts::word(&format!("document {one}"))));
-                    tools = plan.tools;
-                    worker = Some((plan.model, plan.prompt));
-                }
-                other => return Err(unexpected(&other)),
-            }
-        }
-        let filled = |(at, slot): (usize, &ProposedSlot)| {
-            let row = picked.get(&slot.name).copied();
-            let is_filled = row.is_some() || !self.text(&format!("t{at}")).is_empty();
-            is_filled.then(|| (slot.name.clone(), flows(slot, row)))
-        };
-        let filled: Vec<(String, Flows)> = shown.slots.iter().enumerate().filter_map(filled).collect();
-        lines.extend(leaves(&filled));
-        let (_, result) = self.goes_to();
-        let ids: Vec<_> = picked.iter().map(|(slot, row)| (slot, row.id)).collect();
-        let more = (self.fills(shown), self.text("allow"), self.text("result"), result);
-        let said: Vec<&str> = lines.iter().map(|line| line.0.as_str()).collect();
-        let digest = hashed(&(number, &shown.digest, &ids, &said, &tools, &worker, more))?;
-        let weighs = confirm::picks(asked, picks) || self.written(shown).any(confirm::written);
-        Ok(Granted { lines, tools, worker, result, weighs, digest })
-    }
-
-    /// What is asked of the daemon.
+    /// What is asked of the daemon: to say what it comes to, or, once that was seen, to do exactly that.
     pub fn act(
         &self,
         number: MessageNumber,
-        shown: &Proposed,
-        picks: &[PickRow],
-        dry_run: bool,
+        all: &Shown,
+        seen: Option<&Granted>,
     ) -> Result<AgentAct, Failure> {
-        let bad = |error: &dyn std::fmt::Display| Failure::new(Exit::Invalid, error.to_string());
-        let picked = self.picked(shown, picks)?;
+        let shown = &all.proposed;
+        let picked = self.picked(all)?;
         let mut names = BTreeMap::new();
         for (slot, row) in &picked {
             names.insert(slot.clone(), NamePath::parse(&row.path).map_err(|error| bad(&error))?);
@@ -348,30 +390,36 @@ impl Chosen {
             endow: vec![],
             allow: lines("allow"),
             model: String::new(),
-            dry_run,
+            dry_run: seen.is_none(),
             retry: None,
             policy: None,
         };
-        let result = Some(self.text("result")).filter(|name| !name.is_empty());
+        let result = seen.and_then(|seen| seen.result.as_ref());
+        let bound = SeenEndowment {
+            done: all.done,
+            names: picked.iter().map(|(slot, row)| (slot.clone(), row.id)).collect(),
+            result: result.and_then(|name| name.replaces.as_ref()?.id),
+            plan: seen.and_then(|seen| Some(seen.plan.as_ref()?.seal)),
+        };
         Ok(AgentAct::Endow {
             number,
             names,
             run: Box::new(run),
-            goes_to: self.goes_to().0,
-            result_name: result.map(NamePath::parse).transpose().map_err(|error| bad(&error))?,
+            goes_to: self.goes_to(),
+            result_name: result.map(|name| name.path.clone()),
             typed: self.fills(shown),
-            seen: picked.iter().map(|(slot, row)| (slot.clone(), row.id)).collect(),
+            seen: Some(Box::new(bound)),
             model: Some(self.text("model").to_owned()),
         })
     }
 
     /// The same as a person would have typed it.
-    pub fn in_words(&self, number: MessageNumber, shown: &Proposed, picks: &[PickRow]) -> String {
+    pub fn in_words(&self, number: MessageNumber, all: &Shown) -> String {
         let mut text = format!("endow {number}");
-        for (slot, row) in self.picked(shown, picks).unwrap_or_default() {
+        for (slot, row) in self.picked(all).unwrap_or_default() {
             text += &format!(" {slot}={}", row.path);
         }
-        for fill in self.fills(shown) {
+        for fill in self.fills(&all.proposed) {
             text += &format!(" -e {fill}");
         }
         text
@@ -394,17 +442,32 @@ fn own(is_worker: bool, slot: &ProposedSlot) -> Option<&'static str> {
     own.map(|(_, words)| *words)
 }
 
+/// Whether something may fill a slot.
+fn fits(slot: &ProposedSlot, row: &PickRow) -> bool {
+    slot.fits.iter().any(|(id, _)| *id == row.id)
+}
+
 /// What a slot wants, in words.
 fn wants(slot: &ProposedSlot) -> Markup {
     html! {
         @match slot.label.as_deref() {
-            None => "anything that fits its pattern",
-            Some("") => "any capability",
+            None => { "Something that fits: " (parts::line(&slot.wants)) }
+            Some("") => "Any capability",
             Some(label) if !SLOT_LABELS.contains(&label) => {
-                "a capability with the interface " (parts::line(&Untrusted::new(label)))
+                "A capability with the interface " (parts::line(&Untrusted::new(label)))
             }
-            Some(label) => { "a capability of the kind " (parts::line(&Untrusted::new(label))) }
+            Some(label) => { "A capability of the kind " (parts::line(&Untrusted::new(label))) }
         }
+        @if slot.pending && slot.label.is_some() { ", or what is still to become one" }
+    }
+}
+
+/// What whoever has written a slot says of it; of what is long the beginning, and all of it when it is unfolded.
+fn said_of(all: &Shown, words: &Untrusted) -> Markup {
+    let (_, more) = short(words);
+    html! {
+        p { (all.author.speaker()) @if all.author.speaker() == "You" { " say: " } @else { " says: " } (parts::short(words)) }
+        @if more > 0 { (parts::unfolded_first("All that it says", words.raw().len(), &parts::whole("All that it says", words))) }
     }
 }
 
@@ -423,96 +486,5 @@ fn example(label: Option<&str>) -> &'static str {
         Some("secret") => "secret:NAME",
         Some("worker") => "/PATH/NAME.worker",
         _ => "",
-    }
-}
-
-/// Kinds of slots through which something is read that was not public.
-const READ: [&str; 5] = ["dir", "dir rw", "git", "git rw", "secret"];
-
-/// Kinds of slots through which something can leave this machine.
-const SENT: [&str; 5] = ["outbox", "http", "mcp", "program", "model"];
-
-/// What can pass through a slot.
-#[derive(Clone, Copy)]
-struct Flows {
-    /// Something can be read through it.
-    read: bool,
-    /// Something can leave this machine through it.
-    sent: bool,
-    /// It leads to somebody's object, and nobody knows where that leads.
-    unknown: bool,
-}
-
-fn flows(slot: &ProposedSlot, row: Option<&PickRow>) -> Flows {
-    let label = slot.label.as_deref().unwrap_or_default();
-    let kinds = |all: &[&str]| {
-        all.contains(&label)
-            || row.is_some_and(|row| row.labels.iter().any(|own| all.contains(&own.as_str())))
-    };
-    let unknown = row.is_some_and(|row| !row.data && row.labels.is_empty());
-    Flows { read: kinds(&READ), sent: kinds(&SENT), unknown }
-}
-
-/// What all choices together open that none of them opens by itself. Nothing said is no promise that nothing can leave.
-fn leaves(slots: &[(String, Flows)]) -> Option<Markup> {
-    let named = |which: fn(&Flows) -> bool| {
-        let names: Vec<&str> =
-            slots.iter().filter(|(_, flows)| which(flows)).map(|(name, _)| name.as_str()).collect();
-        (!names.is_empty()).then(|| parts::line(&Untrusted::new(names.join(", "))))
-    };
-    let (read, sent) = (named(|flows| flows.read)?, named(|flows| flows.sent));
-    let unknown = named(|flows| flows.unknown);
-    (sent.is_some() || unknown.is_some()).then(|| {
-        html! {
-            strong { "Together: " } "what it reads through " (read)
-            @if let Some(sent) = &sent { " can leave this machine through " (sent) }
-            @if let Some(unknown) = &unknown {
-                @if sent.is_some() { ", and" } " can be handed to " (unknown) ", which leads where nobody here knows"
-            }
-            "."
-        }
-    })
-}
-
-/// What a choice grants, in a sentence: what others have named stands apart in it.
-fn sentence(slot: &ProposedSlot, row: &PickRow) -> Markup {
-    let foreign = |text: &str| parts::line(&Untrusted::new(text));
-    html! {
-        "It may use your " (parts::word(&row.path)) " as " (foreign(&slot.name)) ": " (parts::line(&row.words)) " ("
-        @if let Some(name) = &row.interface { (foreign(name)) ", " }
-        (row.kind) ", " (row.id.short()) ")."
-        @if !row.methods.is_empty() { " It can do: " (parts::word(&row.methods.join(", "))) "." }
-        @else if !row.data && !row.pending { " It can do all that it can do for you." }
-        @let partly = matches!(slot.told, Told::Partly | Told::Unread);
-        @if !slot.uses.is_empty() { " What is proposed calls " (foreign(&slot.uses.join(", "))) " of it" @if partly { ", and may do more with it" } "." }
-        @else if partly && !row.data { " What is proposed may do anything of that." }
-        @if !slot.given.is_empty() { " It gives it to " (foreign(&slot.given.join(", "))) "." }
-        @if row.pending { " Nothing has come of it yet." }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_choices_open_together_is_said_and_nothing_is_promised() {
-        let (none, read) = (Flows { read: false, sent: false, unknown: false }, "src");
-        let told = |sent: bool, unknown: bool| {
-            let slots = [
-                (read.to_owned(), Flows { read: true, ..none }),
-                ("net".to_owned(), Flows { sent, ..none }),
-                ("obj".to_owned(), Flows { unknown, ..none }),
-            ];
-            leaves(&slots).map(Markup::into_string)
-        };
-        assert_eq!(told(false, false), None);
-        let sent = told(true, false).unwrap();
-        assert!(
-            sent.contains("src") && sent.contains("can leave this machine through") && sent.contains("net")
-        );
-        let unknown = told(false, true).unwrap();
-        assert!(unknown.contains("can be handed to") && unknown.contains("obj") && !unknown.contains("net"));
-        assert!(leaves(&[("net".to_owned(), Flows { sent: true, ..none })]).is_none());
     }
 }

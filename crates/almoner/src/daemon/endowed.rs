@@ -1,0 +1,44 @@
+//! What came of a definition each time that it was endowed, as whoever endowed it sees it.
+
+use kernel::formula::Formula;
+use kernel::{FormulaId, MessageNumber, table};
+
+use super::desk::Desk;
+use super::{agents, look};
+use control::exit::Failure;
+use control::view::{EndowedView, GrantRow};
+
+/// The endowments of which the mailbox keeps what was made, oldest first.
+///
+/// # Errors
+/// When there is no such message.
+pub fn endowed(desk: &Desk, agent: FormulaId, number: MessageNumber) -> Result<Vec<EndowedView>, Failure> {
+    let letter = agents::letter(desk, agent, number)?;
+    if letter.mail.endowed.is_empty() {
+        return Ok(vec![]);
+    }
+    let view = desk.daemon.view(agent);
+    desk.daemon.look(|txn| {
+        let grants: Vec<GrantRow> = look::grants(txn, &view)?;
+        let mut all = Vec::new();
+        for one in &letter.mail.endowed {
+            let (holder, result, run) = match table::formula(txn, &one.made)?.map(|row| row.formula) {
+                Some(Formula::Run { run, worker, result, .. }) => (worker, result, Some(run)),
+                Some(Formula::Eval { result, .. }) => (one.made, result, None),
+                _ => continue,
+            };
+            let Some(came) = table::promise(txn, &result)? else { continue };
+            all.push(EndowedView {
+                at_ms: one.at_ms,
+                after: one.after,
+                made: one.made,
+                run,
+                result,
+                came: look::state_of(came),
+                name: look::name_of(txn, &view, &result)?,
+                grants: grants.iter().filter(|row| row.grant.holder == holder).cloned().collect(),
+            });
+        }
+        Ok(all)
+    })
+}

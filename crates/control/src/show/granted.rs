@@ -1,0 +1,605 @@
+//! What a person would grant by endowing a program: all of it, as sentences. Whoever draws them sets apart what others have
+//! named from what is the person's own.
+
+use std::collections::BTreeMap;
+
+use kernel::NamePath;
+use kernel::proposal::Effect;
+use kernel::run::ResultGoesTo;
+use passable::{Untrusted, visible_line};
+
+use super::letter::{more_bytes, short};
+use super::value::argument;
+use crate::status::{Plan, Planned, PlannedMethod};
+use crate::view::{Can, NameRow, PickRow, Proposed, ProposedSlot, Told};
+
+/// A part of a sentence, by whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Words of ours.
+    Ours(String),
+    /// A name or a path of the person's.
+    Own(String),
+    /// What somebody else has named or written.
+    Theirs(Untrusted),
+}
+
+/// A sentence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sentence(pub Vec<Piece>);
+
+impl Sentence {
+    fn new(text: impl Into<String>) -> Sentence {
+        Sentence(vec![Piece::Ours(text.into())])
+    }
+
+    fn ours(mut self, text: impl Into<String>) -> Sentence {
+        self.0.push(Piece::Ours(text.into()));
+        self
+    }
+
+    fn own(mut self, text: impl Into<String>) -> Sentence {
+        self.0.push(Piece::Own(text.into()));
+        self
+    }
+
+    fn theirs(mut self, text: impl Into<String>) -> Sentence {
+        self.0.push(Piece::Theirs(Untrusted::new(text.into())));
+        self
+    }
+
+    /// The beginning of what may be long, and how much more there is.
+    fn beginning(mut self, text: &Untrusted) -> Sentence {
+        let (head, more) = short(text);
+        self.0.push(Piece::Theirs(Untrusted::new(head)));
+        self.ours(more_bytes(more))
+    }
+
+    /// Several in a row, with words between them.
+    fn all<T>(mut self, all: &[T], each: impl Fn(Sentence, &T) -> Sentence) -> Sentence {
+        for (at, one) in all.iter().enumerate() {
+            self = match at {
+                0 => self,
+                _ if at + 1 == all.len() => self.ours(" and "),
+                _ => self.ours(", "),
+            };
+            self = each(self, one);
+        }
+        self
+    }
+
+    /// All of it as a line of text that is safe to show.
+    pub fn plain(&self) -> String {
+        let text = |piece: &Piece| match piece {
+            Piece::Ours(text) | Piece::Own(text) => visible_line(text).into_owned(),
+            Piece::Theirs(text) => text.visible_line().into_owned(),
+        };
+        self.0.iter().map(text).collect()
+    }
+}
+
+/// What is endowed, with what.
+pub struct Endowing<'a> {
+    /// The person's name for whoever has proposed it; nothing, if that was the person.
+    pub from: Option<&'a str>,
+    /// What was proposed.
+    pub proposed: &'a Proposed,
+    /// What fills slots by a name of the person's, by slot.
+    pub picked: &'a BTreeMap<String, &'a PickRow>,
+    /// For a worker: what its run would be begun with.
+    pub plan: Option<&'a Plan>,
+    /// Where the result goes.
+    pub goes_to: ResultGoesTo,
+    /// The person's name for the result, and what that stands for now.
+    pub result: Option<(&'a NamePath, Option<&'a NameRow>)>,
+}
+
+impl Endowing<'_> {
+    /// All that would be granted.
+    pub fn sentences(&self) -> Vec<Sentence> {
+        let mut all = Vec::new();
+        for slot in &self.proposed.slots {
+            if let Some(row) = self.picked.get(&slot.name) {
+                all.push(self.named(slot, row));
+            }
+        }
+        if let Some(plan) = self.plan {
+            all.extend(plan.grants.iter().filter(|planned| planned.named.is_none()).flat_map(filled));
+            for planned in plan.grants.iter().filter(|planned| planned.named.is_some()) {
+                all.extend(asked(planned));
+            }
+            all.extend(worked_on(plan));
+        } else if self.picked.values().any(|row| !row.data) {
+            all.push(Sentence::new(
+                "What it is handed it uses without asking you again, as far as the gates let it.",
+            ));
+        }
+        all.extend(self.together());
+        all.push(self.goes());
+        all.push(match self.result {
+            None => Sentence::new("You give the result no name: it stands on this page."),
+            Some((path, None)) => {
+                Sentence::new("You keep the result under the name ").own(path.to_string()).ours(".")
+            }
+            Some((path, Some(row))) => Sentence::new("You keep the result under the name ")
+                .own(path.to_string())
+                .ours(", which stands for ")
+                .theirs(row.words.raw())
+                .ours(row.id.map_or_else(String::new, |id| format!(" ({})", id.short())))
+                .ours(" now, and then no more."),
+        });
+        all
+    }
+
+    /// What fills a slot by a name of the person's.
+    fn named(&self, slot: &ProposedSlot, row: &PickRow) -> Sentence {
+        let it = Sentence::new("As ").theirs(slot.name.as_str()).ours(" it gets ");
+        if row.data {
+            return it.ours("your ").own(row.path.as_str()).ours(": ").beginning(&row.words).ours(".");
+        }
+        let mut it = it.ours("your ").own(row.path.as_str()).ours(": ").theirs(row.words.raw());
+        if let Some(name) = &row.interface {
+            it = it.ours(", recorded as ").theirs(name.as_str());
+        }
+        it = it.ours(format!(" ({}, {}).", row.kind, row.id.short()));
+        if row.pending {
+            it = it.ours(" Nothing has come of it yet: whoever answers it decides what this becomes");
+            return it.ours(match slot.pending {
+                true => ".",
+                false => ", and what does not fit the slot then is refused.",
+            });
+        }
+        if row.methods.is_empty() {
+            it = it.ours(" Only its code knows its methods: it can do all that it can do for you.");
+        }
+        it = by_effect(it, &row.methods);
+        if self.plan.is_some() {
+            return it;
+        }
+        let partly = matches!(slot.told, Told::Partly | Told::Unread);
+        if !slot.uses.is_empty() {
+            it = it.ours(" What is proposed calls ").theirs(slot.uses.join(", ")).ours(match partly {
+                true => " of it, and may do more with it.",
+                false => " of it.",
+            });
+        } else if partly {
+            it = it.ours(" What is proposed may do any of that.");
+        }
+        if !slot.given.is_empty() {
+            it = it.ours(" It gives it to ").theirs(slot.given.join(", ")).ours(".");
+        }
+        it
+    }
+
+    /// Where the result goes.
+    fn goes(&self) -> Sentence {
+        let Some(from) = self.from else { return Sentence::new("Its result goes to you.") };
+        match self.goes_to {
+            ResultGoesTo::Host => Sentence::new("Its result goes to you alone."),
+            ResultGoesTo::GuestData => Sentence::new("Its result goes to you and, if it is data, to ")
+                .own(from)
+                .ours("; you are asked before a capability in it does."),
+            ResultGoesTo::GuestCapabilities => Sentence::new("Its result goes to you and to ")
+                .own(from)
+                .ours(", with capabilities in it as grants of yours."),
+        }
+    }
+
+    /// What all of it opens together that nothing of it opens by itself. Nothing said is no promise that nothing can leave.
+    fn together(&self) -> Option<Sentence> {
+        let (mut through, mut out, mut unknown, mut workers) = (vec![], vec![], vec![], vec![]);
+        for slot in &self.proposed.slots {
+            let row = self.picked.get(&slot.name);
+            let planned = self.plan.and_then(|plan| plan.grants.iter().find(|one| one.slot == slot.name));
+            if row.is_none() && planned.is_none() {
+                continue;
+            }
+            let own = slot.label.as_deref().into_iter();
+            let kinds: Vec<&str> =
+                own.chain(row.into_iter().flat_map(|row| row.labels.iter().map(String::as_str))).collect();
+            let is_any = |all: &[&str]| kinds.iter().any(|kind| all.contains(kind));
+            let name = slot.name.as_str();
+            if is_any(&READ) || row.is_some_and(|row| row.data) {
+                through.push(name);
+            }
+            if is_any(&SENT) {
+                out.push(name);
+            }
+            if is_any(&["worker"]) {
+                workers.push(name);
+            }
+            if row.is_some_and(|row| !row.data && row.labels.is_empty()) {
+                unknown.push(name);
+            }
+        }
+        let has_documents = self.plan.is_some_and(|plan| !plan.reads.is_empty());
+        let has_inputs = self.plan.is_some_and(|plan| has_inputs(plan));
+        if through.is_empty() && !has_documents && !has_inputs {
+            return None;
+        }
+        let named = |it: Sentence, name: &&str| it.theirs(*name);
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        if !through.is_empty() {
+            from.push(Sentence::new("through ").all(&through, named));
+        }
+        if has_documents {
+            from.push(Sentence::new("in the documents"));
+        }
+        if has_inputs {
+            from.push(Sentence::new("in its inputs"));
+        }
+        if !out.is_empty() {
+            to.push(Sentence::new("can leave this machine through ").all(&out, named));
+        }
+        if self.plan.is_some_and(|plan| plan.tells) {
+            to.push(Sentence::new("goes to whoever answers for its model"));
+        }
+        if !workers.is_empty() {
+            let it = Sentence::new("can be told to ").all(&workers, named);
+            to.push(it.ours(", which does what it can with it"));
+        }
+        if !unknown.is_empty() {
+            let it = Sentence::new("can be handed to ").all(&unknown, named);
+            to.push(it.ours(", which leads where nobody here knows"));
+        }
+        if let (Some(guest), true) = (self.from, self.goes_to != ResultGoesTo::Host) {
+            to.push(Sentence::new("can come to ").own(guest).ours(" in the result"));
+        }
+        if to.is_empty() {
+            return None;
+        }
+        let join = |mut it: Sentence, one: &Sentence| {
+            it.0.extend(one.0.iter().cloned());
+            it
+        };
+        let it = Sentence::new("Together: what it reads ").all(&from, join).ours(" ");
+        Some(it.all(&to, join).ours("."))
+    }
+}
+
+/// Kinds of slots through which something is read that was not public.
+const READ: [&str; 5] = ["dir", "dir rw", "git", "git rw", "secret"];
+
+/// Kinds of slots through which something can leave this machine.
+const SENT: [&str; 5] = ["outbox", "http", "mcp", "program", "model"];
+
+fn has_inputs(plan: &Plan) -> bool {
+    plan.inputs.as_record().is_some_and(|all| all.iter().next().is_some())
+}
+
+/// What something can do, by what that does to the world.
+fn by_effect(mut it: Sentence, methods: &[Can]) -> Sentence {
+    for (effect, words) in [
+        (Some(Effect::Observe), " It reads: "),
+        (Some(Effect::Modify), " It changes: "),
+        (Some(Effect::Commit), " It sends: "),
+        (None, " It can do: "),
+    ] {
+        let names: Vec<&str> =
+            methods.iter().filter(|one| one.effect == effect).map(|one| one.name.raw()).collect();
+        if !names.is_empty() {
+            it = it.ours(words).theirs(names.join(", ")).ours(".");
+        }
+    }
+    it
+}
+
+/// What fills a slot of a worker otherwise.
+fn filled(planned: &Planned) -> Vec<Sentence> {
+    let slot = || Sentence::new("As ").theirs(planned.slot.as_str());
+    let it = match planned.kind.as_str() {
+        "ask" => slot().ours(" it may ask you questions, in your inbox."),
+        "timer" => slot().ours(" it may wait for a time."),
+        "mail" => slot().ours(" it may write to you, in your inbox."),
+        "workshop" => return vec![],
+        "worker" => slot().ours(" it may call ").theirs(planned.what.raw()).ours("."),
+        _ => {
+            let it = slot().ours(" it gets ");
+            let it = match planned.kind.as_str() {
+                "dir" | "dir rw" => it.ours("the directory ").own(planned.what.raw()),
+                _ => it.own(planned.what.raw()),
+            };
+            let it = if planned.is_new { it.ours(", which is not there yet and is made") } else { it };
+            planned.limits.iter().fold(it, |it, limit| it.ours("; ").ours(limit.as_str())).ours(".")
+        }
+    };
+    std::iter::once(it).chain(asked(planned)).collect()
+}
+
+/// What may be called of something that a worker gets, and when its person is asked.
+fn asked(planned: &Planned) -> Vec<Sentence> {
+    if matches!(planned.kind.as_str(), "ask" | "timer" | "mail" | "workshop" | "worker") {
+        return vec![];
+    }
+    let named = |which: &dyn Fn(&PlannedMethod) -> bool| {
+        let all = planned.methods.iter().filter(|one| which(one));
+        all.map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let mut all = Vec::new();
+    let mut say = |names: String, words: &str| {
+        if !names.is_empty() {
+            let it = Sentence::new("Of ").theirs(planned.slot.as_str()).ours(" it may call ");
+            all.push(it.ours(names).ours(words));
+        }
+    };
+    let is = |one: &PlannedMethod, effect| one.effect == Some(effect);
+    say(
+        named(&|one| is(one, Effect::Observe) && !one.asks()),
+        ", which only reads: you are not asked.",
+    );
+    say(named(&|one| one.effect.is_none() && !one.asks()), ": you are not asked.");
+    say(
+        named(&|one| is(one, Effect::Modify) && !one.asks()),
+        ", which changes something, without asking you: you have said so.",
+    );
+    say(
+        named(&|one| is(one, Effect::Modify) && one.asks()),
+        ", which changes something: you are asked each time.",
+    );
+    say(named(&|one| is(one, Effect::Commit)), ", which sends: you are asked each time.");
+    say(
+        named(&|one| one.asked && !one.effect.is_some_and(|effect| effect != Effect::Observe)),
+        ": you are asked each time, because the file wants it.",
+    );
+    for one in planned.methods.iter().filter(|one| one.allowed && one.asks()) {
+        let it = Sentence::new("You have said not to be asked about ").theirs(planned.slot.as_str());
+        let it = it.ours(format!(".{}, and are asked all the same: ", one.name));
+        all.push(it.ours(match one.asked {
+            true => "the file wants it.",
+            false => "it sends.",
+        }));
+    }
+    all
+}
+
+/// What a run works on, with what, and how far.
+fn worked_on(plan: &Plan) -> Vec<Sentence> {
+    let mut all = Vec::new();
+    for one in &plan.reads {
+        let it = Sentence::new("It reads the document ").own(one.path.raw());
+        let size = if one.bytes == 1 { "1 byte".to_owned() } else { format!("{} bytes", one.bytes) };
+        all.push(it.ours(format!(" ({size}, digest {}).", one.hash.short())));
+    }
+    if has_inputs(plan) {
+        let values = serde_json::to_string(&plan.inputs.to_json()).unwrap_or_else(|_| argument(&plan.inputs));
+        all.push(Sentence::new("Its inputs are ").own(values).ours("."));
+    }
+    let it = Sentence::new("Its model is ").own(plan.model.as_str());
+    all.push(it.ours(match plan.tells {
+        true => ": whoever answers for it is told all that the worker reads.",
+        false => ", which this program runs itself.",
+    }));
+    for note in &plan.notes {
+        let mut letters = note.chars();
+        let first = letters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+        all.push(Sentence::new(format!("{first}{}.", letters.as_str())));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::{BlobHash, FormulaId, Value};
+
+    use super::*;
+    use crate::status::PlannedDocument;
+
+    fn slot(name: &str, label: Option<&str>) -> ProposedSlot {
+        ProposedSlot {
+            name: name.to_owned(),
+            words: Untrusted::new(""),
+            label: label.map(str::to_owned),
+            data: label.is_none(),
+            wants: Untrusted::new("anything"),
+            pending: label.is_none(),
+            fits: vec![],
+            uses: vec![],
+            given: vec![],
+            told: Told::Whole,
+        }
+    }
+
+    fn row(path: &str, words: &str) -> PickRow {
+        PickRow {
+            path: path.to_owned(),
+            id: FormulaId { number: [1; 32], node: [2; 32] },
+            kind: "object".to_owned(),
+            words: Untrusted::new(words),
+            methods: vec![],
+            pending: false,
+            data: false,
+            labels: vec![],
+            interface: None,
+        }
+    }
+
+    fn proposed(slots: Vec<ProposedSlot>) -> Proposed {
+        Proposed {
+            digest: String::new(),
+            source: Untrusted::new(""),
+            worker: None,
+            includes: BTreeMap::new(),
+            description: None,
+            input: None,
+            documents: 0,
+            model: None,
+            slots,
+            free: vec![],
+            absent: vec![],
+            notes: vec![],
+            difference: None,
+        }
+    }
+
+    fn plan() -> Plan {
+        Plan {
+            worker: "w".to_owned(),
+            digest: String::new(),
+            model: "openai:x".to_owned(),
+            slots: vec![],
+            tools: vec![],
+            documents: vec![],
+            prompt: Untrusted::new(""),
+            from: vec![],
+            grants: vec![],
+            reads: vec![],
+            inputs: Value::record_from_map(Default::default()),
+            tells: true,
+            notes: vec!["it may ask its model 3 times".to_owned()],
+            seal: BlobHash::of(b""),
+        }
+    }
+
+    /// All sentences of what is endowed with this, in lines.
+    fn said(slots: Vec<ProposedSlot>, picked: &[(&str, PickRow)], plan: Option<Plan>) -> String {
+        let proposed = proposed(slots);
+        let picked = picked.iter().map(|(slot, row)| ((*slot).to_owned(), row)).collect();
+        let goes_to = ResultGoesTo::GuestData;
+        let plan = plan.as_ref();
+        let endowing =
+            Endowing { from: Some("fae"), proposed: &proposed, picked: &picked, plan, goes_to, result: None };
+        endowing.sentences().iter().map(|one| one.plain() + "\n").collect()
+    }
+
+    #[track_caller]
+    fn expect(text: &str, parts: &[&str], nowhere: &[&str]) {
+        for part in parts {
+            assert!(text.contains(part), "{part:?} is not in {text}");
+        }
+        for part in nowhere {
+            assert!(!text.contains(part), "{part:?} is in {text}");
+        }
+    }
+
+    #[test]
+    fn what_code_gets_is_told_with_all_that_it_can_do() {
+        let can = |name: &str, effect| Can { name: Untrusted::new(name), effect };
+        let count = ProposedSlot { uses: vec!["incr".to_owned()], ..slot("c", Some("Counter")) };
+        let narrow = PickRow { methods: vec![can("incr", None)], ..row("one", "made by your own code") };
+        let dir = PickRow {
+            methods: vec![can("list", Some(Effect::Observe)), can("write", Some(Effect::Modify))],
+            ..row("papers", "directory /papers; only .md")
+        };
+        let five = PickRow { data: true, ..row("five", "the number 5") };
+        let later = PickRow { pending: true, ..row("map", "pending") };
+        let slots = || {
+            vec![count.clone(), slot("d", Some("dir")), slot("n", None), slot("x", None), slot("o", Some(""))]
+        };
+        let picked = [("c", narrow), ("d", dir), ("n", five), ("x", later.clone()), ("o", row("any", "thing"))];
+        let text = said(slots(), &picked, None);
+        expect(
+            &text,
+            &[
+                "As c it gets your one: made by your own code (object, 01010101). It can do: incr. What is proposed calls incr of it.",
+                "directory /papers; only .md (object, 01010101). It reads: list. It changes: write.",
+                "As n it gets your five: the number 5.",
+                "As x it gets your map: pending (object, 01010101). Nothing has come of it yet: whoever answers it decides what this becomes.",
+                "Only its code knows its methods",
+                "without asking you again",
+                "Its result goes to you and, if it is data, to fae; you are asked before",
+                "You give the result no name",
+            ],
+            &[],
+        );
+        let text = said(vec![slot("c", Some("Counter"))], &[("c", later)], None);
+        expect(&text, &["what does not fit the slot then is refused"], &["Together"]);
+    }
+
+    #[test]
+    fn what_a_worker_gets_is_told_with_what_is_asked_about() {
+        let method = |name: &str, effect, allowed, asked| PlannedMethod {
+            name: name.to_owned(),
+            effect: Some(effect),
+            allowed,
+            asked,
+        };
+        let planned = |slot: &str, kind: &str, what: &str, methods| Planned {
+            slot: slot.to_owned(),
+            kind: kind.to_owned(),
+            what: Untrusted::new(what),
+            named: None,
+            is_new: kind == "dir rw",
+            methods,
+            limits: vec![],
+        };
+        let out = vec![
+            method("list", Effect::Observe, false, false),
+            method("append", Effect::Modify, true, false),
+            method("write", Effect::Modify, true, true),
+            method("edit", Effect::Modify, false, false),
+        ];
+        let outbox = vec![method("send", Effect::Commit, true, false)];
+        let document =
+            PlannedDocument { path: Untrusted::new("/d.md"), bytes: 4, hash: BlobHash::of(b"four") };
+        let plan = Plan {
+            grants: vec![
+                planned("out", "dir rw", "/real/out", out),
+                planned("post", "outbox", "mail spool /post", outbox),
+                planned("helper", "worker", "worker helper (abc)", vec![]),
+                planned("q", "ask", "questions to you, in your inbox", vec![]),
+            ],
+            reads: vec![document],
+            ..plan()
+        };
+        let slots = vec![
+            slot("out", Some("dir rw")),
+            slot("post", Some("outbox")),
+            slot("helper", Some("worker")),
+            slot("q", Some("ask")),
+        ];
+        let text = said(slots, &[], Some(plan));
+        expect(
+            &text,
+            &[
+                "As out it gets the directory /real/out, which is not there yet and is made.",
+                "Of out it may call list, which only reads: you are not asked.",
+                "Of out it may call append, which changes something, without asking you: you have said so.",
+                "Of out it may call write, edit, which changes something: you are asked each time.",
+                "about out.write, and are asked all the same: the file wants it.",
+                "about post.send, and are asked all the same: it sends.",
+                "As helper it may call worker helper (abc).",
+                "As q it may ask you questions, in your inbox.",
+                "It reads the document /d.md (4 bytes, digest ",
+                "whoever answers for it is told all that the worker reads",
+                "It may ask its model 3 times.",
+                "Together: what it reads through out and in the documents can leave this machine through post, goes to whoever \
+                 answers for its model, can be told to helper, which does what it can with it and can come to fae in the result.",
+            ],
+            &["Of q", "Of helper"],
+        );
+    }
+
+    #[test]
+    fn what_choices_open_together_is_said_and_nothing_is_promised() {
+        let dir = || PickRow { labels: vec!["dir".to_owned()], ..row("src", "directory /src") };
+        let read = || slot("src", Some("dir"));
+        let net = || PickRow { labels: vec!["http".to_owned()], ..row("net", "the web") };
+        let text = said(vec![slot("net", Some("http"))], &[("net", net())], None);
+        expect(&text, &[], &["Together"]);
+        let slots = || vec![read(), slot("net", Some("http")), slot("obj", Some("Counter"))];
+        let text = said(slots(), &[("src", dir()), ("net", net())], None);
+        expect(&text, &["what it reads through src can leave this machine through net"], &["handed to"]);
+        let text = said(slots(), &[("src", dir()), ("obj", row("obj", "x"))], None);
+        expect(&text, &["can be handed to obj, which leads where nobody here knows"], &["leave this machine"]);
+        // Only what comes to others is said: what stays with the person opens nothing.
+        let proposed = proposed(vec![read()]);
+        let (dir, result) = (dir(), None);
+        let picked = [("src".to_owned(), &dir)].into();
+        let mut endowing = Endowing {
+            from: Some("fae"),
+            proposed: &proposed,
+            picked: &picked,
+            plan: None,
+            goes_to: ResultGoesTo::Host,
+            result,
+        };
+        let said = |endowing: &Endowing<'_>| -> String {
+            endowing.sentences().iter().map(Sentence::plain).collect()
+        };
+        expect(&said(&endowing), &["Its result goes to you alone."], &["Together"]);
+        endowing.goes_to = ResultGoesTo::GuestData;
+        expect(&said(&endowing), &["what it reads through src can come to fae in the result."], &[]);
+        endowing.from = None;
+        expect(&said(&endowing), &["Its result goes to you."], &["Together"]);
+    }
+}

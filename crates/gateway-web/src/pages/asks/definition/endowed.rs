@@ -1,0 +1,115 @@
+//! What came of a definition so far: of each time that it was endowed what it was granted, its journal, and what it came to
+//! for the person.
+
+use control::protocol::{Look, Response};
+use control::view::{EndowedView, GrantRow, LetterView, PromiseState};
+use maud::{Markup, html};
+use passable::Untrusted;
+
+use crate::asked::Asked;
+use crate::page::{link, parts};
+use crate::pages::runs::figures;
+
+/// How many endowments are shown unfolded.
+const SHOWN: usize = 3;
+
+/// All of them, the newest first.
+pub fn section(asked: &Asked, view: &LetterView, all: &[EndowedView]) -> Markup {
+    let number = view.letter.number;
+    let newest = || all.iter().rev();
+    let older = all.len().saturating_sub(SHOWN);
+    html! {
+        @if !all.is_empty() {
+            section.entry aria-labelledby="endowed-title" {
+                h2 #endowed-title { "What came of it for you" }
+                @for one in newest().take(SHOWN) { (each(asked, one)) }
+                @if older > 0 {
+                    details #older-endowments { summary { "Earlier: " (older) }
+                        @for one in newest().skip(SHOWN) { (each(asked, one)) }
+                    }
+                }
+                @if all.first().is_some_and(|first| first.after > 0) && all.len() >= 100 {
+                    p.note { "What came before these is not kept with message " (number) " any more." }
+                }
+            }
+        }
+    }
+}
+
+fn each(asked: &Asked, one: &EndowedView) -> Markup {
+    html! {
+        div.entry {
+            h3 {
+                "Endowed " (parts::when(one.at_ms)) ": "
+                @match one.run {
+                    Some(run) => { (parts::run(run)) },
+                    None => { "code " a href=(link::formula(&one.made)) { (one.made.short()) } },
+                }
+            }
+            (came(asked, one))
+            @if let Some(name) = &one.name { p { "You keep it under the name " a href=(link::names([name])) { (parts::word(name)) } "." } }
+            @else { p { a href=(link::formula(&one.result)) { "What it came to, as a thing of yours" } } }
+            (granted(&one.grants))
+            p {
+                @match one.run {
+                    Some(run) => { a href={ "/r/" (run) } { "Its journal" } },
+                    None => a href={ "/code?id=" (one.made) } { "Its journal" },
+                }
+            }
+        }
+    }
+}
+
+/// What it came to, as the person may see it, whoever else has got something of it.
+fn came(asked: &Asked, one: &EndowedView) -> Markup {
+    html! {
+        @match &one.came {
+            PromiseState::Pending => p { span.mark { "at work" } " Nothing has come of it yet." },
+            PromiseState::Rejected { reason } => {
+                p.warning { "It failed: " (parts::reason(reason)) }
+                (parts::rest_of_reason(reason))
+            },
+            PromiseState::Fulfilled { value } => {
+                p { span.mark.good { "done" } " It came to:" }
+                (parts::block("The result", &Untrusted::new(control::show::value::argument(value))))
+                (things(asked, value))
+            },
+        }
+    }
+}
+
+/// The capabilities in a result.
+fn things(asked: &Asked, value: &kernel::Value) -> Markup {
+    let ids: Vec<_> = value.references().into_iter().copied().collect();
+    let known = match ids.is_empty() {
+        true => vec![],
+        false => match asked.look(Look::Called { ids }) {
+            Ok(Response::Called(known)) => known,
+            _ => vec![],
+        },
+    };
+    html! {
+        @if !known.is_empty() {
+            p { "In it: " @for (at, one) in known.iter().enumerate() { @if at > 0 { ", " } (figures::called(one)) } }
+        }
+    }
+}
+
+fn granted(grants: &[GrantRow]) -> Markup {
+    html! {
+        @if grants.is_empty() { p.note { "It was granted nothing." } }
+        @else {
+            p { "It was granted:" }
+            ul {
+                @for row in grants {
+                    li {
+                        (link::grant(row.grant.number)) " as " (parts::line(&Untrusted::new(row.grant.slot.as_str()))) ": "
+                        @if let Some(name) = &row.name { "your " (parts::word(name)) ", " }
+                        (parts::line(&Untrusted::new(row.grant.words.as_str())))
+                        @if row.grant.revoked_ms.is_some() { " " span.mark.warn { "revoked" } }
+                    }
+                }
+            }
+        }
+    }
+}
