@@ -8,6 +8,8 @@ use kernel::{FormulaId, Value};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
+use crate::powers::Powers;
+
 /// A grant, as whoever gave it sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GrantRow {
@@ -88,10 +90,27 @@ pub struct LetterView {
     pub source: Option<Untrusted>,
     /// For a definition: its slots; for a form, its fields.
     pub holes: Vec<Hole>,
-    /// For a request to evaluate: the reader's own names for what it would use.
-    pub uses: Vec<(String, String)>,
+    /// For a request to evaluate: what it would use, each under its name in the code. Nothing stands where it is gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<(String, Option<Powers>)>,
+    /// For a result that is withheld: what would be given away with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Withheld>,
     /// For a definition: whether it is a worker.
     pub is_worker: bool,
+}
+
+/// A result that is withheld because it carries capabilities.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Withheld {
+    /// The reader's name for whoever would get it.
+    pub to: String,
+    /// All of it as text, data too: where a capability stands, there is its number in `gives` and the reader's name for
+    /// it. Foreign text. Nothing, if it is a capability and nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Untrusted>,
+    /// The capabilities in it, each once. Nothing stands where one is gone.
+    pub gives: Vec<Option<Powers>>,
 }
 
 /// A slot or a field, as a person reads it.
@@ -243,7 +262,7 @@ pub struct ProposedSlot {
     pub data: bool,
     /// The methods that the program calls, or can, each with what that does to the world.
     pub uses: Vec<String>,
-    /// The slots and methods that code gives it to, as `slot.method`.
+    /// The slots and methods that code gives it to, as `slot.method`; of a worker whom, or what, its model may give it to.
     #[serde(default)]
     pub given: Vec<String>,
     /// How much of what becomes of it is known.

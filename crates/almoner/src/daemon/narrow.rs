@@ -2,21 +2,21 @@
 //! a sentence, and the command that makes it. What is left is never more than what there was: it is a grant of it, and
 //! every use goes through both.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use kernel::command::GrantAct;
-use kernel::facet::facet;
 use kernel::formula::Formula;
 use kernel::grant::{Attenuation, EVERY_METHOD};
 use kernel::hub::{self, View};
 use kernel::table::{self, Reached};
 use kernel::{FormulaId, NamePath};
-use passable::{Effect, Untrusted, visible_line};
+use passable::{Untrusted, visible_line};
 
 use super::desk::Desk;
+use super::powers::Methods;
 use crate::cli::rate;
 use control::exit::{Exit, Failure};
-use control::narrow::{Limit, Method, Narrowable, Narrowing};
+use control::narrow::{self, Limit, Method, Narrowable, Narrowing};
 
 /// The longest that something narrower can be said to last, in milliseconds: ten years.
 const LONGEST: i64 = 10 * 366 * 86_400_000;
@@ -33,11 +33,12 @@ pub fn narrowable(
 ) -> Result<Narrowable, Failure> {
     let found = Found::at(desk, view, path)?;
     let left = by.map(|by| Ok::<_, Failure>(found.sentence(path, &found.less(by)?))).transpose()?;
+    let Methods { known, others } = found.methods();
     Ok(Narrowable {
         id: found.named,
         words: Untrusted::new(found.words()),
-        methods: found.methods(),
-        any_method: found.is_of_code(),
+        methods: known,
+        any_method: others,
         limits: found.limits(),
         left: left.map(Untrusted::new),
     })
@@ -114,46 +115,9 @@ impl Found {
         }
     }
 
-    /// Whether code has made it: only that code knows its methods.
-    fn is_of_code(&self) -> bool {
-        matches!(self.reached.formula, Formula::Export { .. })
-    }
-
-    fn is_read_only(&self) -> bool {
-        let formula = &self.reached.formula;
-        matches!(formula, Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true })
-    }
-
     /// The methods that it has now, through all the grants on the way.
-    fn methods(&self) -> Vec<Method> {
-        let kind = match &self.reached.formula {
-            Formula::Scratch { .. } => caps::interface_of("dir").map(std::borrow::Cow::Borrowed),
-            other => caps::interface_for(other),
-        };
-        let all: Vec<(String, Effect)> = match kind {
-            Some(interface) => {
-                interface.methods.iter().map(|method| (method.name.clone(), method.effect)).collect()
-            }
-            None if self.is_of_code() => return self.granted(),
-            None => {
-                let facet = facet(self.reached.formula.kind());
-                facet.methods.values().map(|method| (method.name.to_owned(), method.effect)).collect()
-            }
-        };
-        let read_only = self.is_read_only();
-        let has = |name: &str| self.reached.grants.iter().all(|grant| grant.allows(name));
-        all.into_iter()
-            .filter(|(name, effect)| has(name) && !(read_only && *effect != Effect::Observe))
-            .map(|(name, effect)| Method { name, effect: effect.as_words().to_owned() })
-            .collect()
-    }
-
-    /// The methods of an object of code that a grant on the way names.
-    fn granted(&self) -> Vec<Method> {
-        let named = self.reached.grants.iter().find(|grant| !grant.allows(EVERY_METHOD));
-        let named = named.into_iter().flat_map(|grant| &grant.methods);
-        let has = |name: &&String| self.reached.grants.iter().all(|grant| grant.allows(name));
-        named.filter(has).map(|name| Method { name: name.clone(), effect: String::new() }).collect()
+    fn methods(&self) -> Methods {
+        Methods::of(&self.reached)
     }
 
     /// The limits that its kind knows: what nobody would keep is not offered.
@@ -221,13 +185,12 @@ impl Found {
 
     /// The methods that stay, if it has them.
     fn kept(&self, methods: &BTreeSet<String>) -> Result<BTreeSet<String>, Failure> {
-        let own: BTreeSet<String> = self.methods().into_iter().map(|method| method.name).collect();
-        let every = self.is_of_code() && own.is_empty();
+        let Methods { known, others } = self.methods();
         for method in methods {
             let is_name = !method.is_empty() && method.len() <= 255 && method != EVERY_METHOD;
-            if !is_name || !(every || own.contains(method)) {
+            if !is_name || !(others || known.iter().any(|one| one.name == *method)) {
                 let message = format!("it has no method `{}` that could be kept", visible_line(method));
-                let all: Vec<&str> = own.iter().map(String::as_str).collect();
+                let all: Vec<_> = known.iter().map(|one| visible_line(&one.name)).collect();
                 return Err(Failure::new(Exit::Invalid, message).help(format!("it has {}", all.join(", "))));
             }
         }
@@ -240,28 +203,16 @@ impl Found {
 
     /// What would be left, in a sentence.
     fn sentence(&self, path: &NamePath, less: &Less) -> String {
+        let Methods { mut known, mut others } = self.methods();
+        if let Some(kept) = &less.methods {
+            known.retain(|method| kept.contains(&method.name));
+            let is_known = |name: &&String| known.iter().any(|method| method.name == **name);
+            let named: Vec<&String> = kept.iter().filter(|name| !is_known(name)).collect();
+            known.extend(named.into_iter().map(|name| Method { name: name.clone(), effect: String::new() }));
+            others = false;
+        }
         let mut text = format!("Whoever holds it may use your `{path}` ({})", self.words());
-        let of_now = self.methods();
-        let stays = |method: &&Method| less.methods.as_ref().is_none_or(|kept| kept.contains(&method.name));
-        let mut by_effect: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for method in of_now.iter().filter(stays) {
-            by_effect.entry(&method.effect).or_default().push(&method.name);
-        }
-        if let (true, Some(kept)) = (of_now.is_empty(), &less.methods) {
-            by_effect.insert("", kept.iter().map(String::as_str).collect());
-        }
-        let said = |(effect, names): (&str, Vec<&str>)| match effect {
-            "" => names.join(", "),
-            effect => format!("{} ({effect})", names.join(", ")),
-        };
-        // What harms least is said first.
-        let order = [Effect::Observe.as_words(), Effect::Modify.as_words(), Effect::Commit.as_words(), ""];
-        let parts: Vec<String> =
-            order.iter().filter_map(|effect| by_effect.remove_entry(effect)).map(said).collect();
-        text += &match parts.is_empty() {
-            true => ": every method that it has".to_owned(),
-            false => format!(": {}", parts.join("; ")),
-        };
+        text += &format!(": {}", narrow::in_words(&known, others));
         let before = self.reached.grant().map(|grant| grant.attenuation).unwrap_or_default();
         for limit in less.attenuation.join(&before).words() {
             text += &format!("; {limit}");

@@ -121,7 +121,7 @@ fn add(lines: &mut Vec<String>, under: &str, bindings: &[Binding]) {
 }
 
 /// What is bound, as the person reads it.
-fn words(target: &Target) -> String {
+pub(super) fn words(target: &Target) -> String {
     match target {
         Target::Mount { path } => path.clone(),
         Target::Spool { path } => format!("mail spool {path}"),

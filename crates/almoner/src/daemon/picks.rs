@@ -89,7 +89,7 @@ fn row(
             .methods
             .iter()
             .filter(|method| allows(&method.name) && !(read_only && method.effect != Effect::Observe));
-        own.map(|method| format!("{} ({})", method.name, method.effect.as_words())).collect()
+        own.map(|method| format!("{} ({})", method.name, caps::effect_words(&interface, method))).collect()
     });
     let is_promise = matches!(formula, Formula::Promise { .. });
     let pending = is_promise && matches!(table::promise(txn, &reached.id)?, Some(PromiseRow::Pending));
@@ -111,7 +111,10 @@ fn row(
 
 /// What the interface of something is called by our own record: for an object of code what was written down when it came
 /// to be one that others can hold, for everything else what its type is. `None` if nobody knows.
-fn interface(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<String>, Fault> {
+///
+/// # Errors
+/// When the store cannot be read.
+pub(super) fn interface(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<String>, Fault> {
     /// What an object is called whose maker has not said what it is.
     const PLAIN: &str = "Remotable";
     // A name often stands for a promise that has been kept.

@@ -17,7 +17,7 @@ use control::exit::Failure;
 use control::threads::{Standing, Thread, ThreadPage};
 
 /// How many envelopes are read at a time.
-const STRIDE: usize = 1000;
+pub const STRIDE: usize = 1000;
 
 /// How many messages of a thread are told of beside its first: its newest.
 const FOLDED: usize = 8;
@@ -270,16 +270,35 @@ fn told(daemon: &Daemon, all: &[MessageNumber]) -> Result<(Thread, Vec<MessageNu
     Ok((thread, gone))
 }
 
+/// How a message lies in a host's mailbox.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn mail(
+    txn: &mut dyn ReadTxn,
+    host: &FormulaId,
+    number: MessageNumber,
+) -> Result<Option<Mail>, StoreFault> {
+    let mailbox = mailbox(txn, host)?;
+    table::mail(txn, &host.number, &mailbox, number)
+}
+
+fn mailbox(txn: &mut dyn ReadTxn, host: &FormulaId) -> Result<FormulaId, StoreFault> {
+    let agent = kernel::head::head(txn, host)?.and_then(|head| head.agent());
+    Ok(agent.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox)
+}
+
 /// Envelopes of these numbers, oldest first or the newest first, a stride of them.
-fn envelopes(
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn envelopes(
     txn: &mut dyn ReadTxn,
     host: &FormulaId,
     of: std::ops::Range<u64>,
     newest_first: bool,
 ) -> Result<Vec<(MessageNumber, Mail)>, StoreFault> {
-    let agent = kernel::head::head(txn, host)?.and_then(|head| head.agent());
-    let mailbox =
-        agent.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox;
+    let mailbox = mailbox(txn, host)?;
     let key = |number| table::inner_key(&mailbox, &table::number_key(number));
     let prefix = mailbox.number.len();
     let rows: Vec<(Vec<u8>, Mail)> =

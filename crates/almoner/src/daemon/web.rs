@@ -18,6 +18,7 @@ use super::desk::Desk;
 use super::follow::{Follower, follow};
 use super::world::random;
 use super::{log, proposed, request};
+use crate::cli::MoreArgs;
 use crate::cli::surfaces::Part;
 use crate::clock;
 use crate::commands::acting::Acting;
@@ -29,6 +30,7 @@ use control::examined::{Examined, Saving};
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, OnBehalf, Request, Response};
 use control::sessions::{SessionAct, SessionRow};
+use kernel::budget::Raise;
 use kernel::{BlobHash, RunNumber};
 
 /// The pages, open or not.
@@ -264,6 +266,10 @@ impl Backend for Pages {
 
     fn endowment(&self, text: &str) -> Result<Endowment, Failure> {
         proposed::typed(text)
+    }
+
+    fn raise(&self, said: &[(&str, String)]) -> Result<Option<Raise>, Failure> {
+        MoreArgs::of(said)?.raise()
     }
 
     fn examine(&self, part: &str) -> Result<Vec<Examined>, Failure> {

@@ -7,7 +7,8 @@ use kernel::message::Answer as Said;
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
-use super::asks::making;
+use super::asks::around;
+use super::asks::making::{self, Granted};
 use crate::asked::Asked;
 use crate::page::parts;
 
@@ -16,7 +17,8 @@ pub const BACK: &str = "_back";
 
 /// What of a card an answer is bound to: all that it shows.
 pub fn digest(card: &Card) -> Result<String, Failure> {
-    let bytes = serde_json::to_vec(card)
+    // What was asked before grows with every answer anywhere, and changes nothing here.
+    let bytes = serde_json::to_vec(&Card { asked: vec![], ..card.clone() })
         .map_err(|error| Failure::new(control::exit::Exit::Failure, error.to_string()))?;
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
@@ -28,6 +30,7 @@ pub fn digest(card: &Card) -> Result<String, Failure> {
 /// When it cannot be written down.
 pub fn card(asked: &Asked, card: &Card, back: Option<&str>) -> Result<Markup, Failure> {
     let digest = digest(card)?;
+    let granted = granted(asked, card);
     let several = card.entries.iter().filter(|entry| entry.answer.is_none()).count() > 1;
     Ok(html! {
         p {
@@ -41,25 +44,52 @@ pub fn card(asked: &Asked, card: &Card, back: Option<&str>) -> Result<Markup, Fa
             (parts::token(&asked.session))
             input type="hidden" name="_seen" value=(digest);
             @if let Some(back) = back { input type="hidden" name=(BACK) value=(back); }
-            @for (i, entry) in card.entries.iter().enumerate() { (self::entry(asked, i, entry, several)) }
-            @if let Some(more) = &card.more { (asks_for_more(more)) }
+            @for (i, entry) in card.entries.iter().enumerate() { (self::entry(asked, card, i, entry, several, granted.as_ref())) }
+            @if let Some(more) = &card.more { (asks_for_more(more)) (around::amounts(asked, card)) }
             (shown(card))
+            (around::asked_before(card))
             @if let Some(said) = &card.said {
                 section.entry aria-label="Its own words" { p.note { (SAID) } (parts::block("Its own words", said)) }
             }
-            @if card.is_open() { (answers(card, asked.field("reason").unwrap_or(""))) }
+            @if card.is_open() {
+                @let may = granted.as_ref().filter(|granted| granted.missing().is_none());
+                @if let Some(granted) = may { (granted.draw(asked)) }
+                (answers(card, asked.field("reason").unwrap_or(""), may.is_some()))
+            }
         }
     })
 }
 
-fn entry(asked: &Asked, i: usize, entry: &CardEntry, several: bool) -> Markup {
+/// What a yes would grant, if that was asked for.
+fn granted(asked: &Asked, card: &Card) -> Option<Granted> {
+    let wanted = matches!(asked.field("do"), Some("show" | "approve" | "run"));
+    let marked = marked(asked).filter(|_| wanted)?;
+    let marked = (!marked.is_empty()).then_some(marked);
+    // What cannot be is said above the card.
+    Granted::of(asked, card, marked.as_deref()).ok().flatten()
+}
+
+/// The entries that were marked. `None` if one of the marks is none.
+pub fn marked(asked: &Asked) -> Option<Vec<usize>> {
+    let marks = asked.body.iter().filter(|(name, _)| name == "entry");
+    marks.map(|(_, text)| text.parse().ok()).collect()
+}
+
+fn entry(
+    asked: &Asked,
+    card: &Card,
+    i: usize,
+    entry: &CardEntry,
+    several: bool,
+    granted: Option<&Granted>,
+) -> Markup {
     let number = i + 1;
     html! {
         section.entry aria-labelledby={ "e-" (number) } {
             h2 #{ "e-" (number) } {
                 @if several && entry.answer.is_none() {
                     label {
-                        input type="checkbox" name="entry" value=(i) checked aria-label={ "Entry " (number) };
+                        input type="checkbox" name="entry" value=(i) checked[is_marked(asked, i)] aria-label={ "Entry " (number) };
                         " "
                     }
                 }
@@ -94,10 +124,16 @@ fn entry(asked: &Asked, i: usize, entry: &CardEntry, several: bool) -> Markup {
                     @for finding in &entry.findings { li { (parts::finding(finding)) } }
                 }
             }
-            @if let Some(making) = &entry.making { (making::draw(asked, i, entry, making)) }
+            @if let Some(making) = &entry.making { (making::draw(asked, card, i, (entry, making), granted)) }
             @if let Some(answer) = &entry.answer { (said(answer)) }
+            (around::state(entry))
         }
     }
+}
+
+/// Whether an entry is marked: all are, until somebody has taken a mark away.
+fn is_marked(asked: &Asked, entry: usize) -> bool {
+    asked.body.is_empty() || marked(asked).is_some_and(|marked| marked.contains(&entry))
 }
 
 fn changed(one: &Changed) -> Markup {
@@ -157,7 +193,7 @@ fn said(answer: &Said) -> Markup {
 }
 
 /// The answers. None of them is what Enter does: pressing it in the reason only goes on to the buttons.
-fn answers(card: &Card, reason: &str) -> Markup {
+fn answers(card: &Card, reason: &str, is_shown: bool) -> Markup {
     html! {
         fieldset.answers {
             legend { "Your answer" }
@@ -175,8 +211,14 @@ fn answers(card: &Card, reason: &str) -> Markup {
                 (parts::unfold_first())
                 div.buttons {
                     button name="do" value="deny" { "Deny" }
-                    button.yes name="do" value="approve" { @if card.more.is_some() { "Give it" } @else { "Approve" } }
-                    @if card.more.is_none() {
+                    // What it would grant is read before anybody says yes.
+                    @let looks = making::is_open(card) && !is_shown;
+                    @let can = around::can_be_approved(card) && !looks;
+                    @if looks { button name="do" value="show" { "Show what this would grant" } }
+                    @if can {
+                        button.yes name="do" value="approve" { @if card.more.is_some() { "Give it" } @else { "Approve" } }
+                    }
+                    @if can && card.more.is_none() {
                         button.yes name="do" value="run" {
                             "Approve for this run: as often as it proposes exactly this"
                         }

@@ -65,7 +65,7 @@ pub fn page(
     let card = match view.letter.body() {
         Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. }) => {
             let card = take!(asked.ask(Request::Card { message: number })?, Card);
-            approval::card(asked, &card, None)?
+            approval::card(asked, &card, asked.field(approval::BACK))?
         }
         Some(Body::Form { .. }) => form::card(asked, &view)?,
         Some(Body::Definition { .. }) => definition::card(asked, &view)?,
