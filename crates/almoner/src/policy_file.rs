@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use operator::{EXAMPLES, Kind, MAX_BYTES, Policies, Problem, Vocabulary, Whose};
 use passable::visible_line;
+use policy::Subject;
 
 use control::exit::{Exit, Failure};
 
@@ -35,6 +36,11 @@ pub fn vocabulary() -> Result<Arc<Vocabulary>, Failure> {
         Failure::new(Exit::Failure, format!("policies cannot speak of what there is: {what}"))
             .help("this is a bug; please report it")
     })
+}
+
+/// A policy that lets a worker call a method of a thing without anybody being asked. `None` if policies cannot speak of that.
+pub fn permit(worker: &str, on: &Subject, method: &str) -> Option<String> {
+    vocabulary().ok()?.permit(worker, on, method)
 }
 
 /// A file as it is now, if it is there: what changes when it does.

@@ -214,6 +214,15 @@ pub fn programs(holds_secrets: bool) -> &'static Interface {
     if holds_secrets { program::interface() } else { program::without_secrets() }
 }
 
+/// What a method does to the world, in words. Of a program only the call itself says whether it sends: with the network, a
+/// shell or a script it does.
+pub fn effect_words(interface: &Interface, method: &kernel::Method) -> &'static str {
+    match interface.name == program::interface().name {
+        true => "changes or sends",
+        false => method.effect.as_words(),
+    }
+}
+
 /// The interface of what a formula makes, if it makes a capability of this machine.
 pub fn interface_for(target: &Formula) -> Option<Cow<'static, Interface>> {
     let kind = match target {

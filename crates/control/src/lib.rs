@@ -17,6 +17,7 @@ pub mod frame;
 pub mod inspect;
 mod look;
 pub mod narrow;
+pub mod powers;
 pub mod protocol;
 mod run_request;
 pub mod secret;

@@ -35,6 +35,34 @@ pub struct Method {
     pub effect: String,
 }
 
+/// Methods in words, by what they do to the world, what harms least first. Not made visible.
+pub fn in_words(methods: &[Method], others: bool) -> String {
+    let mut effects: Vec<&str> = methods.iter().map(|method| method.effect.as_str()).collect();
+    // In the order of what a method can do; what nobody knows comes last.
+    effects.sort_by_key(|effect| EFFECTS.iter().position(|known| known == effect).unwrap_or(EFFECTS.len()));
+    effects.dedup();
+    let of = |effect: &str| {
+        let names =
+            methods.iter().filter(|method| method.effect == effect).map(|method| method.name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        if effect.is_empty() { names } else { format!("{names} ({effect})") }
+    };
+    let mut parts: Vec<String> = effects.into_iter().map(of).collect();
+    if others {
+        parts.push(if methods.is_empty() { EVERY } else { OTHERS }.to_owned());
+    }
+    parts.join("; ")
+}
+
+/// What methods do to the world, what harms least first.
+const EFFECTS: [&str; 4] = ["reads", "changes", "changes or sends", "sends"];
+
+/// All methods, where nobody but its maker knows which those are.
+const EVERY: &str = "every method that it has";
+
+/// The same beside some that are known.
+const OTHERS: &str = "every other method that it has";
+
 /// Something, what can be taken away of it, and what would be left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Narrowable {
@@ -44,7 +72,7 @@ pub struct Narrowable {
     pub words: Untrusted,
     /// The methods that it has now.
     pub methods: Vec<Method>,
-    /// Whether only its maker knows which methods it has, so that they are named by whoever narrows it.
+    /// Whether it may have methods that only its maker knows, so that they are named by whoever narrows it.
     pub any_method: bool,
     /// The limits that its kind knows.
     pub limits: Vec<Limit>,
@@ -66,4 +94,28 @@ pub enum Limit {
     Rate,
     /// [`Narrowing::private`].
     Private,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_harms_least_is_said_first_and_what_nobody_knows_last() {
+        let method = |text: &str| {
+            let (name, effect) = text.split_once(':').unwrap();
+            Method { name: name.to_owned(), effect: effect.to_owned() }
+        };
+        for (methods, others, expected) in [
+            ("", false, ""),
+            ("", true, "every method that it has"),
+            ("incr: add:", false, "incr, add"),
+            ("incr:", true, "incr; every other method that it has"),
+            ("send:sends get:reads", false, "get (reads); send (sends)"),
+            ("x: w:changes r:reads", false, "r (reads); w (changes); x"),
+        ] {
+            let methods: Vec<Method> = methods.split_whitespace().map(method).collect();
+            assert_eq!(in_words(&methods, others), expected);
+        }
+    }
 }

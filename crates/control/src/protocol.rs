@@ -18,9 +18,9 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use super::audited::{Anchor, Audited};
-use super::endowment::Endowment;
 use super::inspect::{Called, FormulaView, GrantView, Graph};
 use super::narrow::Narrowable;
+use super::powers::{Added, Adding};
 use super::secret::{SecretAct, VaultView};
 use super::sessions::{SessionAct, SessionRow};
 use super::talk::{ChatRow, Talker};
@@ -88,18 +88,22 @@ pub enum Request {
         entries: Option<Vec<usize>>,
         /// Also again, as often as the same run proposes exactly the same.
         for_run: bool,
-        /// What the person puts into slots of a worker that is made.
-        #[serde(default)]
-        endow: Vec<Endowment>,
-        /// Methods of these, as `slot.method`, about which the person does not want to be asked.
-        #[serde(default)]
-        allow: Vec<String>,
-        /// The text of that worker as the person has changed it.
-        #[serde(default)]
-        edited: Option<String>,
+        /// What the person adds to a worker that is made.
+        #[serde(flatten)]
+        added: Box<Added>,
         /// How much more a run may use that asks for more; what its card offers, if nothing is said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raise: Option<Raise>,
+    },
+    /// What a person would add to a worker that an entry of an approval makes. Nothing is answered.
+    Adding {
+        /// The approval.
+        message: MessageNumber,
+        /// Which entry, from 0.
+        entry: usize,
+        /// What is added.
+        #[serde(flatten)]
+        added: Box<Added>,
     },
     /// Say no to an approval.
     Deny {
@@ -387,8 +391,7 @@ impl Request {
         entries: Option<Vec<usize>>,
         for_run: bool,
     ) -> Request {
-        let (endow, allow, edited, raise) = (vec![], vec![], None, None);
-        Request::Approve { text, message, entries, for_run, endow, allow, edited, raise }
+        Request::Approve { text, message, entries, for_run, added: Box::default(), raise: None }
     }
 }
 
@@ -430,6 +433,8 @@ pub enum Response {
     Threads(Box<ThreadPage>),
     /// An approval.
     Card(Box<Card>),
+    /// What a person would add to a worker.
+    Adding(Box<Adding>),
     /// Names in a directory.
     Names(Vec<NameRow>),
     /// A page of them.

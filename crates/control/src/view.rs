@@ -9,6 +9,9 @@ use kernel::{FormulaId, RunNumber, Value};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
+use crate::narrow::Method;
+use crate::powers::Powers;
+
 /// A grant, as whoever gave it sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GrantRow {
@@ -100,10 +103,27 @@ pub struct LetterView {
     pub source: Option<Untrusted>,
     /// For a definition: its slots; for a form, its fields.
     pub holes: Vec<Hole>,
-    /// For a request to evaluate: the reader's own names for what it would use.
-    pub uses: Vec<(String, String)>,
+    /// For a request to evaluate: what it would use, each under its name in the code. Nothing stands where it is gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<(String, Option<Powers>)>,
+    /// For a result that is withheld: what would be given away with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Withheld>,
     /// For a definition: whether it is a worker.
     pub is_worker: bool,
+}
+
+/// A result that is withheld because it carries capabilities.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Withheld {
+    /// The reader's name for whoever would get it.
+    pub to: String,
+    /// All of it as text, data too: where a capability stands, there is its number in `gives` and the reader's name for
+    /// it. Foreign text. Nothing, if it is a capability and nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Untrusted>,
+    /// The capabilities in it, each once. Nothing stands where one is gone.
+    pub gives: Vec<Option<Powers>>,
 }
 
 /// A slot or a field, as a person reads it.
@@ -150,9 +170,12 @@ pub struct PickRow {
     pub kind: String,
     /// What it is, in words.
     pub words: Untrusted,
-    /// What it can do through all the grants on the way; empty where nobody but its maker knows.
+    /// The methods that can be called through all the grants on the way.
     #[serde(default)]
-    pub methods: Vec<Can>,
+    pub methods: Vec<Method>,
+    /// Whether it may have others, which only its maker knows.
+    #[serde(default)]
+    pub others: bool,
     /// Whether it is a promise that nothing has come of yet.
     #[serde(default)]
     pub pending: bool,
@@ -164,16 +187,6 @@ pub struct PickRow {
     /// What its interface was called when it was made, by our own record. Without one nobody knows. Foreign text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-}
-
-/// A method that can be called.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Can {
-    /// Its name. Of an object of code foreign text.
-    pub name: Untrusted,
-    /// What it does to the world, if that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effect: Option<Effect>,
 }
 
 /// How something stands to what is asked for.
@@ -295,7 +308,7 @@ pub struct ProposedSlot {
     pub fits: Vec<(FormulaId, Fit)>,
     /// The methods that the program calls, or can, each with what that does to the world.
     pub uses: Vec<String>,
-    /// The slots and methods that code gives it to, as `slot.method`.
+    /// The slots and methods that code gives it to, as `slot.method`; of a worker whom, or what, its model may give it to.
     #[serde(default)]
     pub given: Vec<String>,
     /// How much of what becomes of it is known.

@@ -77,9 +77,20 @@ impl Asked {
     /// What the daemon says; a conflict, if it was answered before.
     pub fn act_once(&self, verb: &str, text: String, act: AgentAct) -> Result<Reply, Failure> {
         match self.act(verb, text, act)? {
-            Reply::AlreadySettled => Err(Failure::new(Exit::Conflict, "this was answered before")
-                .help("nothing of what you have sent now counts; what was answered stands on its page")),
+            Reply::AlreadySettled => Err(before()),
             reply => Ok(reply),
+        }
+    }
+
+    /// Answers an approval, once: somebody may have been first.
+    ///
+    /// # Errors
+    /// What the daemon says; a conflict, if it was answered before.
+    pub fn answer_once(&self, request: Request) -> Result<(), Failure> {
+        match self.ask(request)? {
+            Response::Reply(Reply::AlreadySettled | Reply::AlreadyAnswered { .. }) => Err(before()),
+            Response::Reply(_) => Ok(()),
+            other => Err(unexpected(&other)),
         }
     }
 
@@ -127,6 +138,12 @@ impl Asked {
     pub fn filled(&self, name: &str) -> Option<&str> {
         self.field(name).map(str::trim).filter(|text| !text.is_empty())
     }
+}
+
+/// What to say when somebody was first.
+fn before() -> Failure {
+    Failure::new(Exit::Conflict, "this was answered before")
+        .help("nothing of what you have sent now counts; what was answered stands on its page")
 }
 
 /// What to say when a daemon answers something else than it was asked. A fault of ours.

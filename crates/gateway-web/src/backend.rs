@@ -5,6 +5,7 @@ use control::examined::{Examined, Saving};
 use control::exit::Failure;
 use control::protocol::{Request, Response};
 use control::talk::{Wanted, With};
+use kernel::budget::Raise;
 use kernel::{BlobHash, RunNumber};
 
 use crate::guard::sessions::Sessions;
@@ -63,6 +64,13 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// When it is not written as it should be.
     fn endowment(&self, text: &str) -> Result<Endowment, Failure>;
+
+    /// How much more a run may use, as a person has typed it: the option of `almoner approve`, and what stands behind it.
+    /// `None` if nothing is said.
+    ///
+    /// # Errors
+    /// When an amount is not written as it should be.
+    fn raise(&self, said: &[(&str, String)]) -> Result<Option<Raise>, Failure>;
 
     /// Examines a part of the installation, as `almoner doctor` does. It may take seconds.
     ///

@@ -133,6 +133,18 @@ pub enum Decision {
     Deny,
 }
 
+/// What can turn an *ask* into an *allow*. Each can be lifted by less than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lift {
+    /// The endowment's own setting, an operator's `permit`, or a permission.
+    Endowment,
+    /// An operator's `permit`, or a permission.
+    Operator,
+    /// A permission only: a person who has seen exactly this call.
+    Permission,
+}
+
 /// A machine-readable reason, written so that a model can do better with it and a person can judge it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
@@ -185,4 +197,7 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// The hash of the set of gates that judged.
     pub gates: BlobHash,
+    /// If it asks: how much it would have taken for nobody to be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lift: Option<Lift>,
 }

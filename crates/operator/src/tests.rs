@@ -481,3 +481,35 @@ fn every_call_that_is_judged_fits_the_schema() {
         assert_eq!(said.stance, Stance::Permits, "{said:?}");
     }
 }
+
+#[test]
+fn a_permit_that_is_offered_lets_that_worker_call_that_method_of_that_thing() {
+    use Stance::{Permits, Silent};
+    let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    for (worker, names, method, called, on, stance) in [
+        ("note", &["/home/me/out"][..], "write", write("a"), &["/home/me/out"][..], Permits),
+        ("other", &["/home/me/out"], "write", write("a"), &["/home/me/out"], Silent),
+        ("note", &["/home/me/out"], "read", write("a"), &["/home/me/out"], Silent),
+        ("note", &["/home/me/out"], "write", write("a"), &["/home/me/else"], Silent),
+        ("note", &["/home/me/out"], "write", send("a"), &["/home/me/out"], Silent),
+        // Where a link leads counts, too.
+        ("note", &["/home/me/out"], "write", write("a"), &["/home/me/out", "/real"], Silent),
+        ("note", &["/home/me/out", "/real"], "write", write("a"), &["/home/me/out", "/real"], Permits),
+        (
+            "note",
+            &["/a \"quoted\"\n\u{202e}place"],
+            "write",
+            write("a"),
+            &["/a \"quoted\"\n\u{202e}place"],
+            Permits,
+        ),
+    ] {
+        let subject = Subject { kind: "dir".to_owned(), names: all(names) };
+        let policy = vocabulary().permit(worker, &subject, method).unwrap();
+        let call = Judged { names: all(on), ..called };
+        let opinion = call.under(vec![valid(&policy)]);
+        assert_eq!(opinion.stance, stance, "{policy}");
+    }
+    let subject = Subject { kind: "nothing".to_owned(), names: all(&["x"]) };
+    assert_eq!(vocabulary().permit("note", &subject, "write"), None);
+}

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
 use kernel::Interface;
+use policy::Subject;
 use serde_json::Value as Json;
 
 /// The parts of a call's context that do not depend on its method: name, type, and whether it is always there.
@@ -134,6 +135,32 @@ impl Vocabulary {
     /// The schema in Cedar's own form, for editors and other tools.
     pub fn schema(&self) -> &str {
         &self.text
+    }
+
+    /// A policy that lets a worker call a method of a thing without anybody being asked, for the operator to write down.
+    /// `None` if policies cannot speak of that.
+    pub fn permit(&self, worker: &str, on: &Subject, method: &str) -> Option<String> {
+        // The tools of a server are one method.
+        let tool = (on.kind == "mcp").then_some(method);
+        let method = tool.map_or(method, |_| "call");
+        let action = self.actions.get(&format!("{}.{method}", on.kind))?;
+        let (first, more) = on.names.split_first()?;
+        let mut when = Vec::new();
+        let resource = match more.is_empty() {
+            true => format!("resource == {}::{first:?}", action.resource),
+            // It goes by several names, and each is judged.
+            false => {
+                when.push(format!("{:?}.contains(resource.{})", on.names, action.attribute));
+                "resource".to_owned()
+            }
+        };
+        when.extend(tool.map(|tool| format!("context.args.tool == {tool:?}")));
+        let when = match when.is_empty() {
+            true => String::new(),
+            false => format!(" when {{ {} }}", when.join(" && ")),
+        };
+        let action = format!("Action::\"{}.{method}\"", on.kind);
+        Some(format!("permit (principal == Worker::{worker:?}, action == {action}, {resource}){when};"))
     }
 
     /// The names of all methods: `dir.write`.

@@ -10,7 +10,7 @@ use kernel::proposal::{Finding, Verdict};
 use crate::facts::Context;
 use crate::gates::{GATES, Gate};
 use crate::rules::Rules;
-use crate::ruling::{Lifted, Ruling, combine};
+use crate::ruling::{Combined, Lifted, Ruling, combine};
 
 /// Judges a proposal with every built-in gate. A gate that panics denies.
 pub fn judge(context: &Context<'_>) -> Verdict {
@@ -36,8 +36,8 @@ impl Panel {
     pub fn judge(&self, context: &Context<'_>) -> Verdict {
         let lifted = Lifted::by_endowment(context.grant, &context.proposal.method);
         let rulings = self.gates.iter().map(|gate| ask(gate, context)).collect();
-        let (decision, findings) = combine(rulings, lifted);
-        Verdict { decision, findings, gates: self.hash_with(context.rules) }
+        let Combined { decision, findings, lift } = combine(rulings, lifted);
+        Verdict { decision, findings, gates: self.hash_with(context.rules), lift }
     }
 
     /// The hash of all that judges: equal exactly when the same gates in the same versions judge under the same
@@ -195,14 +195,16 @@ mod tests {
         ) {
             let grant = if lifts { Call::new("send").allowed().grant } else { Call::new("send").grant };
             let endowment = Lifted::by_endowment(&grant, "send");
-            let (before, findings) = combine(rulings.clone(), endowment);
+            let before = combine(rulings.clone(), endowment);
             let mut all = rulings.clone();
             all.insert(at.min(rulings.len()), more.clone());
-            let (after, more_findings) = combine(all, endowment);
-            prop_assert!(after >= before);
-            prop_assert_eq!(more_findings.len(), findings.len() + more.findings().len());
+            let after = combine(all, endowment);
+            prop_assert!(after.decision >= before.decision);
+            prop_assert_eq!(after.findings.len(), before.findings.len() + more.findings().len());
+            prop_assert!(after.decision > Decision::Ask || after.lift >= before.lift);
+            prop_assert_eq!(after.lift.is_some(), after.decision == Decision::Ask);
             if rulings.iter().any(|ruling| ruling.decision(endowment) == Decision::Deny) {
-                prop_assert_eq!(before, Decision::Deny);
+                prop_assert_eq!(before.decision, Decision::Deny);
             }
         }
 

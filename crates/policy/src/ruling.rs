@@ -6,18 +6,8 @@
 //! effect, and only for a verdict that asks.
 
 use kernel::grant::Grant;
+pub use kernel::proposal::Lift;
 use kernel::proposal::{Decision, Finding};
-
-/// What can turn an *ask* into an *allow*. Each can be lifted by less than the one before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lift {
-    /// The endowment's own setting, an operator's `permit`, or a permission.
-    Endowment,
-    /// An operator's `permit`, or a permission.
-    Operator,
-    /// A permission only: a person who has seen exactly this call.
-    Permission,
-}
 
 /// What one gate says of one proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,16 +122,32 @@ impl Lifted {
     }
 }
 
+/// What all rulings come to.
+#[derive(Debug)]
+pub struct Combined {
+    /// The strictest answer.
+    pub decision: Decision,
+    /// All findings, in the order of the rulings.
+    pub findings: Vec<Finding>,
+    /// If it asks: what would have lifted all that was not lifted.
+    pub lift: Option<Lift>,
+}
+
 /// The strictest answer, and all findings in the order of the rulings.
-pub fn combine(rulings: Vec<Ruling>, lifted: Lifted) -> (Decision, Vec<Finding>) {
+pub fn combine(rulings: Vec<Ruling>, lifted: Lifted) -> Combined {
     // A permit counts wherever it stands among the rulings.
     let permitted = rulings.iter().any(|ruling| ruling.answer == Answer::Permit);
     let lifted = Lifted { operator: lifted.operator || permitted, ..lifted };
-    let mut decision = Decision::Allow;
-    let mut findings = Vec::new();
+    let mut all = Combined { decision: Decision::Allow, findings: Vec::new(), lift: None };
     for ruling in rulings {
-        decision = decision.max(ruling.decision(lifted));
-        findings.extend(ruling.findings);
+        all.decision = all.decision.max(ruling.decision(lifted));
+        if let Answer::Ask(lift) = ruling.answer
+            && !lifted.lifts(lift)
+        {
+            all.lift = all.lift.max(Some(lift));
+        }
+        all.findings.extend(ruling.findings);
     }
-    (decision, findings)
+    all.lift = all.lift.filter(|_| all.decision == Decision::Ask);
+    all
 }

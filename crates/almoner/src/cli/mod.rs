@@ -331,6 +331,9 @@ pub struct InboxArgs {
 pub struct ApproveArgs {
     /// The message's number; without one, the only one that waits
     pub message: Option<String>,
+    /// What fills a slot of a worker that a run makes, by a name of yours: `place=notes`
+    #[arg(value_name = "SLOT=NAME")]
+    pub names: Vec<String>,
     /// Only these entries, from 1
     #[arg(long, value_delimiter = ',', value_name = "ENTRIES")]
     pub only: Vec<usize>,

@@ -31,6 +31,37 @@ pub struct MoreArgs {
 }
 
 impl MoreArgs {
+    /// The same from what was written elsewhere: the flag, and what stands behind it.
+    ///
+    /// # Errors
+    /// When a count is none, or there is no such flag.
+    pub fn of(said: &[(&str, String)]) -> Result<MoreArgs, Failure> {
+        let mut args = MoreArgs::default();
+        for (flag, text) in said {
+            let count = || {
+                let bad = |_| {
+                    Failure::new(Exit::Usage, format!("--{flag} {}", visible_line(text)))
+                        .help(format!("write a whole number, like `--{flag} 5`"))
+                };
+                text.trim().parse::<u32>().map(Some).map_err(bad)
+            };
+            let text = || Some(text.trim().to_owned());
+            match *flag {
+                "turns" => args.turns = count()?,
+                "calls" => args.calls = count()?,
+                "depth" => args.depth = count()?,
+                "tokens" => args.tokens = text(),
+                "usd" => args.usd = text(),
+                "wall" => args.wall = text(),
+                other => {
+                    let message = format!("there is no more of `{}` to be given", visible_line(other));
+                    return Err(Failure::new(Exit::Usage, message));
+                }
+            }
+        }
+        Ok(args)
+    }
+
     /// What was typed, flag by flag.
     pub fn said(&self) -> Vec<(&'static str, String)> {
         let count = |count: Option<u32>| count.map(|count| count.to_string());
@@ -77,6 +108,32 @@ impl MoreArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_on_a_page_is_what_is_typed() {
+        let of = |said: &[(&str, &str)]| {
+            let said: Vec<(&str, String)> =
+                said.iter().map(|(flag, text)| (*flag, (*text).to_owned())).collect();
+            MoreArgs::of(&said).and_then(|args| args.raise())
+        };
+        assert_eq!(of(&[]).unwrap(), None);
+        let expected = Raise { turns: 3, tokens: 50_000, ..Raise::default() };
+        assert_eq!(of(&[("turns", " 3 "), ("tokens", "50k")]).unwrap(), Some(expected));
+        // Every amount that pages offer can be read.
+        for (flag, _, like) in control::show::more::AMOUNTS {
+            assert!(of(&[(flag, like)]).unwrap().is_some(), "{flag} {like}");
+        }
+        for wrong in [
+            ("turns", "-1"),
+            ("turns", "many"),
+            ("depth", "1.5"),
+            ("tokens", "x"),
+            ("wall", "soon"),
+            ("x", "1"),
+        ] {
+            assert_eq!(of(&[wrong]).unwrap_err().exit, Exit::Usage, "{wrong:?}");
+        }
+    }
 
     #[test]
     fn amounts_are_read_as_in_worker_files() {

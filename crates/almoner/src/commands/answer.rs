@@ -1,17 +1,19 @@
 //! `almoner approve` and `almoner deny`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use kernel::MessageNumber;
 use kernel::command::{MailAct, Reply};
 use kernel::message::Body;
 use kernel::run::ResultGoesTo;
+use kernel::{MessageNumber, NamePath};
 use passable::{Untrusted, with_article};
 
 use super::acting::{self, Acting};
 use super::{inbox, output};
 use crate::cli::{self, ApproveArgs, DenyArgs, HappenedArgs, YesOrNo};
 use control::exit::{Ended, Exit, Failure};
+use control::powers::Added;
 use control::protocol::{AgentAct, Request, Response};
 use control::show::card::Card;
 use control::show::letter;
@@ -27,6 +29,7 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
     let request = match view.letter.body() {
         Some(Body::Approval { .. } | Body::Release { .. } | Body::Budget { .. }) => {
             let mut text = format!("almoner approve {number}{}", if args.run { " --run" } else { "" });
+            args.names.iter().for_each(|name| text.push_str(&format!(" {name}")));
             args.endow.iter().for_each(|endowment| text.push_str(&format!(" -e {endowment}")));
             args.allow.iter().for_each(|method| text.push_str(&format!(" --allow {method}")));
             for (flag, said) in args.more.said() {
@@ -40,16 +43,29 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
                 message: number,
                 entries: entries(&args.only)?,
                 for_run: args.run,
-                endow: args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?,
-                allow: args.allow.clone(),
-                edited: args.edited.as_deref().map(read).transpose()?,
+                added: Box::new(Added {
+                    endow: args
+                        .endow
+                        .iter()
+                        .map(|text| cli::parse_endowment(text))
+                        .collect::<Result<_, _>>()?,
+                    names: args.names.iter().map(|text| named(text)).collect::<Result<_, _>>()?,
+                    seen: BTreeMap::new(),
+                    allow: args.allow.clone(),
+                    edited: args.edited.as_deref().map(read).transpose()?,
+                }),
                 raise: args.more.raise()?,
             }
         }
         Some(Body::EvalRequest { .. }) => {
             one_thing(number, &args.only, args.run)?;
             let more = args.more.raise()?.is_some();
-            if more || !args.endow.is_empty() || !args.allow.is_empty() || args.edited.is_some() {
+            if more
+                || !args.names.is_empty()
+                || !args.endow.is_empty()
+                || !args.allow.is_empty()
+                || args.edited.is_some()
+            {
                 let message = format!("message {number} asks for an evaluation: nothing is added to it");
                 return Err(
                     Failure::new(Exit::Usage, message).help("leave `-e`, `--allow` and `--edited` out")
@@ -98,6 +114,15 @@ pub fn happened(acting: &Acting<'_>, args: &HappenedArgs) -> Ended {
     let said = if happened { "yes" } else { "no" };
     let text = Untrusted::new(format!("almoner happened {number} {said}"));
     send(acting, Request::Happened { text, message: number, happened }, args.json.json)
+}
+
+/// A slot and the name of what fills it.
+fn named(text: &str) -> Result<(String, NamePath), Failure> {
+    let (slot, path) = text.split_once('=').ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("`{}` binds no slot", passable::visible_line(text)))
+            .help("write SLOT=NAME with a name of yours; `-e SLOT=PATH` takes what has none")
+    })?;
+    Ok((slot.to_owned(), acting::path(path)?))
 }
 
 /// The text of a worker that a person has changed.

@@ -7,31 +7,23 @@ use kernel::formula::Formula;
 use kernel::message::{Asked, Body};
 use kernel::proposal::Proposal;
 use kernel::run::Entry;
-use kernel::{MessageNumber, NamePath};
+use kernel::slot::Want;
+use kernel::table::Reached;
+use kernel::{FormulaId, MessageNumber, NamePath, Pattern};
 use kernel::{query, table};
 use passable::{Untrusted, visible_line};
-use worker::definition::{Bundle, Definition};
+use worker::definition::Definition;
 
 use super::desk::Desk;
-use super::start_run;
+use super::{making, start_run};
 use control::endowment::{Endowment, Fill};
 use control::exit::{Exit, Failure};
+use control::powers::{Added, Adding};
 use control::protocol::RunRequest;
+use control::show::difference;
 
-/// What a person said with a yes.
-pub struct Wanted {
-    /// What fills slots.
-    pub endow: Vec<Endowment>,
-    /// Methods about which the person does not want to be asked.
-    pub allow: Vec<String>,
-    /// The text as it was changed.
-    pub edited: Option<String>,
-}
-
-impl Wanted {
-    fn is_nothing(&self) -> bool {
-        self.endow.is_empty() && self.allow.is_empty() && self.edited.is_none()
-    }
+fn is_nothing(added: &Added) -> bool {
+    added.endow.is_empty() && added.names.is_empty() && added.allow.is_empty() && added.edited.is_none()
 }
 
 /// What is added to the worker that these entries of a card make, if they make one.
@@ -42,12 +34,16 @@ pub fn of(
     desk: &Desk,
     message: MessageNumber,
     entries: Option<&[usize]>,
-    wanted: Wanted,
+    added: Added,
 ) -> Result<Option<Addition>, Failure> {
-    let makings = makings(desk, message, entries)?;
+    let (makings, answered) = makings(desk, message, entries)?;
+    // To what was answered before nothing can be added, and nothing is missing there: that is what is said of it.
+    if makings.is_empty() && answered {
+        return Ok(None);
+    }
     let [making] = makings.as_slice() else {
         let has_open = |making: &Proposal| making.args.get(2).is_some_and(has_null);
-        if wanted.is_nothing() && !makings.iter().any(has_open) {
+        if is_nothing(&added) && !makings.iter().any(has_open) {
             return Ok(None);
         }
         let what = match makings.is_empty() {
@@ -57,33 +53,110 @@ pub fn of(
         return Err(Failure::new(Exit::Usage, what)
             .help(format!("`almoner inbox {message}` shows it; `--only N` names one entry")));
     };
-    let text = |index: usize| making.args.get(index).and_then(kernel::Value::as_str).unwrap_or_default();
-    let name = text(0).to_owned();
-    let bundle = Bundle {
-        name: name.clone(),
-        file: format!("{name}.worker"),
-        source: wanted.edited.clone().unwrap_or_else(|| text(1).to_owned()),
-        includes: BTreeMap::new(),
-    };
-    let mut definition = start_run::parse(&bundle)?;
-    let open = worker::open_slots(&definition, &making.args);
-    if wanted.is_nothing() && open.is_empty() {
-        return Ok(None);
-    }
-    let is_bound = |slot: &str| wanted.endow.iter().any(|endowment| endowment.slot == slot);
-    if let Some(slot) = open.iter().find(|slot| !is_bound(slot)) {
+    let (name, mut definition) = as_added(making, &added)?;
+    let missing = missing(&definition, making, &added);
+    if let Some(slot) = missing.first() {
         let shown = visible_line(slot);
         let nothing = format!("nothing fills the slot `{shown}` of the worker `{}`", visible_line(&name));
         return Err(Failure::new(Exit::Usage, nothing)
             .help(format!("`almoner approve {message} -e {shown}=PATH`, or deny it")));
     }
-    let names = BTreeMap::new();
-    let bindings = bound(desk, &mut definition, &name, wanted.endow, wanted.allow, &names)?;
-    let edited = match wanted.edited {
+    if is_nothing(&added) {
+        return Ok(None);
+    }
+    let Added { endow, names, seen, allow, edited } = added;
+    let seen = as_seen(desk, &definition, &names, seen)?;
+    let bindings = bound(desk, &mut definition, &name, endow, allow, &names, false)?;
+    let edited = match edited {
         Some(text) => Some(start_run::upload(desk, text.as_bytes())?),
         None => None,
     };
-    Ok(Some(Addition { bindings, edited }))
+    Ok(Some(Addition { bindings, edited, seen }))
+}
+
+/// What is added to the worker that an entry makes would come to. Nothing is done.
+///
+/// # Errors
+/// When the entry makes no worker, was answered, or what is added does not fit.
+pub fn adding(desk: &Desk, message: MessageNumber, entry: usize, added: Added) -> Result<Adding, Failure> {
+    let daemon = &desk.daemon;
+    let (makings, _) = makings(desk, message, Some(&[entry]))?;
+    let [proposal] = makings.as_slice() else {
+        let what = format!("entry {} of message {message} makes no worker that waits for you", entry + 1);
+        return Err(Failure::new(Exit::Conflict, what)
+            .help(format!("`almoner inbox {message}` shows what it is now")));
+    };
+    let (name, mut definition) = as_added(proposal, &added)?;
+    let run = daemon.read(|txn| table::run(txn, &daemon.host.number, proposal.run))?;
+    let run = run.ok_or_else(|| Failure::new(Exit::NotFound, format!("there is no run {}", proposal.run)))?;
+    let own = proposal.args.get(1).and_then(kernel::Value::as_str).unwrap_or_default();
+    let text = added.edited.as_deref().unwrap_or(own);
+    let mut making = making::of(daemon, &run, &definition, proposal, text);
+    let differs = added.edited.is_some().then(|| difference::lines(own, text));
+    making.edited = differs.map(Untrusted::new);
+    let missing = missing(&definition, proposal, &added);
+    let Added { endow, names, seen, allow, .. } = added;
+    let seen = as_seen(desk, &definition, &names, seen)?;
+    let bindings = bound(desk, &mut definition, &name, endow, allow, &names, true)?;
+    let grants = making::chosen(daemon, &Addition { bindings, edited: None, seen });
+    Ok(Adding { making, missing, grants })
+}
+
+/// The worker of a proposal with the text that it would have.
+fn as_added(proposal: &Proposal, added: &Added) -> Result<(String, Definition), Failure> {
+    let text = |index: usize| proposal.args.get(index).and_then(kernel::Value::as_str).unwrap_or_default();
+    let name = text(0).to_owned();
+    let definition = making::definition(&name, added.edited.as_deref().unwrap_or(text(1)))?;
+    Ok((name, definition))
+}
+
+/// The slots that only a person can fill, and that nothing fills yet.
+fn missing(definition: &Definition, proposal: &Proposal, added: &Added) -> Vec<String> {
+    let is_bound = |slot: &String| {
+        added.names.contains_key(slot) || added.endow.iter().any(|endowment| endowment.slot == *slot)
+    };
+    let open = worker::open_slots(definition, &proposal.args);
+    open.into_iter().filter(|slot| !is_bound(slot)).collect()
+}
+
+/// What names stand for that fill slots: what the person has seen, if that was said, and what can fill them.
+fn as_seen(
+    desk: &Desk,
+    definition: &Definition,
+    names: &BTreeMap<String, NamePath>,
+    seen: BTreeMap<String, FormulaId>,
+) -> Result<Vec<(NamePath, FormulaId)>, Failure> {
+    let daemon = &desk.daemon;
+    let view = daemon.view(daemon.host);
+    let mut all = Vec::new();
+    for (slot, path) in names {
+        let shown = path.to_string();
+        let (id, reached) = daemon.look(|txn| {
+            let id = view.identify(txn, path)?;
+            Ok((id, table::reach(txn, &id)?))
+        })?;
+        if seen.get(slot).is_some_and(|seen| *seen != id) {
+            let what = format!("`{}` stands for something else than you have seen", visible_line(&shown));
+            return Err(Failure::new(Exit::Conflict, what).help("look again, and choose again"));
+        }
+        let Some(kind) = definition.slot(slot).map(|slot| slot.kind) else { continue };
+        let want = Want::of(&Pattern::remotable(kind.to_string()));
+        let can_write = |reached: &Reached| reached.grants.iter().all(|grant| grant.allows("write"));
+        let fits = reached.as_ref().is_some_and(|reached| {
+            want.takes(&reached.formula) && (want != Want::Dir { write: true } || can_write(reached))
+        });
+        if !fits {
+            let words = reached.map_or_else(|| "gone".to_owned(), |reached| query::words(&reached.formula));
+            let what = format!(
+                "slot `{slot}` wants {kind}, and `{}` is {}",
+                visible_line(&shown),
+                visible_line(&words)
+            );
+            return Err(Failure::new(Exit::Invalid, what).help("choose something else for it"));
+        }
+        all.push((path.clone(), id));
+    }
+    Ok(all)
 }
 
 /// Whether a record of slots leaves one of them to a person.
@@ -91,24 +164,31 @@ fn has_null(slots: &kernel::Value) -> bool {
     slots.as_record().is_some_and(|slots| slots.iter().any(|(_, value)| *value == kernel::Value::Null))
 }
 
-/// The proposals among these entries that make workers.
-fn makings(desk: &Desk, message: MessageNumber, entries: Option<&[usize]>) -> Result<Vec<Proposal>, Failure> {
+/// The proposals among these entries that make workers and wait for an answer; and whether others of them had one.
+fn makings(
+    desk: &Desk,
+    message: MessageNumber,
+    entries: Option<&[usize]>,
+) -> Result<(Vec<Proposal>, bool), Failure> {
     let daemon = &desk.daemon;
     daemon.read(|txn| {
-        let owner = daemon.host.number;
-        let Some(letter) = query::message(txn, &daemon.host, message)? else { return Ok(vec![]) };
-        let Some(Body::Approval { entries: asked, .. }) = letter.body() else { return Ok(vec![]) };
+        let (owner, mut makings, mut answered) = (daemon.host.number, Vec::new(), false);
+        let none = (vec![], false);
+        let Some(letter) = query::message(txn, &daemon.host, message)? else { return Ok(none) };
+        let Some(Body::Approval { entries: asked, .. }) = letter.body() else { return Ok(none) };
         let chosen = asked.iter().enumerate().filter(|(i, _)| entries.is_none_or(|only| only.contains(i)));
-        let mut makings = Vec::new();
-        for (_, Asked { proposal: at, .. }) in chosen {
+        for (i, Asked { proposal: at, .. }) in chosen {
             let Some(step) = table::step(txn, &owner, *at)? else { continue };
             let Entry::Proposed { proposal, .. } = step.entry else { continue };
             let reached = table::reach(txn, &proposal.grant)?;
             if reached.is_some_and(|reached| reached.formula == Formula::Workshop) {
-                makings.push(*proposal);
+                match letter.mail.needs_you && !letter.mail.answers.contains_key(&i) {
+                    true => makings.push(*proposal),
+                    false => answered = true,
+                }
             }
         }
-        Ok(makings)
+        Ok((makings, answered))
     })
 }
 
@@ -123,9 +203,11 @@ pub(super) fn bound(
     endow: Vec<Endowment>,
     allow: Vec<String>,
     names: &BTreeMap<String, NamePath>,
+    dry_run: bool,
 ) -> Result<Vec<kernel::command::Binding>, Failure> {
-    if let Some(unknown) = endow.iter().find(|endowment| definition.slot(&endowment.slot).is_none()) {
-        let message = format!("`{}` has no slot `{}`", visible_line(name), visible_line(&unknown.slot));
+    let slots = endow.iter().map(|endowment| &endowment.slot).chain(names.keys());
+    if let Some(unknown) = slots.into_iter().find(|slot| definition.slot(slot).is_none()) {
+        let message = format!("`{}` has no slot `{}`", visible_line(name), visible_line(unknown));
         let known: Vec<_> = definition.slots.iter().map(|slot| slot.name.as_str()).collect();
         return Err(Failure::new(Exit::Usage, message).help(format!("its slots: {}", known.join(", "))));
     }
@@ -156,7 +238,7 @@ pub(super) fn bound(
         endow,
         allow,
         model: String::new(),
-        dry_run: false,
+        dry_run,
         retry: None,
         policy: None,
         limits: None,

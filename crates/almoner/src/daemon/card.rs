@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kernel::formula::Formula;
-use kernel::message::Body;
+use kernel::message::{Answer, Asked, Body, Mail};
 use kernel::proposal::{Caller, Finding, Pin, Proposal};
-use kernel::run::{Entry, Run};
-use kernel::{BlobHash, MessageNumber, StepRef, query, table};
+use kernel::run::{Completion, Entry, Run};
+use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, query, table};
 use passable::Untrusted;
 use worker::World as _;
-use worker::definition::Bundle;
 
+use super::asked::Call;
 use super::desk::Desk;
 use super::world::Daemon;
-use super::{listing, start_run, why};
+use super::{listing, making, why};
+use crate::clock;
 use control::exit::{Exit, Failure};
-use control::show::card::{Card, CardEntry, Changed, MadeSlot, Making};
+use control::show::card::{Card, CardEntry, Changed, CutOff};
 use control::show::difference;
 use control::show::more::More;
 use control::show::value;
@@ -37,8 +37,18 @@ pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
             let answer = letter.mail.answers.get(&0).cloned();
             let more = More { why: trouble.message.clone(), used: *used, offer: *offer, answer };
             let worker = listing::name(daemon, &asking)?;
-            let (entries, read, more) = (vec![], vec![], Some(more));
-            return Ok(Card { number, run: *run, worker, in_doubt: false, entries, more, read, said: None });
+            let (entries, read, asked, more) = (vec![], vec![], vec![], Some(more));
+            return Ok(Card {
+                number,
+                run: *run,
+                worker,
+                in_doubt: false,
+                entries,
+                more,
+                read,
+                asked,
+                said: None,
+            });
         }
         _ => {
             return Err(Failure::new(Exit::NotFound, format!("message {number} is not an approval"))
@@ -48,7 +58,7 @@ pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
     let asking = listing::one(daemon, *run)?;
     // What each entry proposes, and what the gates said of it.
     let wanted: BTreeSet<u64> = entries.iter().map(|asked| asked.proposal.step).collect();
-    let (mut proposals, mut findings) = (BTreeMap::new(), BTreeMap::new());
+    let (mut proposals, mut verdicts) = (BTreeMap::new(), BTreeMap::new());
     let first = wanted.first().copied().unwrap_or(u64::MAX);
     let (mut before, mut replied) = (BTreeMap::new(), None);
     // The reply stands before all that it proposes.
@@ -61,12 +71,13 @@ pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
                 proposals.insert(step.number, proposal);
             }
             Entry::Judged { proposal, verdict, .. } if wanted.contains(&proposal) => {
-                findings.insert(proposal, verdict.findings);
+                verdicts.insert(proposal, verdict);
             }
             _ => {}
         }
-        findings.len() < wanted.len()
+        verdicts.len() < wanted.len()
     })?;
+    let later = later(daemon, *run, &letter.mail, entries, in_doubt)?;
     let shown = entries
         .iter()
         .enumerate()
@@ -75,28 +86,94 @@ pub fn card(desk: &Desk, number: MessageNumber) -> Result<Card, Failure> {
             let proposal = proposals.get(&at.step).ok_or_else(|| {
                 Failure::new(Exit::Failure, format!("{at} is not in the journal")).help("`almoner doctor`")
             })?;
-            let found = findings.get(&at.step).cloned().unwrap_or_default();
+            let found = verdicts.get(&at.step).map(|verdict| verdict.findings.clone()).unwrap_or_default();
             let changed = match before.get(&at.step) {
                 Some(step) => changed(daemon, StepRef { step: *step, ..at }, proposal)?,
                 None => vec![],
             };
             let answer = letter.mail.answers.get(&i).cloned();
             let entry = entry(desk, at, proposal, found, answer)?;
+            let later = later.get(&at.step).cloned().unwrap_or_default();
+            let cut_off = later.began_ms.zip(later.found_ms).filter(|_| in_doubt);
+            let cut_off = cut_off.map(|(began_ms, found_ms)| CutOff { began_ms, found_ms });
             let made = match entry.difference {
                 Some(_) => None,
                 None => from_maker(daemon, &asking, proposal),
             };
             let difference_of = entry.difference_of.clone().or(made.is_some().then(|| MADE.to_owned()));
             let difference = entry.difference.clone().or(made);
-            Ok(CardEntry { changed, difference, difference_of, ..entry })
+            Ok(CardEntry { changed, difference, difference_of, cut_off, undone: later.undone, ..entry })
         })
-        .collect::<Result<_, Failure>>()?;
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let calls = entries.iter().zip(&shown).filter(|_| !in_doubt).filter_map(|(asked, entry)| {
+        let (step, target) = (asked.proposal.step, entry.target.clone());
+        Some(Call { proposal: proposals.get(&step)?, verdict: verdicts.get(&step), target })
+    });
+    let asked = desk.asked.before(daemon, number, &asking, &calls.collect::<Vec<_>>())?;
     let read = asking.provenance.sources.iter().cloned().collect();
     let worker = listing::name(daemon, &asking)?;
     // What code proposes has no words beside it.
     let by_model = proposals.values().any(|proposal| proposal.caller == Caller::Model);
     let said = replied.filter(|_| by_model).and_then(|reply| said(daemon, &reply));
-    Ok(Card { number, run: *run, worker, in_doubt, entries: shown, more: None, read, said })
+    Ok(Card { number, run: *run, worker, in_doubt, entries: shown, more: None, read, asked, said })
+}
+
+/// What the journal has of a proposal after a person was asked.
+#[derive(Clone, Debug, Default)]
+struct Later {
+    /// When it began, the first time.
+    began_ms: Option<i64>,
+    /// When nobody knew any more whether it had happened.
+    found_ms: Option<i64>,
+    /// Why it was refused after a yes.
+    undone: Vec<Finding>,
+}
+
+/// How many steps are looked through for what came of the entries of a card.
+const MOST_AFTER: u64 = 2_000;
+
+/// What became of the entries of a card, by the step that proposed each: of those that were answered, and of what was cut off.
+fn later(
+    daemon: &Daemon,
+    run: RunNumber,
+    mail: &Mail,
+    entries: &[Asked],
+    in_doubt: bool,
+) -> Result<BTreeMap<u64, Later>, Failure> {
+    let is_wanted = |at: &usize| in_doubt || mail.answers.contains_key(at);
+    let steps = entries.iter().enumerate().filter(|(at, _)| is_wanted(at)).map(|(_, one)| one.proposal.step);
+    let mut open: BTreeSet<u64> = steps.clone().collect();
+    let mut found: BTreeMap<u64, Later> = steps.map(|step| (step, Later::default())).collect();
+    let Some(first) = open.first().copied() else { return Ok(found) };
+    listing::for_each_step(daemon, run, first, |step| {
+        match step.entry {
+            Entry::Begun { proposal, .. } => {
+                if let Some(one) = found.get_mut(&proposal) {
+                    one.began_ms.get_or_insert(step.at_ms);
+                }
+            }
+            Entry::Doubted { proposal, .. } => {
+                if let Some(one) = found.get_mut(&proposal) {
+                    one.found_ms = Some(step.at_ms);
+                }
+            }
+            Entry::Completed { proposal, completion } => {
+                open.remove(&proposal);
+                if let (Some(one), Completion::Refused(why)) = (found.get_mut(&proposal), completion) {
+                    one.undone = why;
+                }
+            }
+            _ => {}
+        }
+        !open.is_empty() && step.number < first.saturating_add(MOST_AFTER)
+    })?;
+    // Whoever was told no knows why nothing was done.
+    for (at, asked) in entries.iter().enumerate() {
+        if !matches!(mail.answers.get(&at), Some(Answer::Approved { .. } | Answer::Repeat { .. })) {
+            found.entry(asked.proposal.step).and_modify(|one| one.undone.clear());
+        }
+    }
+    Ok(found)
 }
 
 /// How many steps stand at most between a reply and what it proposes first.
@@ -114,7 +191,7 @@ fn said(daemon: &Daemon, reply: &BlobHash) -> Option<Untrusted> {
 
 /// How a worker that is to be made differs from the definition of the run that makes it.
 fn from_maker(daemon: &Daemon, run: &Run, proposal: &Proposal) -> Option<Untrusted> {
-    let source = new_worker(daemon, proposal)?;
+    let source = making::text(daemon, proposal)?;
     let own = String::from_utf8(daemon.store.blobs().get(&run.definition).ok()?).ok()?;
     Some(Untrusted::new(difference::lines(&own, source)))
 }
@@ -167,42 +244,22 @@ fn entry(
         difference_of: difference.0,
         changed: vec![],
         replaces: replaces.filter(|_| matches!(proposal.method.as_str(), "write" | "put")),
-        making: making(daemon, proposal),
+        making: making::on_card(daemon, at, proposal, answer.is_some()),
+        cut_off: None,
+        ended: ended(daemon, proposal)?,
         answer,
+        undone: vec![],
     })
 }
 
-/// What is to be known of a worker that a call makes, beside its text.
-fn making(daemon: &Daemon, proposal: &Proposal) -> Option<Making> {
-    let source = new_worker(daemon, proposal)?;
-    let text = |index: usize| proposal.args.get(index).and_then(kernel::Value::as_str);
-    let name = text(0).unwrap_or_default().to_owned();
-    let file = format!("{name}.worker");
-    let bundle = Bundle { name, file, source: source.to_owned(), includes: BTreeMap::new() };
-    // What is no worker file is refused before anybody is asked.
-    let definition = start_run::parse(&bundle).ok()?;
-    let named = proposal.args.get(2).and_then(kernel::Value::as_record);
-    let run = daemon.read(|txn| table::run(txn, &daemon.host.number, proposal.run)).ok().flatten();
-    let from = |slot: &str| {
-        let own = named?.get(slot)?.as_str()?.to_owned();
-        let grant = run.as_ref().and_then(|run| run.grants.get(&own)).and_then(|id| daemon.grant(id).ok());
-        let words = grant.map_or_else(String::new, |(_, formula)| why::target_words(&formula));
-        Some((own, words))
-    };
-    let slots = definition.slots.iter().map(|slot| MadeSlot {
-        name: slot.name.clone(),
-        wants: slot.kind.to_string(),
-        label: slot.label.clone().map(Untrusted::new),
-        from: from(&slot.name),
-    });
-    Some(Making { digest: BlobHash::of(source.as_bytes()).to_string(), slots: slots.collect() })
-}
-
-/// The text of the worker that a call makes, if it makes one.
-fn new_worker<'a>(daemon: &Daemon, proposal: &'a Proposal) -> Option<&'a str> {
-    let is_new = proposal.method == worker::CREATE
-        && matches!(why::made_on(daemon, proposal), Ok(Some(Formula::Workshop)));
-    is_new.then(|| proposal.args.get(1)?.as_str())?
+/// Why nothing can be called any more through the grant of a proposal, if nothing can.
+fn ended(daemon: &Daemon, proposal: &Proposal) -> Result<Option<Untrusted>, Failure> {
+    let now_ms = clock::now_ms();
+    let reached = daemon.read(|txn| table::reach(txn, &proposal.grant))?;
+    Ok(match reached {
+        Some(reached) => reached.ended(now_ms).map(|finding| Untrusted::new(finding.message)),
+        None => Some(Untrusted::new("what it would be done with is gone")),
+    })
 }
 
 /// What a capability has drawn for a person of what the call would do, and was kept with the proposal.

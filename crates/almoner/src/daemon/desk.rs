@@ -9,6 +9,7 @@ use kernel::formula::Formula;
 use kernel::table;
 use passable::visible_line;
 
+use super::asked::AskedBefore;
 use super::engine::Engine;
 use super::own::Own;
 use super::reader::Reader;
@@ -35,6 +36,8 @@ pub struct Desk {
     pub own: Arc<Own>,
     /// Which messages answer which.
     pub threads: Arc<Threads>,
+    /// What was asked before.
+    pub asked: Arc<AskedBefore>,
     /// The web pages, if they are open.
     pub web: Arc<WebPages>,
     /// What reads proposed code.

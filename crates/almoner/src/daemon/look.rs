@@ -20,11 +20,12 @@ use super::desk::Desk;
 use super::inspect;
 use super::journal_of_code;
 use super::listing;
-use super::{endowed, narrow, origin, picks, proposed};
+use super::{endowed, narrow, origin, picks, powers, proposed};
 use control::exit::{Exit, Failure};
 use control::inspect::Called;
 use control::protocol::{Look, Response};
-use control::view::{GrantRow, Hole, LetterView, NamePage, NameRow, PromiseState, Thing};
+use control::show;
+use control::view::{GrantRow, Hole, LetterView, NamePage, NameRow, PromiseState, Thing, Withheld};
 
 /// How many letters one answer has at most.
 const PAGE: usize = 1000;
@@ -419,6 +420,7 @@ fn letter_view(desk: &Desk, view: &View, letter: query::Letter) -> Result<Letter
         source: None,
         holes: vec![],
         uses: vec![],
+        withheld: None,
         is_worker: false,
         letter: letter.clone(),
     };
@@ -435,21 +437,48 @@ fn letter_view(desk: &Desk, view: &View, letter: query::Letter) -> Result<Letter
         Some(Body::EvalRequest { source, names, ids, .. }) => {
             shown.source = Some(source.clone());
             shown.uses = daemon.look(|txn| {
-                names
-                    .iter()
-                    .zip(ids)
-                    .map(|(name, id)| {
-                        let target = table::grant(txn, id)?.map_or(*id, |grant| grant.target);
-                        let mine = called(txn, view, &target)?;
-                        let (_, words) = describe(txn, id)?;
-                        Ok((name.clone(), format!("{mine}: {words}")))
-                    })
-                    .collect()
+                let all = names.iter().zip(ids);
+                all.map(|(name, id)| Ok((name.clone(), powers::powers(txn, view, id)?))).collect()
             })?;
+        }
+        Some(Body::Release { result, guest, .. }) => {
+            shown.withheld = Some(daemon.look(|txn| withheld(txn, view, result, guest))?);
         }
         _ => {}
     }
     Ok(shown)
+}
+
+/// What is withheld, as whoever says whether it goes away reads it.
+fn withheld(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    result: &FormulaId,
+    guest: &FormulaId,
+) -> Result<Withheld, Fault> {
+    let Some(Formula::Marshal { value }) = table::formula(txn, result)?.map(|row| row.formula) else {
+        return Err(Fault::Dangling(*result));
+    };
+    let mut ids: Vec<FormulaId> = Vec::new();
+    for id in value.references() {
+        if !ids.contains(id) {
+            ids.push(*id);
+        }
+    }
+    let mut gives = Vec::new();
+    for id in &ids {
+        gives.push(powers::powers(txn, view, id)?);
+    }
+    let named = |id: &FormulaId| {
+        let at = ids.iter().position(|one| one == id).unwrap_or_default();
+        let name = gives.get(at).and_then(|one| one.as_ref()).and_then(|one| one.called.name.as_deref());
+        name.map_or_else(|| (at + 1).to_string(), |name| format!("{}: {name}", at + 1))
+    };
+    let text = value.as_reference().is_none().then(|| Untrusted::new(show::value::named(&value, &named)));
+    // An agent goes by its mail address as a rule.
+    let agent = table::formula(txn, guest)?.and_then(|row| row.formula.agent().copied());
+    let to = called(txn, view, &agent.map_or(*guest, |agent| agent.handle))?;
+    Ok(Withheld { to, text, gives })
 }
 
 fn hole_of_slot(name: &str, slot: &Slot) -> Hole {

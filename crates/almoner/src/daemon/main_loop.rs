@@ -210,6 +210,7 @@ fn open(
         config: place.config.as_path().into(),
         own: Arc::new(Own::of(place)),
         threads: Arc::default(),
+        asked: Arc::default(),
         web: Arc::new(WebPages::new(&place.state)),
         reader: Arc::new(Reader::new(own_program()?)),
     };

@@ -2,7 +2,7 @@
 //! a sentence, and the command that makes it. What is left is never more than what there was: it is a grant of it, and
 //! every use goes through both.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use kernel::command::GrantAct;
 use kernel::formula::Formula;
@@ -10,13 +10,13 @@ use kernel::grant::{Attenuation, EVERY_METHOD};
 use kernel::hub::{self, View};
 use kernel::table::{self, Reached};
 use kernel::{FormulaId, NamePath};
-use passable::{Effect, Untrusted, visible_line};
+use passable::{Untrusted, visible_line};
 
 use super::desk::Desk;
-use super::methods;
+use super::powers::Methods;
 use crate::cli::rate;
 use control::exit::{Exit, Failure};
-use control::narrow::{Limit, Method, Narrowable, Narrowing};
+use control::narrow::{self, Limit, Method, Narrowable, Narrowing};
 
 /// The longest that something narrower can be said to last, in milliseconds: ten years.
 const LONGEST: i64 = 10 * 366 * 86_400_000;
@@ -33,11 +33,12 @@ pub fn narrowable(
 ) -> Result<Narrowable, Failure> {
     let found = Found::at(desk, view, path)?;
     let left = by.map(|by| Ok::<_, Failure>(found.sentence(path, &found.less(by)?))).transpose()?;
+    let Methods { known, others } = found.methods();
     Ok(Narrowable {
         id: found.named,
         words: Untrusted::new(found.words()),
-        methods: found.methods(),
-        any_method: found.is_of_code(),
+        methods: known,
+        any_method: others,
         limits: found.limits(),
         left: left.map(Untrusted::new),
     })
@@ -114,17 +115,9 @@ impl Found {
         }
     }
 
-    /// Whether code has made it: only that code knows its methods.
-    fn is_of_code(&self) -> bool {
-        matches!(self.reached.formula, Formula::Export { .. })
-    }
-
     /// The methods that it has now, through all the grants on the way.
-    fn methods(&self) -> Vec<Method> {
-        let grants: Vec<_> = self.reached.grants.iter().collect();
-        let words = |effect: Option<Effect>| effect.map_or(String::new(), |effect| effect.as_words().to_owned());
-        let all = methods::of(&self.reached.formula, &grants).into_iter();
-        all.map(|can| Method { name: can.name.raw().to_owned(), effect: words(can.effect) }).collect()
+    fn methods(&self) -> Methods {
+        Methods::of(&self.reached)
     }
 
     /// The limits that its kind knows: what nobody would keep is not offered.
@@ -192,13 +185,12 @@ impl Found {
 
     /// The methods that stay, if it has them.
     fn kept(&self, methods: &BTreeSet<String>) -> Result<BTreeSet<String>, Failure> {
-        let own: BTreeSet<String> = self.methods().into_iter().map(|method| method.name).collect();
-        let every = self.is_of_code() && own.is_empty();
+        let Methods { known, others } = self.methods();
         for method in methods {
             let is_name = !method.is_empty() && method.len() <= 255 && method != EVERY_METHOD;
-            if !is_name || !(every || own.contains(method)) {
+            if !is_name || !(others || known.iter().any(|one| one.name == *method)) {
                 let message = format!("it has no method `{}` that could be kept", visible_line(method));
-                let all: Vec<&str> = own.iter().map(String::as_str).collect();
+                let all: Vec<_> = known.iter().map(|one| visible_line(&one.name)).collect();
                 return Err(Failure::new(Exit::Invalid, message).help(format!("it has {}", all.join(", "))));
             }
         }
@@ -211,28 +203,16 @@ impl Found {
 
     /// What would be left, in a sentence.
     fn sentence(&self, path: &NamePath, less: &Less) -> String {
+        let Methods { mut known, mut others } = self.methods();
+        if let Some(kept) = &less.methods {
+            known.retain(|method| kept.contains(&method.name));
+            let is_known = |name: &&String| known.iter().any(|method| method.name == **name);
+            let named: Vec<&String> = kept.iter().filter(|name| !is_known(name)).collect();
+            known.extend(named.into_iter().map(|name| Method { name: name.clone(), effect: String::new() }));
+            others = false;
+        }
         let mut text = format!("Whoever holds it may use your `{path}` ({})", self.words());
-        let of_now = self.methods();
-        let stays = |method: &&Method| less.methods.as_ref().is_none_or(|kept| kept.contains(&method.name));
-        let mut by_effect: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for method in of_now.iter().filter(stays) {
-            by_effect.entry(&method.effect).or_default().push(&method.name);
-        }
-        if let (true, Some(kept)) = (of_now.is_empty(), &less.methods) {
-            by_effect.insert("", kept.iter().map(String::as_str).collect());
-        }
-        let said = |(effect, names): (&str, Vec<&str>)| match effect {
-            "" => names.join(", "),
-            effect => format!("{} ({effect})", names.join(", ")),
-        };
-        // What harms least is said first.
-        let order = [Effect::Observe.as_words(), Effect::Modify.as_words(), Effect::Commit.as_words(), ""];
-        let parts: Vec<String> =
-            order.iter().filter_map(|effect| by_effect.remove_entry(effect)).map(said).collect();
-        text += &match parts.is_empty() {
-            true => ": every method that it has".to_owned(),
-            false => format!(": {}", parts.join("; ")),
-        };
+        text += &format!(": {}", narrow::in_words(&known, others));
         let before = self.reached.grant().map(|grant| grant.attenuation).unwrap_or_default();
         for limit in less.attenuation.join(&before).words() {
             text += &format!("; {limit}");

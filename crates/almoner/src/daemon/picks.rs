@@ -13,7 +13,7 @@ use passable::{Matcher, Untrusted};
 
 use super::desk::Desk;
 use super::look::describe;
-use super::methods;
+use super::powers::Methods;
 use control::view::{PickRow, SLOT_LABELS};
 
 /// How many things are offered at most.
@@ -112,7 +112,10 @@ fn row(
     let pending = is_promise && matches!(table::promise(txn, &reached.id)?, Some(PromiseRow::Pending));
     // Nothing but data comes of a promise that is kept and leads nowhere, and nothing of a broken one.
     let data = (is_promise && !pending) || !Want::Capability.takes(formula);
-    let methods = if data || pending { vec![] } else { methods::of(formula, &grants) };
+    let Methods { known, others } = match data || pending {
+        true => Methods { known: vec![], others: false },
+        false => Methods::through(formula, &grants),
+    };
     let value = value(txn, &came, pending)?;
     if data && let Some(value) = &value {
         words = told(value);
@@ -122,7 +125,8 @@ fn row(
         id,
         kind,
         words: Untrusted::new(words),
-        methods,
+        methods: known,
+        others,
         pending,
         data,
         labels: labels.map(str::to_owned).collect(),
@@ -181,7 +185,10 @@ fn maker(txn: &mut dyn ReadTxn, view: &View, eval: &FormulaId) -> Result<String,
 
 /// What the interface of something is called by our own record: for an object of code what was written down when it came
 /// to be one that others can hold, for everything else what its type is. `None` if nobody knows.
-fn interface(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<String>, Fault> {
+///
+/// # Errors
+/// When the store cannot be read.
+pub(super) fn interface(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<String>, Fault> {
     /// What an object is called whose maker has not said what it is.
     const PLAIN: &str = "Remotable";
     // A name often stands for a promise that has been kept.

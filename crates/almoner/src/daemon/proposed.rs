@@ -10,7 +10,7 @@ use kernel::run::Limits;
 use kernel::slot::{Slot, Want};
 use kernel::{BlobHash, FormulaId, MessageNumber, Pattern, RunNumber, Value, table};
 use passable::{Matcher, Untrusted, visible_line};
-use worker::definition::{Bundle, Definition};
+use worker::definition::{Bundle, Definition, SlotKind};
 
 use super::desk::Desk;
 use super::picks::{self, Pick};
@@ -227,20 +227,28 @@ fn of_worker(bundle: &Bundle, slots: Vec<ProposedSlot>) -> Proposed {
     shown
 }
 
-/// A slot of a worker, with the methods that its model is offered or its steps call.
+/// A slot of a worker, with what becomes of it: the methods that its model is offered or its steps call, and to whom its
+/// model can hand it.
 fn used(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
     let name = shown.name.clone();
     let name = name.as_str();
     let Some(kind) = definition.slot(name).map(|slot| slot.kind) else { return shown };
     let interface = caps::interface_of(kind.to_string().split(' ').next().unwrap_or_default());
     let words = |method: &str| {
-        let effect = interface.and_then(|interface| interface.method(method)).map(|method| method.effect);
-        let effect = effect.map_or(String::new(), |effect| format!(" ({})", effect.as_words()));
+        let effect = interface.and_then(|interface| {
+            interface.method(method).map(|method| caps::effect_words(interface, method))
+        });
+        let effect = effect.map_or(String::new(), |effect| format!(" ({effect})"));
         let asks = if definition.asks(name, method) { ", the file wants you to be asked" } else { "" };
         format!("{method}{effect}{asks}")
     };
-    if definition.offered_slots().iter().any(|slot| slot.name == name) {
+    let offered = definition.offered_slots();
+    if offered.iter().any(|slot| slot.name == name) {
         shown.uses.extend(kind.methods().iter().map(|method| words(method)));
+        // Which tools a server has is known when it is handed over.
+        if kind == SlotKind::Mcp {
+            shown.uses.push("the tools that you name (each sends, unless you say otherwise)".to_owned());
+        }
     }
     let then = definition.then.iter().filter(|then| then.slot == name).count();
     let write = definition.write.iter().filter(|write| write.slot == name).count();
@@ -250,7 +258,18 @@ fn used(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
     if write > 0 {
         shown.uses.push(format!("{} by {write} `write` step(s), once the run is through", words("write")));
     }
-    if shown.uses.is_empty() {
+    // The name of the slot is enough for that: it need not be among the tools.
+    if kind == SlotKind::Secret {
+        let programs = offered.iter().filter(|slot| slot.kind == SlotKind::Program);
+        shown.given.extend(programs.map(|slot| format!("the environment of `{}`", slot.name)));
+        if offered.iter().any(|slot| slot.kind == SlotKind::Mail) {
+            shown.given.push("the environment of a program that it asks you for".to_owned());
+        }
+    }
+    if definition.creates {
+        shown.given.push("workers that it makes".to_owned());
+    }
+    if shown.uses.is_empty() && shown.given.is_empty() {
         shown.told = Told::Unused;
     }
     shown
@@ -328,5 +347,62 @@ pub fn model(desk: &Desk, named: &str) -> Result<String, Failure> {
     match named.is_empty() {
         true => models::choose(&desk.place, None, None, true),
         false => models::choose(&desk.place, Some(&models::named_on_a_page(&desk.place, named)?), None, true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a slot of a worker with this front matter: what it calls, whom it may give it to.
+    fn told(front: &str, slot: &str) -> (String, String, Told) {
+        let bundle = Bundle {
+            name: "w".to_owned(),
+            file: "w.worker".to_owned(),
+            source: format!("---\n{front}\n---\nDo it.\n"),
+            includes: BTreeMap::new(),
+        };
+        let definition = start_run::parse(&bundle).unwrap_or_else(|failure| panic!("{failure:?}"));
+        let kind = definition.slot(slot).unwrap().kind.to_string();
+        let own = Slot { label: Untrusted::new(""), pattern: Pattern::remotable(kind).to_value() };
+        let shown = used(slot, &own, &definition);
+        (shown.uses.join("; "), shown.given.join("; "), shown.told)
+    }
+
+    #[test]
+    fn what_becomes_of_a_slot_of_a_worker_is_said_also_where_no_tool_shows_it() {
+        let of_server = "the tools that you name (each sends, unless you say otherwise)";
+        for (front, slot, uses, given) in [
+            ("slots: { out: dir rw, mail: mail }\ntools: [mail]", "out", "", ""),
+            (
+                "slots: { out: dir rw, mail: mail }\ntools: [mail]\ncreates: true",
+                "out",
+                "",
+                "workers that it makes",
+            ),
+            ("slots: { post: outbox }\ntools: []\ncreates: true", "post", "", "workers that it makes"),
+            ("slots: { post: outbox }\ncreates: true", "post", "send (sends)", "workers that it makes"),
+            ("slots: { prog: program }", "prog", "run (changes or sends)", ""),
+            (
+                "slots: { prog: program, token: secret }\ntools: [prog]",
+                "token",
+                "",
+                "the environment of `prog`",
+            ),
+            ("slots: { prog: program, token: secret }\ntools: []", "token", "", ""),
+            (
+                "slots: { m: mail, token: secret }\ntools: [m]",
+                "token",
+                "",
+                "the environment of a program that it asks you for",
+            ),
+            ("slots: { far: mcp }", "far", of_server, ""),
+            ("slots: { far: mcp }\ntools: []", "far", "", ""),
+        ] {
+            let said = told(front, slot);
+            let is_unused = uses.is_empty() && given.is_empty();
+            let told = if is_unused { Told::Unused } else { Told::Whole };
+            assert_eq!(said, (uses.to_owned(), given.to_owned(), told), "{front}");
+        }
     }
 }

@@ -57,14 +57,16 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
             daemon.keys.lend(std::slice::from_ref(&run.model), brought);
             start_run::start(desk, *run)?
         }
-        Request::Approve { text, message, entries, for_run, endow, allow, edited, raise } => {
+        Request::Approve { text, message, entries, for_run, added, raise } => {
             let choice = match raise {
                 Some(by) => Choice::Raise { by },
                 None => Choice::Approve { for_run },
             };
-            let wanted = additions::Wanted { endow, allow, edited };
-            let addition = additions::of(desk, message, entries.as_deref(), wanted)?;
+            let addition = additions::of(desk, message, entries.as_deref(), *added)?;
             answer_approval(desk, AnswerApproval { text, message, entries, choice, addition })?
+        }
+        Request::Adding { message, entry, added } => {
+            Response::Adding(Box::new(additions::adding(desk, message, entry, *added)?))
         }
         Request::Deny { text, message, entries, reason } => {
             let choice = Choice::Deny { reason };

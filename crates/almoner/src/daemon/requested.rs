@@ -109,7 +109,7 @@ fn to_run(desk: &Desk, number: MessageNumber, wish: &Wish, answered: Answered) -
         }
     };
     let mut definition = with_slot(slot, &kind)?;
-    let mut bindings = additions::bound(desk, &mut definition, "the run", endow, allow, &names)?;
+    let mut bindings = additions::bound(desk, &mut definition, "the run", endow, allow, &names, false)?;
     let model = desk.daemon.read(|txn| table::run(txn, &desk.daemon.host.number, wish.run))?;
     private::check_model(&desk.daemon, model.as_ref().map_or("", |run| run.model.as_str()), &bindings)?;
     match bindings.pop() {

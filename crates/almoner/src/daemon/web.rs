@@ -18,6 +18,7 @@ use super::desk::Desk;
 use super::follow::{Follower, follow};
 use super::world::random;
 use super::{log, proposed, request, talk};
+use crate::cli::MoreArgs;
 use crate::cli::surfaces::Part;
 use crate::clock;
 use crate::commands::acting::Acting;
@@ -30,6 +31,7 @@ use control::exit::{Exit, Failure};
 use control::protocol::{Brought, OnBehalf, Request, Response};
 use control::sessions::{SessionAct, SessionRow};
 use control::talk::{Wanted, With};
+use kernel::budget::Raise;
 use kernel::{BlobHash, RunNumber};
 
 /// The pages, open or not.
@@ -318,6 +320,10 @@ impl Backend for Pages {
 
     fn endowment(&self, text: &str) -> Result<Endowment, Failure> {
         proposed::typed(text)
+    }
+
+    fn raise(&self, said: &[(&str, String)]) -> Result<Option<Raise>, Failure> {
+        MoreArgs::of(said)?.raise()
     }
 
     fn examine(&self, part: &str) -> Result<Vec<Examined>, Failure> {

@@ -225,6 +225,11 @@ fn a_person_fills_the_slots_that_the_maker_cannot() {
     refused(&home, &["--edited", "nowhere.worker"], 4, "nowhere.worker");
     refused(&home, &["-e", "post=post", "--edited", "bad.worker"], 6, "root");
     home.almoner(&["approve", "1", "-e", "post=post"]).expect(0);
+    // Who comes second is told that, whatever else he says.
+    for late in [&["approve", "1"][..], &["approve", "1", "-e", "post=docs"], &["deny", "1"]] {
+        let said = home.almoner(late).expect(0).out;
+        assert!(said.contains("answered before; nothing changed"), "{late:?}: {said}");
+    }
     home.almoner(&["resume"]).expect(7);
     home.almoner(&["approve", "3"]).expect(0);
     home.almoner(&["resume"]).expect(0);
@@ -232,6 +237,41 @@ fn a_person_fills_the_slots_that_the_maker_cannot() {
     // What was added to nothing that makes a worker.
     let said = home.almoner(&["approve", "3", "-e", "post=post"]).expect(2);
     assert!(said.err.contains("makes no worker"), "{said:?}");
+}
+
+#[test]
+fn a_person_fills_a_slot_with_what_a_name_stands_for() {
+    let home = home(&[create(&file("{ zz: dir, out: dir rw }"), &Json::Null)], &[]);
+    home.almoner(&["mount", home.path("docs").to_str().unwrap(), "papers"]).expect(0);
+    home.almoner(&["store", "five:=5"]).expect(0);
+    home.almoner(&RUN).expect(7);
+    let shown = card(&home, "1");
+    assert!(
+        shown.contains("> its slot `out` gets its maker's `out`: ") && shown.contains("write"),
+        "{shown}"
+    );
+    assert!(shown.contains("asked each time before write, append"), "{shown}");
+    assert!(shown.contains("> its slot `zz` (dir) is yours to fill"), "{shown}");
+    for (wrong, code, says) in [
+        ("zz=nobody", 4, "nobody"),
+        ("zz=five", 6, "slot `zz` wants dir, and `five` is"),
+        ("more=papers", 2, "has no slot `more`"),
+        ("papers", 2, "`papers` binds no slot"),
+    ] {
+        let said = home.almoner(&["approve", "1", wrong]).expect(code);
+        assert!(said.err.contains(says), "{wrong}: {said:?}");
+    }
+    home.almoner(&["approve", "1", "zz=papers"]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let shown = card(&home, "1");
+    let place = home.path("docs").display().to_string();
+    assert!(
+        shown.contains(&format!(
+            "> its slot `zz` gets what you chose: papers: {place}; it can do: list, read"
+        )),
+        "{shown}"
+    );
+    assert!(shown.contains("> its slot `out` gets its maker's `out`: "), "{shown}");
 }
 
 #[test]
@@ -281,10 +321,16 @@ fn what_ends_the_makers_grant_ends_what_was_made_of_it() {
     let grants = home.almoner(&["grants"]).expect(0).out;
     let out = grants.lines().find(|line| line.contains(" out ")).unwrap();
     home.almoner(&["revoke", out.split_whitespace().next().unwrap()]).expect(0);
+    // The card says that a yes comes to nothing, and afterwards that it did.
+    let shown = card(&home, "3");
+    assert!(shown.contains("! a yes would come to nothing: the grant of `out` was revoked"), "{shown}");
     home.almoner(&["approve", "3"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert!(!home.path("out/v.md").exists());
     assert!(home.trace("r2").to_string().contains("grant/revoked"));
+    let shown = card(&home, "3");
+    assert!(shown.contains("✓ approved") && shown.contains("! nothing was done: "), "{shown}");
+    assert!(shown.contains("was revoked") && !shown.contains("a yes would"), "{shown}");
 }
 
 #[test]

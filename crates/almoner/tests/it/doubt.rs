@@ -44,6 +44,16 @@ fn what_a_crash_cut_off_is_asked_about_and_done_again_only_on_that_word() {
     assert!(said.err.contains("message 3"), "{said:?}");
     let card = home.almoner(&["inbox", "3"]).expect(0);
     assert!(card.out.contains("asks whether this happened") && card.out.contains("sleep 120"), "{card:?}");
+    let entry = &home.almoner(&["inbox", "3", "--json"]).expect(0).json()["entries"][0];
+    let steps = home.trace("r1")["steps"].clone();
+    let at = |kind: &str| {
+        let mut all = steps.as_array().unwrap().iter().filter(|step| step["entry"]["entry"] == kind);
+        all.next().unwrap_or_else(|| panic!("no {kind} in {steps}"))["at_ms"].clone()
+    };
+    let cut_off = serde_json::json!({ "began_ms": at("begun"), "found_ms": at("doubted") });
+    assert_eq!(entry["cut_off"], cut_off, "{entry}");
+    let whole = card.out.replace("\n    ", " ");
+    assert!(whole.contains("It began ") && whole.contains("and was cut off after that"), "{card:?}");
     assert_eq!(lines(&home), 1);
     // Neither a yes, a no nor another crash is an answer to that.
     for wrong in [&["approve", "3"][..], &["deny", "3", "-r", "no"], &["dismiss", "3"]] {

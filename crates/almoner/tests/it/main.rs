@@ -10,6 +10,7 @@
 mod agents;
 mod alarms;
 mod approvals;
+mod asked;
 mod attacks;
 mod audit;
 mod backup;

@@ -12,6 +12,11 @@ fn home() -> Home {
     home.almoner(&["mount", &big, "big"]).expect(0);
     home.almoner(&["mount", "--read-only", &big, "books"]).expect(0);
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
+    // Of one that says so little of itself, and of one that says nothing, other methods may be asked for.
+    let open = "makeExo('Open', M.interface('Open', { incr: M.call() }, { defaultGuards: 'passable' }), { incr() {} })";
+    home.almoner(&["eval", open, "--name", "open"]).expect(0);
+    home.almoner(&["eval", "Far('Bare', { any() {} })", "--name", "bare"]).expect(0);
+    home.almoner(&["narrow", "bare", "one", "--methods", "any"]).expect(0);
     home.almoner(&["store", "data:=[1]"]).expect(0);
     home.almoner(&["narrow", "big", "notes", "--methods", "list,read", "--suffix", ".md", "--max", "1KiB"])
         .expect(0);
@@ -33,8 +38,16 @@ fn what_it_would_allow_is_said_and_is_never_more_than_there_is() {
         ("books x -n", 0, "list, read, glob, grep, stat (reads). Nothing else."),
         ("books x --methods write", 6, "it has no method `write`"),
         ("books x --total 1MiB", 6, "has no limit of size in all"),
-        ("counter x -n --methods incr", 0, "incr. Nothing else."),
-        ("counter x -n", 0, "every method that it has. Nothing else."),
+        // What is known of an object of code is the guard that was recorded with it.
+        ("counter x -n --methods incr", 0, "recorded as Counter): incr. Nothing else."),
+        ("counter x -n", 0, ": incr, add. Nothing else."),
+        ("counter x --methods incr,reset", 6, "it has no method `reset` that could be kept"),
+        ("open x -n", 0, ": incr; every other method that it has. Nothing else."),
+        ("open x -n --methods incr,reset", 0, ": incr, reset. Nothing else."),
+        ("bare x -n", 0, ": every method that it has. Nothing else."),
+        ("bare x -n --methods any", 0, ": any. Nothing else."),
+        ("one x -n", 0, ": any. Nothing else."),
+        ("one x --methods other", 6, "it has no method `other` that could be kept"),
         ("counter x --rate 1/s", 6, "has no limit of calls"),
         ("data x", 6, "is a value"),
         ("big x --lasts soon", 6, "`soon` is not a time"),

@@ -5,6 +5,7 @@ mod attacks;
 mod audit;
 mod browser;
 mod calling;
+mod cards;
 mod controls;
 mod deceptions;
 mod doctor;

@@ -9,6 +9,9 @@ use kernel::{MessageNumber, RunNumber, StepRef};
 use passable::{Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
+use crate::powers::Granting;
+
+use super::asked::Asked;
 use super::journal::finding_line;
 use super::lines::{self, Marks};
 use super::more::More;
@@ -42,6 +45,9 @@ pub struct Card {
     pub more: Option<More>,
     /// What the run's model has been shown, as sources.
     pub read: Vec<Source>,
+    /// How often the person was asked about the same before. It is no part of what an answer is bound to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<Asked>,
     /// What the model wrote beside the calls that it proposes: its own words, and no reason to believe them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Untrusted>,
@@ -82,8 +88,26 @@ pub struct CardEntry {
     /// If it makes a worker: what is to be known of that beside its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub making: Option<Making>,
+    /// If it asks whether something happened: when that began, and when it was found to have been cut off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_off: Option<CutOff>,
+    /// Why a yes would come to nothing, if it would: the grant has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Untrusted>,
     /// The answer, if there is one.
     pub answer: Option<Answer>,
+    /// Why nothing came of a yes, if nothing did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undone: Vec<Finding>,
+}
+
+/// When something began of which nobody knows whether it happened. In milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutOff {
+    /// When it began.
+    pub began_ms: i64,
+    /// When the daemon that came up next has found it.
+    pub found_ms: i64,
 }
 
 /// A worker that a call makes.
@@ -93,6 +117,39 @@ pub struct Making {
     pub digest: String,
     /// Its slots, in the order of its file.
     pub slots: Vec<MadeSlot>,
+    /// How its text differs from the one that was proposed, if the person has put another in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<Untrusted>,
+}
+
+impl Making {
+    /// What fills each slot, as lines of a card.
+    fn render(&self, columns: usize, out: &mut String) {
+        for slot in &self.slots {
+            let name = visible_line(&slot.name);
+            let text = match (&slot.filled, &slot.from) {
+                (Some(filled), _) => format!("its slot `{name}` gets what you chose: {}", filled.in_words()),
+                (None, Some((own, given))) => {
+                    format!(
+                        "its slot `{name}` gets its maker's `{}`: {}",
+                        visible_line(own),
+                        given.in_words()
+                    )
+                }
+                (None, None) => format!("its slot `{name}` ({}) is yours to fill", visible_line(&slot.wants)),
+            };
+            lines::write(out, Marks::each("    > "), &text, columns);
+        }
+        if let Some(edited) = &self.edited {
+            lines::write(
+                out,
+                Marks::each("    "),
+                "how the text that you have put in its place differs:",
+                columns,
+            );
+            lines::write(out, Marks::each("      │ "), &edited.visible(), columns);
+        }
+    }
 }
 
 /// A slot of a worker that a call makes.
@@ -105,9 +162,12 @@ pub struct MadeSlot {
     /// What its file says of it. Foreign text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<Untrusted>,
-    /// The slot of its maker's that fills it, and what that leads to; nothing, if a person must fill it.
+    /// The slot of its maker's that fills it, and what the worker gets of that; nothing, if a person must fill it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<(String, String)>,
+    pub from: Option<(String, Granting)>,
+    /// What the person has filled it with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filled: Option<Granting>,
 }
 
 /// Something that a call depends on and that is not what it was when the call was approved.
@@ -161,6 +221,10 @@ impl Card {
             let shown = format!("This run has been shown: {}", untrusted.join(", "));
             lines::write(&mut out, Marks::each("  "), &shown, columns);
         }
+        for asked in &self.asked {
+            out.push('\n');
+            asked.render(columns, &mut out);
+        }
         if let Some(said) = &self.said {
             out.push('\n');
             lines::write(&mut out, Marks::each("  "), SAID, columns);
@@ -174,6 +238,18 @@ impl Card {
             }
         }
         out
+    }
+}
+
+impl CutOff {
+    /// When it began and was found, in a sentence.
+    pub fn in_words(self) -> String {
+        let time = |ms: i64| {
+            let iso = kernel::time::iso(ms);
+            iso.get(..19).unwrap_or(&iso).replace('T', " ")
+        };
+        let (began, found) = (time(self.began_ms), time(self.found_ms));
+        format!("It began {began} UTC and was cut off after that: the next daemon found it {found} UTC.")
     }
 }
 
@@ -211,6 +287,9 @@ impl CardEntry {
             lines::write(out, Marks::each("    "), &format!("{}:", visible_line(title)), columns);
             lines::write(out, Marks::each("      │ "), &difference.visible(), columns);
         }
+        if let Some(making) = &self.making {
+            making.render(columns, out);
+        }
         for changed in &self.changed {
             let state = |hash: &Option<String>| hash.clone().unwrap_or_else(|| "not there".to_owned());
             let text = format!(
@@ -238,6 +317,13 @@ impl CardEntry {
             // The words that the model is told, too.
             lines::write(out, Marks::each("    · "), &finding_line(finding), columns);
         }
+        if let Some(cut_off) = &self.cut_off {
+            lines::write(out, Marks::each("    "), &cut_off.in_words(), columns);
+        }
+        if let Some(why) = self.ended.as_ref().filter(|_| self.answer.is_none()) {
+            let text = format!("a yes would come to nothing: {}", why.visible_line());
+            lines::write(out, Marks::each("    ! "), &text, columns);
+        }
         match &self.answer {
             Some(Answer::Approved { for_run, .. }) => {
                 let _ = writeln!(out, "    ✓ approved{}", if *for_run { " for this run" } else { "" });
@@ -249,6 +335,10 @@ impl CardEntry {
             Some(Answer::Repeat { .. }) => out.push_str("    ✓ it did not happen: to be done now\n"),
             Some(Answer::Withdrawn { .. }) => out.push_str("    ✗ withdrawn\n"),
             None => {}
+        }
+        for finding in &self.undone {
+            let text = format!("nothing was done: {}", finding_line(finding));
+            lines::write(out, Marks::each("    ! "), &text, columns);
         }
     }
 
@@ -299,7 +389,10 @@ mod tests {
             difference_of: None,
             changed: vec![],
             making: None,
+            cut_off: None,
+            ended: None,
             answer: None,
+            undone: vec![],
         }
     }
 
@@ -314,6 +407,7 @@ mod tests {
             entries,
             more: None,
             read,
+            asked: vec![],
             said: None,
         }
     }

@@ -11,7 +11,8 @@ use passable::{Untrusted, visible_line};
 use super::letter::{more_bytes, short};
 use super::value::argument;
 use crate::status::{Plan, Planned, PlannedMethod};
-use crate::view::{Can, NameRow, PickRow, Proposed, ProposedSlot, Told};
+use crate::narrow::Method;
+use crate::view::{NameRow, PickRow, Proposed, ProposedSlot, Told};
 
 /// A part of a sentence, by whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,10 +150,10 @@ impl Endowing<'_> {
                 false => ", and what does not fit the slot then is refused.",
             });
         }
-        if row.methods.is_empty() {
-            it = it.ours(" Only its code knows its methods: it can do all that it can do for you.");
-        }
         it = by_effect(it, &row.methods);
+        if row.others {
+            it = it.ours(" Only its code knows all its methods: it can do all that it can do for you.");
+        }
         if self.plan.is_some() {
             return it;
         }
@@ -268,15 +269,16 @@ fn has_inputs(plan: &Plan) -> bool {
 }
 
 /// What something can do, by what that does to the world.
-fn by_effect(mut it: Sentence, methods: &[Can]) -> Sentence {
+fn by_effect(mut it: Sentence, methods: &[Method]) -> Sentence {
     for (effect, words) in [
-        (Some(Effect::Observe), " It reads: "),
-        (Some(Effect::Modify), " It changes: "),
-        (Some(Effect::Commit), " It sends: "),
-        (None, " It can do: "),
+        ("reads", " It reads: "),
+        ("changes", " It changes: "),
+        ("changes or sends", " It changes or sends: "),
+        ("sends", " It sends: "),
+        ("", " It can do: "),
     ] {
         let names: Vec<&str> =
-            methods.iter().filter(|one| one.effect == effect).map(|one| one.name.raw()).collect();
+            methods.iter().filter(|one| one.effect == effect).map(|one| one.name.as_str()).collect();
         if !names.is_empty() {
             it = it.ours(words).theirs(names.join(", ")).ours(".");
         }
@@ -406,6 +408,7 @@ mod tests {
             kind: "object".to_owned(),
             words: Untrusted::new(words),
             methods: vec![],
+            others: false,
             pending: false,
             data: false,
             labels: vec![],
@@ -473,11 +476,11 @@ mod tests {
 
     #[test]
     fn what_code_gets_is_told_with_all_that_it_can_do() {
-        let can = |name: &str, effect| Can { name: Untrusted::new(name), effect };
+        let can = |name: &str, effect: &str| Method { name: name.to_owned(), effect: effect.to_owned() };
         let count = ProposedSlot { uses: vec!["incr".to_owned()], ..slot("c", Some("Counter")) };
-        let narrow = PickRow { methods: vec![can("incr", None)], ..row("one", "made by your own code") };
+        let narrow = PickRow { methods: vec![can("incr", "")], ..row("one", "made by your own code") };
         let dir = PickRow {
-            methods: vec![can("list", Some(Effect::Observe)), can("write", Some(Effect::Modify))],
+            methods: vec![can("list", "reads"), can("write", "changes")],
             ..row("papers", "directory /papers; only .md")
         };
         let five = PickRow { data: true, ..row("five", "the number 5") };
@@ -485,7 +488,7 @@ mod tests {
         let slots = || {
             vec![count.clone(), slot("d", Some("dir")), slot("n", None), slot("x", None), slot("o", Some(""))]
         };
-        let picked = [("c", narrow), ("d", dir), ("n", five), ("x", later.clone()), ("o", row("any", "thing"))];
+        let picked = [("c", narrow), ("d", dir), ("n", five), ("x", later.clone()), ("o", PickRow { others: true, ..row("any", "thing") })];
         let text = said(slots(), &picked, None);
         expect(
             &text,
@@ -494,7 +497,7 @@ mod tests {
                 "directory /papers; only .md (object, 01010101). It reads: list. It changes: write.",
                 "As n it gets your five: the number 5.",
                 "As x it gets your map: pending (object, 01010101). Nothing has come of it yet: whoever answers it decides what this becomes.",
-                "Only its code knows its methods",
+                "Only its code knows all its methods",
                 "without asking you again",
                 "Its result goes to you and, if it is data, to fae; you are asked before",
                 "You give the result no name",

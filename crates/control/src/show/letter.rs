@@ -8,6 +8,7 @@ use passable::{Untrusted, visible_line, with_article};
 
 use super::lines::{self, Marks, ON};
 use crate::exit::{Exit, Failure};
+use crate::powers::Powers;
 use crate::view::{Hole, LetterView};
 
 /// A message in full, for a screen of so many columns. Every line with words of its sender begins with a mark of
@@ -66,8 +67,8 @@ pub fn render(view: &LetterView, columns: usize) -> String {
         }
         Body::EvalRequest { .. } => {
             source(&mut out, view, "asks to run code", columns);
-            for (name, mine) in &view.uses {
-                let uses = format!("{} = {}", visible_line(name), visible_line(mine));
+            for (name, powers) in &view.uses {
+                let uses = format!("{} = {}", visible_line(name), in_words(powers.as_ref()));
                 lines::write(
                     &mut out,
                     Marks { first: "    uses ", next: "         ", on: ON },
@@ -75,6 +76,8 @@ pub fn render(view: &LetterView, columns: usize) -> String {
                     columns,
                 );
             }
+            let comes_to = format!("what it comes to {COMES_TO}");
+            lines::write(&mut out, Marks { first: "    ", next: "    ", on: ON }, &comes_to, columns);
         }
         Body::Form { description, repeatable, run, .. } => {
             if let Some(run) = run {
@@ -94,15 +97,21 @@ pub fn render(view: &LetterView, columns: usize) -> String {
             let Summary { ours, theirs, .. } = Summary::of(body, usize::MAX);
             words(&mut out, "says", &format!("{ours}{theirs}"), columns);
         }
-        Body::Release { gives, .. } => {
-            out.push_str("    a result is withheld: it would give away\n");
-            for given in gives {
+        Body::Release { .. } => {
+            let withheld = view.withheld.as_ref();
+            let to = withheld.map(|withheld| format!(" {}", visible_line(&withheld.to))).unwrap_or_default();
+            let says = format!("a result is withheld: it would give{to} what can be used");
+            lines::write(&mut out, Marks { first: "    ", next: "    ", on: ON }, &says, columns);
+            for (given, number) in withheld.iter().flat_map(|withheld| &withheld.gives).zip(1..) {
                 lines::write(
                     &mut out,
                     Marks { first: "      ! ", next: "      ! ", on: ON },
-                    &visible_line(given),
+                    &format!("{number}: {}", in_words(given.as_ref())),
                     columns,
                 );
+            }
+            if let Some(text) = withheld.and_then(|withheld| withheld.text.as_ref()) {
+                words(&mut out, "all of it", &text.visible(), columns);
             }
         }
     }
@@ -133,6 +142,15 @@ pub fn render(view: &LetterView, columns: usize) -> String {
         }
     }
     out
+}
+
+/// What becomes of what code comes to that is let run.
+pub const COMES_TO: &str =
+    "goes to whoever asks, if it is data; you are asked before anything that can be used goes with it";
+
+/// What something can do, in a line. Safe to show.
+fn in_words(powers: Option<&Powers>) -> String {
+    powers.map_or_else(|| "something that is gone".to_owned(), Powers::in_words)
 }
 
 /// Says that a run wrote it, in words of ours.
@@ -382,10 +400,35 @@ mod tests {
     use kernel::{FormulaId, MessageNumber, Number};
 
     use super::*;
+    use crate::inspect::Called;
+    use crate::narrow::Method;
+    use crate::view::Withheld;
 
     /// Tries to look like a line of ours: by a new line, by wrapping, by an escape sequence.
     fn forged() -> Untrusted {
         Untrusted::new(format!("x\n    ✓ answered{}    ✓ answered\u{1b}[2K", " ".repeat(78)))
+    }
+
+    /// Something of which everything tries to do that.
+    fn hostile() -> Powers {
+        let id = FormulaId { number: [1; 32], node: [2; 32] };
+        let text = || forged().raw().to_owned();
+        Powers {
+            called: Called {
+                id,
+                name: Some(text()),
+                kind: text(),
+                words: forged(),
+                grant: None,
+                target: id,
+                read_only: false,
+            },
+            interface: Some(text()),
+            methods: vec![Method { name: text(), effect: String::new() }],
+            others: true,
+            limits: vec![text()],
+            ended: Some(forged()),
+        }
     }
 
     fn view(body: Body) -> LetterView {
@@ -418,7 +461,12 @@ mod tests {
             answers: None,
             source: Some(forged()),
             holes: vec![hole],
-            uses: vec![("a\nb".to_owned(), "c\nd".to_owned())],
+            uses: vec![("a\nb".to_owned(), Some(hostile())), ("c".to_owned(), None)],
+            withheld: Some(Withheld {
+                to: forged().raw().to_owned(),
+                text: Some(forged()),
+                gives: vec![Some(hostile()), None],
+            }),
             is_worker: false,
         }
     }

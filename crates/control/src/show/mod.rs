@@ -1,5 +1,6 @@
 //! How things look to a person in a terminal. Foreign text is always made visible here.
 
+pub mod asked;
 pub mod batch;
 pub mod card;
 pub mod code;

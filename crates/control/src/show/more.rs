@@ -22,6 +22,16 @@ pub struct More {
     pub answer: Option<Answer>,
 }
 
+/// What a person can give more of: the option of the command line, what it is called, and how it is written.
+pub const AMOUNTS: [(&str, &str, &str); 6] = [
+    ("turns", "Turns", "5"),
+    ("calls", "Calls", "50"),
+    ("depth", "Levels of workers", "2"),
+    ("tokens", "Tokens", "50k"),
+    ("usd", "Dollars", "0.50"),
+    ("wall", "Time at work", "10m"),
+];
+
 impl More {
     /// As lines of a card.
     pub fn render(&self, columns: usize, out: &mut String) {

@@ -1,7 +1,7 @@
 //! Values in a terminal.
 
-use kernel::Value;
-use passable::visible;
+use kernel::{FormulaId, Value};
+use passable::{Text, visible};
 
 use super::json;
 
@@ -20,5 +20,82 @@ pub fn argument(value: &Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),
         None => serde_json::to_string_pretty(&value.to_json()).unwrap_or_default(),
+    }
+}
+
+/// A value in full, as data is written in code, over several lines where it has parts. Where a capability stands, there is
+/// what `called` says of it, in marks of ours that no text in the value can have, since that stands in quotes. Not made
+/// visible.
+pub fn named(value: &Value, called: &dyn Fn(&FormulaId) -> String) -> String {
+    let mut out = String::new();
+    write(value, called, 0, &mut out);
+    out
+}
+
+fn quoted(text: &Text) -> String {
+    serde_json::to_string(&text.to_str_lossy()).unwrap_or_default()
+}
+
+fn write(value: &Value, called: &dyn Fn(&FormulaId) -> String, depth: usize, out: &mut String) {
+    let mut parts = |open: &str, all: Vec<(Option<&Text>, &Value)>, close: &str| {
+        out.push_str(open);
+        for (at, (name, part)) in all.iter().enumerate() {
+            out.push_str(if at == 0 { "\n" } else { ",\n" });
+            out.push_str(&"  ".repeat(depth + 1));
+            if let Some(name) = name {
+                out.push_str(&quoted(name));
+                out.push_str(": ");
+            }
+            write(part, called, depth + 1, out);
+        }
+        if !all.is_empty() {
+            out.push('\n');
+            out.push_str(&"  ".repeat(depth));
+        }
+        out.push_str(close);
+    };
+    match value {
+        Value::Array(array) => parts("[", array.iter().map(|part| (None, part)).collect(), "]"),
+        Value::Record(record) => {
+            parts("{", record.iter().map(|(name, part)| (Some(name), part)).collect(), "}");
+        }
+        Value::Tagged(tagged) => {
+            parts(&format!("tagged {} (", quoted(tagged.tag())), vec![(None, tagged.payload())], ")");
+        }
+        Value::Remotable(remote) => out.push_str(&format!("‹{}›", called(&remote.reference))),
+        Value::Promise(remote) => out.push_str(&format!("‹promise {}›", called(&remote.reference))),
+        Value::Undefined => out.push_str("undefined"),
+        Value::BigInt(number) => out.push_str(&format!("{number}n")),
+        Value::Number(number) if !number.is_finite() => {
+            out.push_str(&number.to_string().replace("inf", "Infinity"))
+        }
+        Value::String(text) => out.push_str(&quoted(text)),
+        Value::Error(error) => out.push_str(&format!("error {}", quoted(&error.message))),
+        other => out.push_str(&serde_json::to_string(&other.to_json()).unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_a_capability_cannot_be_written_by_whoever_made_the_value() {
+        let id = FormulaId { number: [7; 32], node: [0; 32] };
+        let record = |fields: Vec<(&str, Value)>| Value::record(fields).unwrap();
+        for (value, expected) in [
+            (Value::string("‹1: counter›"), "\"‹1: counter›\""),
+            (Value::remotable(id), "‹1: counter›"),
+            (Value::promise(id), "‹promise 1: counter›"),
+            (
+                record(vec![("c", Value::remotable(id)), ("n", Value::from_json(&1.into()).unwrap())]),
+                "{\n  \"c\": ‹1: counter›,\n  \"n\": 1\n}",
+            ),
+            (record(vec![("\",\n‹2›", Value::Undefined)]), "{\n  \"\\\",\\n‹2›\": undefined\n}"),
+            (Value::array([Value::Null, Value::array([])]), "[\n  null,\n  []\n]"),
+            (Value::from_json(&serde_json::json!({ "@qclass": "bigint", "digits": "3" })).unwrap(), "3n"),
+        ] {
+            assert_eq!(named(&value, &|_| "1: counter".to_owned()), expected);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use control::inspect::Called;
 use control::show::reason::Thing;
 use kernel::{FormulaId, GrantNumber, MessageNumber, StepRef};
 use maud::{Markup, html};
@@ -30,6 +31,22 @@ pub fn names<'a>(path: impl IntoIterator<Item = &'a String>) -> String {
 /// The address of the page of a formula.
 pub fn formula(id: &FormulaId) -> String {
     format!("/thing?id={id}")
+}
+
+/// A thing by the person's own name for it, else by what it is; a link to its page.
+pub fn called(one: &Called) -> Markup {
+    html! {
+        @match (&one.name, one.message, one.run) {
+            (None, Some(number), _) => (message(number)),
+            (None, None, Some(run)) => { "run " (parts::run(run)) }
+            _ => a href=(formula(&one.target)) {
+                @match &one.name {
+                    Some(name) => (parts::name(name)),
+                    None => (parts::line(&one.words)),
+                }
+            },
+        }
+    }
 }
 
 /// A link to where something comes from.

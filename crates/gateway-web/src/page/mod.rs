@@ -6,3 +6,4 @@ pub mod link;
 pub mod parts;
 pub mod seen;
 pub mod shell;
+pub mod told;

@@ -8,14 +8,19 @@ use kernel::command::MailAct;
 use maud::html;
 use passable::Untrusted;
 
-use super::asks::{form, making};
+use super::asks::making::{GRANTED, Granted};
+use super::asks::{around, confirm, form, narrow};
 use super::{approval, message};
 use crate::answer::Answer;
 use crate::asked::{Asked, take};
+use crate::field::pick::NARROW;
 
 /// `POST /m/NUMBER/answer`: yes or no to an approval as it was shown, and to no other.
 pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
     let number: MessageNumber = asked.part("number")?;
+    if asked.field(NARROW).is_some() {
+        return narrow::step(asked, &message::letter(asked)?);
+    }
     let card = take!(asked.ask(Request::Card { message: number })?, Card);
     if asked.field("do") == Some("look") {
         return Ok(Answer::Go(format!("/m/{number}")));
@@ -36,22 +41,33 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         entries.as_ref().map(|all| all.iter().map(|one| format!(" -e {}", one + 1)).collect::<String>());
     let marks = marks.unwrap_or_default();
     let request = match asked.field("do") {
+        Some("show") => return looked(asked, number, Granted::of(asked, &card, entries.as_deref())),
         Some(yes @ ("approve" | "run")) => {
-            let added = match making::added(asked, &card, entries.as_deref()) {
-                Ok(added) => added,
+            let granted = match Granted::of(asked, &card, entries.as_deref()) {
+                Ok(Some(granted)) if asked.field(GRANTED) != Some(granted.digest.as_str()) => {
+                    return unread(asked, number, granted);
+                }
+                Ok(granted) => granted,
+                Err(failure) => return looked(asked, number, Err(failure)),
+            };
+            let weighs = granted.as_ref().is_some_and(|granted| granted.weighs);
+            if let Err(failure) = confirm::check(asked, weighs) {
+                return message::page(asked, number, Some(form::refused(&failure)), 422);
+            }
+            let (added, words) = granted.map(|granted| (granted.added, granted.words)).unwrap_or_default();
+            let (raise, amounts) = match around::raise(asked, &card) {
+                Ok(raise) => raise,
                 Err(failure) => return message::page(asked, number, Some(form::refused(&failure)), 422),
             };
             let for_run = yes == "run";
             let run = if for_run { " --for-run" } else { "" };
             Request::Approve {
-                text: Untrusted::new(format!("approve {number}{marks}{run}{}", added.words)),
+                text: Untrusted::new(format!("approve {number}{marks}{run}{words}{amounts}")),
                 message: number,
                 entries,
                 for_run,
-                endow: added.endow,
-                allow: vec![],
-                edited: added.edited,
-                raise: None,
+                added: Box::new(added),
+                raise,
             }
         }
         Some("deny") => {
@@ -71,23 +87,56 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         }
         _ => return Err(Failure::new(Exit::Usage, "an answer is yes or no").help("press one of the buttons")),
     };
-    match asked.ask(request) {
+    match asked.answer_once(request) {
         // What was written on the card is not lost.
-        Err(failure) if matches!(failure.exit, Exit::Usage | Exit::Invalid) => {
-            return message::page(asked, number, Some(form::refused(&failure)), 422);
+        Err(failure) if matches!(failure.exit, Exit::Usage | Exit::Invalid | Exit::Conflict) => {
+            let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
+            return message::page(asked, number, Some(form::refused(&failure)), status);
         }
-        answered => take!(answered?, Reply),
-    };
+        answered => answered?,
+    }
     // A card in a conversation leads back to it.
     Ok(Answer::Go(asked.back().unwrap_or_else(|| format!("/m/{number}"))))
 }
 
+/// The card with what a yes would grant.
+fn looked(
+    asked: &Asked,
+    number: MessageNumber,
+    granted: Result<Option<Granted>, Failure>,
+) -> Result<Answer, Failure> {
+    let wrong = match granted {
+        Ok(granted) => granted.and_then(|granted| granted.missing()),
+        Err(failure) => Some(failure),
+    };
+    let status = match &wrong {
+        None => 200,
+        Some(failure) if failure.exit == Exit::Conflict => 409,
+        Some(_) => 422,
+    };
+    message::page(asked, number, wrong.as_ref().map(form::refused), status)
+}
+
+/// A yes to something else than what it would grant as that was shown, if it was: it is read first.
+fn unread(asked: &Asked, number: MessageNumber, granted: Granted) -> Result<Answer, Failure> {
+    if granted.missing().is_some() {
+        return looked(asked, number, Ok(Some(granted)));
+    }
+    let was_shown = asked.field(GRANTED).is_some();
+    let wrong = html! {
+        p.failure role="alert" {
+            "Nothing was answered"
+            @if was_shown { ": this is not what you saw when you pressed the button." } @else { " yet." }
+            " Read below what you would grant, then approve it."
+        }
+    };
+    message::page(asked, number, Some(wrong), if was_shown { 409 } else { 422 })
+}
+
 /// The entries that were marked, if the card had several.
 fn entries(asked: &Asked, card: &Card) -> Result<Option<Vec<usize>>, Failure> {
-    let marked = asked.body.iter().filter(|(name, _)| name == "entry").map(|(_, text)| text.parse::<usize>());
-    let marked = marked
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|_| Failure::new(Exit::Usage, "an entry has a number").help("open the card again"))?;
+    let marked = approval::marked(asked)
+        .ok_or_else(|| Failure::new(Exit::Usage, "an entry has a number").help("open the card again"))?;
     let open = card.entries.iter().filter(|entry| entry.answer.is_none()).count();
     // No mark at all must never come to mean all of them.
     if marked.is_empty() && open > 1 {

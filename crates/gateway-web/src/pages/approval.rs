@@ -7,13 +7,15 @@ use kernel::message::Answer as Said;
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
-use super::asks::making;
+use super::asks::around;
+use super::asks::making::{self, Granted};
 use crate::asked::Asked;
 use crate::page::parts;
 
 /// What of a card an answer is bound to: all that it shows.
 pub fn digest(card: &Card) -> Result<String, Failure> {
-    let bytes = serde_json::to_vec(card)
+    // What was asked before grows with every answer anywhere, and changes nothing here.
+    let bytes = serde_json::to_vec(&Card { asked: vec![], ..card.clone() })
         .map_err(|error| Failure::new(control::exit::Exit::Failure, error.to_string()))?;
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
@@ -25,6 +27,7 @@ pub fn digest(card: &Card) -> Result<String, Failure> {
 pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
     let digest = digest(card)?;
     let open = card.entries.iter().filter(|entry| entry.answer.is_none()).count();
+    let granted = granted(asked, card);
     Ok(html! {
         p {
             (parts::run(card.run)) " " (parts::word(&card.worker))
@@ -38,15 +41,35 @@ pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
             input type="hidden" name="_seen" value=(digest);
             (parts::back(asked))
             @if card.entries.len() > open { p { (tally(&card.entries)) } }
-            @for (i, entry) in card.entries.iter().enumerate() { (self::entry(asked, card, i, entry, open > 1)) }
-            @if let Some(more) = &card.more { (asks_for_more(more)) }
+            @for (i, entry) in card.entries.iter().enumerate() { (self::entry(asked, card, i, entry, open > 1, granted.as_ref())) }
+            @if let Some(more) = &card.more { (asks_for_more(more)) (around::amounts(asked, card)) }
             (shown(card))
+            (around::asked_before(card))
             @if let Some(said) = &card.said {
                 section.entry aria-label="Its own words" { p.note { (SAID) } (parts::block("Its own words", said)) }
             }
-            @if card.is_open() { (answers(card, asked.field("reason").unwrap_or(""))) }
+            @if card.is_open() {
+                @let may = granted.as_ref().filter(|granted| granted.missing().is_none());
+                @if let Some(granted) = may { (granted.draw(asked)) }
+                (answers(card, asked.field("reason").unwrap_or(""), may.is_some()))
+            }
         }
     })
+}
+
+/// What a yes would grant, if that was asked for.
+fn granted(asked: &Asked, card: &Card) -> Option<Granted> {
+    let wanted = matches!(asked.field("do"), Some("show" | "approve" | "run"));
+    let marked = marked(asked).filter(|_| wanted)?;
+    let marked = (!marked.is_empty()).then_some(marked);
+    // What cannot be is said above the card.
+    Granted::of(asked, card, marked.as_deref()).ok().flatten()
+}
+
+/// The entries that were marked. `None` if one of the marks is none.
+pub fn marked(asked: &Asked) -> Option<Vec<usize>> {
+    let marks = asked.body.iter().filter(|(name, _)| name == "entry");
+    marks.map(|(_, text)| text.parse().ok()).collect()
 }
 
 /// How many of the entries were answered in which way, and how many are open.
@@ -74,7 +97,15 @@ fn tally(entries: &[CardEntry]) -> String {
 }
 
 /// One entry; of several those that were answered are folded.
-fn entry(asked: &Asked, card: &Card, i: usize, entry: &CardEntry, has_mark: bool) -> Markup {
+fn entry(
+    asked: &Asked,
+    card: &Card,
+    i: usize,
+    entry: &CardEntry,
+    has_mark: bool,
+    granted: Option<&Granted>,
+) -> Markup {
+    let body = |is_folded| body(asked, card, i, entry, is_folded, granted);
     let number = i + 1;
     let id = format!("e-{}-{number}", card.number);
     let title = html! {
@@ -86,20 +117,20 @@ fn entry(asked: &Asked, card: &Card, i: usize, entry: &CardEntry, has_mark: bool
             @match entry.answer.as_ref() {
                 Some(answer) if card.entries.len() > 1 => details #{ (id) "-fold" } {
                     summary { h2 #(id) { (title) } span.answer { (said(answer)) } }
-                    (body(asked, i, entry, true))
+                    (body(true))
                 },
                 Some(answer) => {
                     h2 #(id) { (title) }
-                    (body(asked, i, entry, false))
+                    (body(false))
                     p.answer { (said(answer)) }
                 }
                 None => {
                     h2 #(id) {
                         @if has_mark {
-                            label { input type="checkbox" name="entry" value=(i) checked; span { (title) } }
+                            label { input type="checkbox" name="entry" value=(i) checked[is_marked(asked, i)]; span { (title) } }
                         } @else { (title) }
                     }
-                    (body(asked, i, entry, false))
+                    (body(false))
                 }
             }
         }
@@ -107,7 +138,14 @@ fn entry(asked: &Asked, card: &Card, i: usize, entry: &CardEntry, has_mark: bool
 }
 
 /// All that an entry would permit. What is folded already has nothing in it that is to be unfolded first.
-fn body(asked: &Asked, i: usize, entry: &CardEntry, is_folded: bool) -> Markup {
+fn body(
+    asked: &Asked,
+    card: &Card,
+    i: usize,
+    entry: &CardEntry,
+    is_folded: bool,
+    granted: Option<&Granted>,
+) -> Markup {
     html! {
         p.note { a href={ "/why?thing=" (url_of(&entry.step.to_string())) } { (entry.step) } }
         dl {
@@ -138,8 +176,14 @@ fn body(asked: &Asked, i: usize, entry: &CardEntry, is_folded: bool) -> Markup {
                 @for finding in &entry.findings { li { (parts::finding(finding)) } }
             }
         }
-        @if let Some(making) = &entry.making { (making::draw(asked, i, entry, making)) }
+        @if let Some(making) = &entry.making { (making::draw(asked, card, i, (entry, making), granted)) }
+        (around::state(entry))
     }
+}
+
+/// Whether an entry is marked: all are, until somebody has taken a mark away.
+fn is_marked(asked: &Asked, entry: usize) -> bool {
+    asked.body.is_empty() || marked(asked).is_some_and(|marked| marked.contains(&entry))
 }
 
 fn changed(one: &Changed) -> Markup {
@@ -197,7 +241,7 @@ fn said(answer: &Said) -> Markup {
 }
 
 /// The answers. None of them is what Enter does: pressing it in the reason only goes on to the buttons.
-fn answers(card: &Card, reason: &str) -> Markup {
+fn answers(card: &Card, reason: &str, is_shown: bool) -> Markup {
     html! {
         fieldset.answers {
             legend { "Your answer" }
@@ -218,8 +262,14 @@ fn answers(card: &Card, reason: &str) -> Markup {
                 (parts::unfold_first())
                 div.buttons {
                     button name="do" value="deny" { "Deny" }
-                    button.yes name="do" value="approve" { @if card.more.is_some() { "Give it" } @else { "Approve" } }
-                    @if card.more.is_none() {
+                    // What it would grant is read before anybody says yes.
+                    @let looks = making::is_open(card) && !is_shown;
+                    @let can = around::can_be_approved(card) && !looks;
+                    @if looks { button name="do" value="show" { "Show what this would grant" } }
+                    @if can {
+                        button.yes name="do" value="approve" { @if card.more.is_some() { "Give it" } @else { "Approve" } }
+                    }
+                    @if can && card.more.is_none() {
                         button.yes.plain name="do" value="run" {
                             "Approve for this run: as often as it proposes exactly this"
                         }

@@ -503,6 +503,10 @@ pub struct Addition {
     /// Its text, if the person has changed it; the bytes lie beside the store.
     #[serde(default)]
     pub edited: Option<BlobHash>,
+    /// What the names among the bindings stood for when the person chose them. If one stands for something else when the
+    /// worker is made, it is not made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<(NamePath, FormulaId)>,
 }
 
 /// Yes or no; for an effect that may have happened, whether it did.

@@ -91,6 +91,11 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     if command.addition.is_some() && (open.len() != 1 || !matches!(command.choice, Choice::Approve { .. })) {
         return Err(Fault::Misfit { what: ONE_ADDITION.to_owned() });
     }
+    for (path, id) in command.addition.iter().flat_map(|addition| &addition.seen) {
+        if state.find(path)? != *id {
+            return Err(Fault::NotAsSeen { path: path.to_string() });
+        }
+    }
     let told = state.deliver(said(Some(run)), answers, false, Provenance::host())?;
     let mut waiting = state.run(run)?;
     let at_ms = state.env.now_ms();

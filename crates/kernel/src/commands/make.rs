@@ -44,7 +44,11 @@ pub(super) fn make(
     let was_edited = addition.as_ref().is_some_and(|(_, addition)| addition.edited.is_some());
     run.open.remove(&step);
     state.unpost(outbox)?;
-    let gifts = match gifts(state, run, &program.name, slots)? {
+    let gifts = match otherwise(state, addition.as_ref())? {
+        Some(finding) => Err(finding),
+        None => gifts(state, run, &program.name, slots)?,
+    };
+    let gifts = match gifts {
         Ok(gifts) => gifts,
         Err(finding) => {
             let completion = Completion::Refused(vec![finding]);
@@ -101,6 +105,26 @@ fn expect_shown(
         true => Ok(()),
         false => Err(Fault::OutOfOrder { at, what: "the worker is another one than was proposed" }),
     }
+}
+
+/// What a person chose by a name that stands for something else by now, or for nothing.
+fn otherwise(
+    state: &mut State<'_>,
+    addition: Option<&(MessageNumber, Addition)>,
+) -> Result<Option<Finding>, Fault> {
+    for (path, id) in addition.into_iter().flat_map(|(_, addition)| &addition.seen) {
+        let found = match state.find(path) {
+            Err(Fault::Store(fault)) => return Err(fault.into()),
+            found => found.ok(),
+        };
+        if found != Some(*id) {
+            let message = "what the user has chosen for a slot is something else by now";
+            return Ok(Some(
+                Finding::new("worker/slot", message).at("slots").allowed("another worker, or the same again"),
+            ));
+        }
+    }
+    Ok(None)
 }
 
 /// What fills the slots, or why it cannot.

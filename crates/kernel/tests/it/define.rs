@@ -358,6 +358,10 @@ fn a_withheld_result_survives_a_restart_and_is_given_once() {
     w.evaluated(eval, Value::remotable(endowments["d"]));
     w.apply(Act::Recover);
     let card = w.last(host).number;
+    // It lies in the thread of the program that came to it.
+    let id =
+        query::message(&mut w.store, &host, kernel::MessageNumber(number)).unwrap().unwrap().mail.envelope.id;
+    assert_eq!(w.last(host).mail.envelope.reply_to, Some(id));
     let refused = w.fault(host, mail(MailAct::Dismiss { number: card }));
     assert!(refused.contains("answer it first"), "{refused}");
     w.collect(1000);

@@ -73,7 +73,7 @@ fn propose(w: &mut World, host: FormulaId, number: RunNumber, decision: Decision
         traces: vec![],
         place: None,
     };
-    let verdict = Verdict { decision, findings: vec![], gates: BlobHash([7; 32]) };
+    let verdict = Verdict { decision, findings: vec![], gates: BlobHash([7; 32]), lift: None };
     let judgement = Judgement { site: CallSite::Write { index: 0 }, proposal, verdict };
     advance(w, host, number, vec![Move::Propose { proposals: vec![judgement] }]);
     next_step

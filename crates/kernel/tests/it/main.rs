@@ -23,6 +23,7 @@ mod form;
 mod grants;
 mod hosts;
 mod mail;
+mod making;
 mod map_store;
 mod message_directory;
 mod modules;

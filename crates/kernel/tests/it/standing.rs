@@ -62,7 +62,7 @@ impl Fae {
                 traces: vec![],
                 place: None,
             },
-            verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]) },
+            verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]), lift: None },
         }
     }
 

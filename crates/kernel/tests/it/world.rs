@@ -188,7 +188,7 @@ impl World {
                 traces: vec![],
                 place: None,
             },
-            verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]) },
+            verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]), lift: None },
         }
     }
 

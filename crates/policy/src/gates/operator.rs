@@ -127,7 +127,7 @@ mod tests {
         });
         let rules = crate::rules::Rules::default().with_operator(std::sync::Arc::new(But(forbidden)));
         call.rules = std::sync::Arc::new(rules);
-        crate::ruling::combine(vec![judge(&call.context())], crate::ruling::Lifted::default()).0
+        crate::ruling::combine(vec![judge(&call.context())], crate::ruling::Lifted::default()).decision
     }
 
     #[test]

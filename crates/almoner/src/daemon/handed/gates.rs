@@ -213,6 +213,7 @@ pub fn redact(secrets: &policy::Secrets, findings: &mut [Finding]) {
 fn both(mut one: Verdict, other: Verdict) -> Verdict {
     one.decision = one.decision.max(other.decision);
     one.findings.extend(other.findings);
+    one.lift = one.lift.max(other.lift);
     one
 }
 

@@ -56,6 +56,9 @@ pub fn called(desk: &Desk, view: &View, ids: &[FormulaId]) -> Result<Vec<Called>
 }
 
 /// A formula in short; `None` if it, or what it leads to, is gone.
+///
+/// # Errors
+/// When the store cannot be read.
 pub(super) fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<Called>, Fault> {
     let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
     let mut name = look::name_of(txn, view, id)?;

@@ -21,7 +21,7 @@ use control::exit::{Exit, Failure};
 use control::threads::{Asker, Line, Standing, Thread, ThreadPage, Within};
 
 /// How many envelopes are read at a time.
-const STRIDE: usize = 1000;
+pub const STRIDE: usize = 1000;
 
 /// How many of the newest messages of a thread are looked at for one that was dismissed, before they are counted.
 const LOOKED_AT: usize = 8;
@@ -367,16 +367,35 @@ fn seen(txn: &mut dyn ReadTxn, host: &FormulaId, from: u64) -> Result<Vec<Seen>,
     Ok(found)
 }
 
+/// How a message lies in a host's mailbox.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn mail(
+    txn: &mut dyn ReadTxn,
+    host: &FormulaId,
+    number: MessageNumber,
+) -> Result<Option<Mail>, StoreFault> {
+    let mailbox = mailbox(txn, host)?;
+    table::mail(txn, &host.number, &mailbox, number)
+}
+
+fn mailbox(txn: &mut dyn ReadTxn, host: &FormulaId) -> Result<FormulaId, StoreFault> {
+    let agent = kernel::head::head(txn, host)?.and_then(|head| head.agent());
+    Ok(agent.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox)
+}
+
 /// Envelopes of these numbers, oldest first or the newest first, a stride of them.
-fn envelopes(
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn envelopes(
     txn: &mut dyn ReadTxn,
     host: &FormulaId,
     of: std::ops::Range<u64>,
     newest_first: bool,
 ) -> Result<Vec<(MessageNumber, Mail)>, StoreFault> {
-    let agent = kernel::head::head(txn, host)?.and_then(|head| head.agent());
-    let mailbox =
-        agent.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox;
+    let mailbox = mailbox(txn, host)?;
     let key = |number| table::inner_key(&mailbox, &table::number_key(number));
     let prefix = mailbox.number.len();
     let rows: Vec<(Vec<u8>, Mail)> =

@@ -26,31 +26,62 @@ fn made(scripts: bool) {
     ]);
     home.write("script.json", script.to_string());
     home.almoner(&["run", "boss.worker", "-e", "docs=docs", "-m", "scripted:script.json"]).expect(7);
+    home.almoner(&["mount", home.path("out").to_str().unwrap(), "notes"]).expect(0);
     let (browser, _) = let_in(&home, scripts, "/m/1");
     browser.says("What it would get");
-    browser.says("what its maker has as docs");
+    browser.says("What its maker has as docs: ");
+    browser.says("It can do: list, read, glob, grep, stat (reads).");
     browser.says("Its maker has nothing for it: only you can fill it.");
+    // Nobody says yes before it was said what that would grant.
+    let yes = "return document.querySelectorAll('button[value=approve], button[value=run]').length";
+    assert_eq!(browser.run(yes), 0);
+    browser.press("button", "Show what this would grant");
+    browser.says("nothing fills the slot `place`");
     looked_at_with(&browser, if scripts { "making" } else { "making-without-scripts" }, scripts);
     // What cannot be is told on the card, and what was written stays.
-    browser.write("textbox", "What fills place", "https://own.example");
+    let on_this_machine = "Or something of this machine";
+    browser.write("textbox", on_this_machine, "https://own.example");
+    browser.press("button", "Show what this would grant");
+    browser.says("wants dir rw");
+    let field = browser.find("textbox", on_this_machine);
+    assert_eq!(browser.value(&field), "https://own.example");
+    browser.write_into(&field, &"\u{E003}".repeat(19));
+    // Something narrower than what the person has.
+    browser.press("button", "Make a narrower one for slot place");
+    browser.choose("Of which", "notes");
+    browser.press("button", "Narrow this one");
+    browser.write("textbox", "How often it may be used", "10/min");
+    browser.write("textbox", "Your name for it", "few");
+    browser.press("button", "Show what it would allow");
+    browser.press("button", "Make it, and go back");
+    browser.says("few is made, and picked below");
+    browser.press("button", "Show what this would grant");
+    browser.says("As place it gets your few: ");
+    browser.says("Only so far: 10 calls in 1 min.");
+    browser.says("You are asked each time before write, append, edit, move, remove, make_directory.");
+    // A yes is for what was shown.
     browser.press("button", "Edit it before you approve");
     browser.write("textbox", "Its text", "Be kind.");
     browser.press("button", "Approve");
-    browser.says("wants dir rw");
-    assert!(home.almoner(&["inbox", "1"]).expect(0).out.contains("judge"), "nothing was answered");
-    let field = browser.find("textbox", "What fills place");
-    assert_eq!(browser.value(&field), "https://own.example");
-    let fill = format!("{}{}:rw", "\u{E003}".repeat(19), home.path("out").display());
-    browser.write_into(&field, &fill);
+    browser.says("Nothing was answered: this is not what you saw");
+    browser.says("How your text differs from what was proposed");
+    looked_at_with(
+        &browser,
+        if scripts { "making-granted" } else { "making-granted-without-scripts" },
+        scripts,
+    );
+    assert!(home.almoner(&["inbox"]).expect(0).out.contains("approval"), "nothing was answered");
     browser.press("button", "Approve");
     browser.says("✓ approved");
+    browser.says("What you chose: your few: ");
+    browser.says("You have changed its text");
     let said = home.almoner(&["resume"]).expect(7);
     assert!(!said.out.contains("error"), "{said:?}");
     let trace = home.trace("r1").to_string();
     assert!(trace.contains("the user has changed its file"), "{trace}");
     let grants = home.almoner(&["grants"]).expect(0).out;
     assert!(grants.contains("place") && grants.contains(&home.path("out").display().to_string()), "{grants}");
-    browser.clean(&["422"]);
+    browser.clean(&["409", "422"]);
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn a_narrower_counter(scripts: bool) {
     browser.choose("What to count with", "counter");
     browser.press("button", "Make a narrower one for What to count with");
     browser.says("What stays of what it can do");
-    // Those of its guard, as its page shows them.
+    // Its guard was recorded: what it has is there to be chosen, and nothing else.
     browser.press("checkbox", "add");
     browser.write("textbox", "How long it lasts", "soon");
     browser.press("button", "Show what it would allow");
@@ -106,7 +106,7 @@ fn a_narrower_counter(scripts: bool) {
     browser.write("textbox", "Your name for it", "small");
     browser.press("button", "Show what it would allow");
     browser.says("Whoever holds it may use your `counter`");
-    browser.says("for 7 d from when it is made");
+    browser.says("recorded as Counter): incr; for 7 d from when it is made");
     looked_at_with(&browser, if scripts { "narrower" } else { "narrower-without-scripts" }, scripts);
     browser.press("button", "Make it, and go back");
     browser.says("small is made, and picked below");

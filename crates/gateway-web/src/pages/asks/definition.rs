@@ -22,9 +22,10 @@ use super::narrow::{Hole, no_picker};
 use super::{confirm, form, said};
 use crate::answer::Answer;
 use crate::asked::{Asked, take};
-use crate::page::{link, parts};
+use crate::page::{link, parts, told};
 use crate::pages::message;
 use chosen::Chosen;
+pub use chosen::example;
 use granted::Granted;
 use source::Changed;
 pub use source::numbered;
@@ -99,7 +100,7 @@ fn result(asked: &Asked, view: &LetterView, shown: &Shown) -> Markup {
         @match state {
             Some(Response::Promise(PromiseState::Fulfilled { value })) => section.entry aria-labelledby="result-title" {
                 h2 #result-title { "What its sender has got" }
-                (parts::block("The result", &Untrusted::new(control::show::value::argument(&value))))
+                (told::value(asked, "The result", &value))
             },
             Some(Response::Promise(PromiseState::Rejected { reason })) => {
                 p.warning { "Its sender was told: " (parts::line(&reason)) }
@@ -315,7 +316,13 @@ fn use_of(slot: &ProposedSlot, is_worker: bool) -> Markup {
             Told::Unused => span.warning { "it never uses this" },
             Told::Unread => span.warning { "nothing is known of what it does with this" },
             Told::Whole | Told::Partly => {
-                @if is_worker { (foreign(slot.uses.join(", "))) }
+                @if is_worker {
+                    @if !slot.uses.is_empty() { (foreign(slot.uses.join(", "))) }
+                    @if !slot.given.is_empty() {
+                        @if !slot.uses.is_empty() { "; " }
+                        "its model may give it to " (foreign(slot.given.join(", ")))
+                    }
+                }
                 @else if slot.data { "it uses this value" }
                 @else {
                     @if !slot.uses.is_empty() { "it calls " (foreign(slot.uses.join(", "))) }

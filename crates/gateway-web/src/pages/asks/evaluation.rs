@@ -3,6 +3,7 @@
 
 use control::exit::Failure;
 use control::protocol::{AgentAct, Look, Response};
+use control::show::letter::COMES_TO;
 use control::view::{LetterView, PromiseState};
 use kernel::command::MailAct;
 use kernel::message::Body;
@@ -13,13 +14,12 @@ use passable::Untrusted;
 use super::definition;
 use super::yes::{self, YesOrNo};
 use crate::answer::Answer;
-use crate::asked::{Asked, take};
-use crate::page::parts;
-use crate::pages::runs::figures::called;
+use crate::asked::Asked;
+use crate::page::{parts, told};
 
-/// What of the card an answer is bound to.
+/// What of the card an answer is bound to: all that it shows.
 fn digest(view: &LetterView) -> Result<String, Failure> {
-    definition::hashed(&(view.letter.number, &view.source, &view.uses))
+    definition::hashed(&(view.letter.number, &view.from, &view.source, &view.uses))
 }
 
 /// The card.
@@ -27,11 +27,6 @@ fn digest(view: &LetterView) -> Result<String, Failure> {
 /// # Errors
 /// When it cannot be written down.
 pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
-    let ids = match view.letter.body() {
-        Some(Body::EvalRequest { ids, .. }) => ids.as_slice(),
-        _ => &[],
-    };
-    let known = take!(asked.look(Look::Called { ids: ids.to_vec() })?, Called);
     let source = view.source.clone().unwrap_or_else(|| Untrusted::new(""));
     let shown = html! {
         section.entry aria-labelledby="code" {
@@ -42,20 +37,13 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
             h2 #uses { "What it uses" }
             @if view.uses.is_empty() { p.note { "Nothing." } }
             dl {
-                @for (at, (name, mine)) in view.uses.iter().enumerate() {
+                @for (name, powers) in &view.uses {
                     dt { (parts::line(&Untrusted::new(name.as_str()))) }
-                    dd {
-                        @match ids.get(at).and_then(|id| known.iter().find(|one| one.id == *id)) {
-                            Some(one) => {
-                                (called(one))
-                                @if one.name.is_some() { ": " (parts::line(&one.words)) }
-                            }
-                            None => (parts::line(&Untrusted::new(mine.as_str()))),
-                        }
-                    }
+                    dd { (told::powers(powers.as_ref())) }
                 }
             }
         }
+        p { "What it comes to " (COMES_TO) "." }
     };
     let card = YesOrNo { kind: "evaluation", digest: digest(view)?, shown, yes: "Let it run", or: "Or not" };
     Ok(html! {
@@ -76,10 +64,10 @@ fn came(asked: &Asked, view: &LetterView) -> Markup {
         @match state {
             Some(PromiseState::Fulfilled { value }) => section aria-label="What it came to" {
                 h2 { "What it came to" }
-                (parts::whole("what it came to", &Untrusted::new(control::show::value::argument(&value))))
+                (told::value(asked, "what it came to", &value))
             },
             Some(PromiseState::Rejected { reason }) => {
-                p.warning { "It failed: " (parts::line(&reason)) }
+                p.warning { "It came to nothing. Whoever asked was told: " (parts::line(&reason)) "." }
             }
             _ => {}
         }

@@ -1,35 +1,117 @@
-//! A worker that a run wants to make, on the card that asks about it: its digest, what fills each of its slots, and what a
-//! person can put in place of what the model wrote.
+//! A worker that a run wants to make, on the card that asks about it: its digest, what each of its slots gets, what a person
+//! can put there or in place of what the model wrote, and, before a yes, what all of that grants.
 
-use control::endowment::Endowment;
-use control::exit::Failure;
-use control::show::card::{Card, CardEntry, Making};
+use std::collections::BTreeMap;
+
+use control::exit::{Exit, Failure};
+use control::powers::{Added, Adding, Granting};
+use control::protocol::{Look, Request};
+use control::show::card::{Card, CardEntry, MadeSlot, Making};
+use control::view::{LetterView, PickRow};
+use kernel::message::Body;
+use kernel::{FormulaId, MessageNumber, NamePath};
 use maud::{Markup, html};
 use passable::{Untrusted, visible, visible_line};
 
-use super::confirm;
-use crate::asked::Asked;
-use crate::page::parts;
+use super::narrow::{self, Hole};
+use super::{confirm, definition};
+use crate::asked::{Asked, take};
+use crate::field::pick::Picker;
+use crate::page::{link, parts};
+use crate::pages::approval::{self, BACK};
 
-/// What is added to the worker with a yes.
+/// The field with what a yes is bound to of what it would grant.
+pub const GRANTED: &str = "_granted";
+
+/// The field with the place of what was picked just now.
+const FRESH: &str = "_fresh";
+
+/// The fields of a worker that an entry makes.
+#[derive(Clone, Copy)]
+struct Fields {
+    message: MessageNumber,
+    entry: usize,
+}
+
+impl Fields {
+    /// What begins the names of menus for its slots.
+    fn picks(self) -> String {
+        format!("p{}-{}-", self.message, self.entry)
+    }
+
+    /// What begins the names of lines for its slots.
+    fn fills(self) -> String {
+        format!("fill-{}-{}-", self.message, self.entry)
+    }
+
+    /// The field of its text.
+    fn text(self) -> String {
+        format!("edited-{}-{}", self.message, self.entry)
+    }
+}
+
+/// What was chosen for the worker that an entry makes.
 #[derive(Default)]
-pub struct Added {
-    /// What fills slots.
-    pub endow: Vec<Endowment>,
+struct Chosen {
+    /// What fills slots by a name, by slot.
+    picked: BTreeMap<String, PickRow>,
+    /// What was typed of slots, without their names.
+    typed: BTreeMap<String, String>,
     /// The text, if it was changed.
-    pub edited: Option<String>,
-    /// The same as it would be typed.
-    pub words: String,
+    edited: Option<String>,
 }
 
-/// The field of what fills a slot of the worker that an entry makes.
-fn fill(entry: usize, slot: &str) -> String {
-    format!("fill-{entry}-{slot}")
-}
+impl Chosen {
+    /// What a form has sent.
+    fn sent(asked: &Asked, fields: Fields, entry: &CardEntry) -> Result<Chosen, Failure> {
+        let (picks, fills) = (fields.picks(), fields.fills());
+        let filled = |prefix: &str| -> BTreeMap<String, String> {
+            let pairs = asked.body.iter().map(|(name, text)| (name.strip_prefix(prefix), text.trim()));
+            let pairs = pairs.filter(|(_, text)| !text.is_empty());
+            pairs.filter_map(|(slot, text)| Some((slot?.to_owned(), text.to_owned()))).collect()
+        };
+        let mut picked = BTreeMap::new();
+        let ids = filled(&picks);
+        if !ids.is_empty() {
+            let rows = take!(asked.look(Look::Picks)?, Picks);
+            for (slot, id) in ids {
+                let id: Option<FormulaId> = id.parse().ok();
+                let row = rows.iter().find(|row| Some(row.id) == id).ok_or_else(definition::gone)?;
+                picked.insert(slot, row.clone());
+            }
+        }
+        let own = source(entry);
+        let sent = asked.field(&fields.text()).map(str::to_owned);
+        // What is shown written out was not changed by showing it.
+        let edited = sent.filter(|text| *text != visible(&own) && *text != own);
+        Ok(Chosen { picked, typed: filled(&fills), edited })
+    }
 
-/// The field of its text.
-fn edited(entry: usize) -> String {
-    format!("edited-{entry}")
+    fn is_nothing(&self) -> bool {
+        self.picked.is_empty() && self.typed.is_empty() && self.edited.is_none()
+    }
+
+    /// The same as a request, and as it would be typed.
+    fn added(&self, asked: &Asked) -> Result<(Added, String), Failure> {
+        let (mut added, mut words) = (Added::default(), String::new());
+        for (slot, row) in &self.picked {
+            let path = NamePath::parse(&row.path);
+            let path = path.map_err(|error| Failure::new(Exit::Invalid, error.to_string()))?;
+            added.names.insert(slot.clone(), path);
+            added.seen.insert(slot.clone(), row.id);
+            words += &format!(" {slot}={}", row.path);
+        }
+        for (slot, text) in &self.typed {
+            let text = format!("{slot}={text}");
+            added.endow.push(asked.site.backend.endowment(&text)?);
+            words += &format!(" -e {text}");
+        }
+        if self.edited.is_some() {
+            words += " --edited -";
+        }
+        added.edited = self.edited.clone();
+        Ok((added, words))
+    }
 }
 
 /// The text of the worker that an entry makes.
@@ -39,15 +121,146 @@ fn source(entry: &CardEntry) -> String {
     found.map(|(_, text)| text.raw().replace("\r\n", "\n")).unwrap_or_default()
 }
 
+/// What a yes to a card would grant beside what the card shows.
+pub struct Granted {
+    /// For each entry that makes a worker to which something is added, or must be.
+    all: Vec<(usize, Adding)>,
+    /// What is added, if it is added to one.
+    pub added: Added,
+    /// The same as it would be typed.
+    pub words: String,
+    /// What a yes is bound to.
+    pub digest: String,
+    /// Whether it needs a fresh word in an old session.
+    pub weighs: bool,
+}
+
+impl Granted {
+    /// What is added to the workers that these entries of a card make; nothing, if nothing is, and nothing must be.
+    ///
+    /// # Errors
+    /// When what was chosen cannot be, or is gone.
+    pub fn of(asked: &Asked, card: &Card, entries: Option<&[usize]>) -> Result<Option<Granted>, Failure> {
+        let (mut all, mut all_added, mut weighs) = (Vec::new(), Vec::new(), false);
+        for (at, entry) in card.entries.iter().enumerate() {
+            let is_meant = entry.answer.is_none() && entries.is_none_or(|only| only.contains(&at));
+            let Some(making) = entry.making.as_ref().filter(|_| is_meant) else { continue };
+            let fields = Fields { message: card.number, entry: at };
+            let chosen = Chosen::sent(asked, fields, entry)?;
+            if chosen.is_nothing() && making.slots.iter().all(|slot| slot.from.is_some()) {
+                continue;
+            }
+            let (added, words) = chosen.added(asked)?;
+            let request = Request::Adding { message: card.number, entry: at, added: Box::new(added.clone()) };
+            all.push((at, *take!(asked.ask(request)?, Adding)));
+            weighs |= chosen.typed.values().any(|text| confirm::written(text));
+            let rows: Vec<PickRow> = chosen.picked.into_values().collect();
+            weighs |= confirm::holds(&rows.iter().map(|row| row.id).collect::<Vec<_>>(), &rows);
+            all_added.push((added, words));
+        }
+        if all.is_empty() {
+            return Ok(None);
+        }
+        let digest = definition::hashed(&(card.number, entries, &all, &all_added))?;
+        // To several at once nothing can be added, as the daemon says of them.
+        let (added, words) = all_added.into_iter().next().unwrap_or_default();
+        Ok(Some(Granted { all, added, words, digest, weighs }))
+    }
+
+    /// The worker of an entry as it would be made.
+    fn at(&self, entry: usize) -> Option<&Adding> {
+        self.all.iter().find(|(at, _)| *at == entry).map(|(_, adding)| adding)
+    }
+
+    /// Why nobody can say yes to it yet, if nobody can.
+    pub fn missing(&self) -> Option<Failure> {
+        let missing: Vec<String> = self.all.iter().flat_map(|(_, one)| one.missing.iter().cloned()).collect();
+        let named: Vec<String> = missing.iter().map(|slot| format!("`{}`", visible_line(slot))).collect();
+        let slots = if missing.len() == 1 { "slot" } else { "slots" };
+        let what = format!("nothing fills the {slots} {}", named.join(", "));
+        (!missing.is_empty())
+            .then(|| Failure::new(Exit::Invalid, what).help("choose something for each, or deny it"))
+    }
+
+    /// What would be granted, above the button that does it.
+    pub fn draw(&self, asked: &Asked) -> Markup {
+        html! {
+            section.entry #granted aria-labelledby="granted-title" {
+                input type="hidden" name=(GRANTED) value=(self.digest);
+                h2 #granted-title tabindex="-1" { "What you would grant" }
+                @for (_, adding) in &self.all {
+                    @if adding.grants.is_empty() { p { "Nothing of yours beside what its maker gives it." } }
+                    ul {
+                        @for (slot, granting) in &adding.grants {
+                            li { "As " (parts::line(&Untrusted::new(slot.as_str()))) " it gets " (told(granting)) }
+                        }
+                    }
+                    @if let Some(edited) = &adding.making.edited {
+                        h3 { "How your text differs from what was proposed" }
+                        (parts::difference("How your text differs", edited))
+                    }
+                }
+                @if self.weighs { (confirm::field(asked, "To hand this over")) }
+            }
+        }
+    }
+}
+
+/// What fills a slot, in sentences.
+fn told(one: &Granting) -> Markup {
+    // Methods of code are called as the code has called them.
+    let is_of_code = one.methods.iter().any(|method| method.effect.is_empty());
+    let methods = control::narrow::in_words(&one.methods, false);
+    html! {
+        @if let Some(name) = &one.name { "your " (parts::word(name)) ": " }
+        (parts::line(&one.words)) "."
+        @if one.is_new { " It is not there yet, and is made." }
+        @if !methods.is_empty() {
+            " It can do: "
+            @if is_of_code { (parts::line(&Untrusted::new(methods))) } @else { (parts::word(&methods)) } "."
+        }
+        @if !one.limits.is_empty() { " Only so far: " (parts::word(&one.limits.join("; "))) "." }
+        @if !one.asked.is_empty() { " You are asked each time before " (parts::word(&one.asked.join(", "))) "." }
+        @if let Some(number) = one.grant { " (" (link::grant(number)) ")" }
+    }
+}
+
+/// Whether a yes waits for something that is filled in, and for what that would grant.
+pub fn is_open(card: &Card) -> bool {
+    let mut open = card.entries.iter().filter(|entry| entry.answer.is_none());
+    open.any(|entry| {
+        entry.making.as_ref().is_some_and(|making| making.slots.iter().any(|slot| slot.from.is_none()))
+    })
+}
+
 /// What stands on the card.
-pub fn draw(asked: &Asked, at: usize, entry: &CardEntry, making: &Making) -> Markup {
+pub fn draw(
+    asked: &Asked,
+    card: &Card,
+    at: usize,
+    (entry, making): (&CardEntry, &Making),
+    granted: Option<&Granted>,
+) -> Markup {
     let open = entry.answer.is_none();
-    let source = source(entry);
-    let shown = visible(&source);
-    let is_hidden = shown != source;
+    let fields = Fields { message: card.number, entry: at };
+    let adding = granted.and_then(|granted| granted.at(at));
+    // A text that was changed may have other slots.
+    let making = adding.map_or(making, |adding| &adding.making);
+    let missing = adding.map_or(&[][..], |adding| &adding.missing);
+    let picks = match open && making.slots.iter().any(|slot| slot.from.is_none()) {
+        true => match asked.look(Look::Picks) {
+            Ok(control::protocol::Response::Picks(picks)) => picks,
+            _ => vec![],
+        },
+        false => vec![],
+    };
     html! {
         p.note { "The digest of its text: " code { (making.digest.get(..16).unwrap_or_default()) } }
-        h3 { "What it would get" }
+        @if let Some(edited) = making.edited.as_ref().filter(|_| !open) {
+            h3 { "You have changed its text" }
+            (parts::difference("How your text differs", edited))
+        }
+        h3 { @if open { "What it would get" } @else { "What it gets" } }
         @if making.slots.is_empty() { p { "It has no slots." } }
         dl {
             @for slot in &making.slots {
@@ -56,73 +269,131 @@ pub fn draw(asked: &Asked, at: usize, entry: &CardEntry, making: &Making) -> Mar
                     @if let Some(label) = &slot.label { ": " (parts::line(label)) }
                 }
                 dd {
-                    @match &slot.from {
-                        Some((own, what)) => {
-                            "what its maker has as " (parts::line(&Untrusted::new(own.as_str())))
-                            @if !what.is_empty() { ": " (parts::word(what)) }
+                    @match (&slot.filled, &slot.from) {
+                        (Some(filled), _) => { "What you chose: " (told(filled)) }
+                        (None, Some((own, given))) => {
+                            "What its maker has as " (parts::line(&Untrusted::new(own.as_str()))) ": " (told(given))
                         }
-                        None if open => (field(asked, at, &slot.name)),
-                        None => "nothing of its maker's",
+                        (None, None) if open => (choice(asked, fields, slot, &picks, missing.contains(&slot.name))),
+                        (None, None) => "Nothing.",
                     }
                 }
             }
         }
-        @if making.slots.iter().any(|slot| slot.from.is_none()) && open {
-            (confirm::field(asked, "If you fill a slot with a program, the network or a secret"))
-        }
-        @if open {
-            @let name = edited(at);
-            details open[asked.field(&name).is_some_and(|text| text != shown)] {
-                summary { "Edit it before you approve" }
-                @if is_hidden {
-                    p.warning {
-                        "It has characters that cannot be seen; below each is written out. A text that you change has what "
-                        "is written there instead of them."
-                    }
-                }
-                label for=(name) { "Its text; it is made as it stands here" }
-                textarea.code #(name) name=(name) rows="16" spellcheck="false" {
-                    "\n" (asked.field(&name).unwrap_or(&shown))
-                }
-            }
-        }
+        @if open { (text(asked, fields, entry)) }
     }
 }
 
-fn field(asked: &Asked, at: usize, slot: &str) -> Markup {
-    let (name, shown) = (fill(at, slot), visible_line(slot));
-    let id = crate::field::id(&name);
+/// A place to change the text of the worker.
+fn text(asked: &Asked, fields: Fields, entry: &CardEntry) -> Markup {
+    let (name, source) = (fields.text(), source(entry));
+    let shown = visible(&source);
+    let sent = asked.field(&name);
     html! {
-        p.note { "Its maker has nothing for it: only you can fill it." }
-        label for=(id) { "What fills " (shown) ", as behind " code { "-e " (shown) "=" } }
-        input id=(id) name=(name) autocomplete="off" spellcheck="false" placeholder="/PATH:rw"
-            value=(asked.field(&name).unwrap_or(""));
+        details open[sent.is_some_and(|text| text != shown)] {
+            summary { "Edit it before you approve" }
+            @if shown != source {
+                p.warning {
+                    "It has characters that cannot be seen; below each is written out. A text that you change has what "
+                    "is written there instead of them."
+                }
+            }
+            label for=(name) { "Its text; it is made as it stands here" }
+            textarea.code #(name) name=(name) rows="16" spellcheck="false" { "\n" (sent.unwrap_or(&shown)) }
+        }
     }
 }
 
-/// What was added to the one worker that these entries of a card make.
+/// What a person fills a slot with.
+fn choice(asked: &Asked, fields: Fields, slot: &MadeSlot, picks: &[PickRow], is_missing: bool) -> Markup {
+    let shown = visible_line(&slot.name);
+    let place = format!("{}{}", fields.picks(), slot.name);
+    let fill = format!("{}{}", fields.fills(), slot.name);
+    let (pick, line) = (crate::field::id(&place), crate::field::id(&fill));
+    let (called, narrows) = (format!("Your name for what fills {shown}"), format!("slot {shown}"));
+    let picker = Picker {
+        place: &place,
+        called: &called,
+        label: Some(&slot.wants),
+        pending: false,
+        data: false,
+        picks,
+        typed: asked.field(&place),
+        wrong: is_missing,
+        fresh: asked.field(FRESH) == Some(&place),
+        narrows: Some(&narrows),
+    };
+    html! {
+        p.note id={ (pick) "-wants" } { "Its maker has nothing for it: only you can fill it." }
+        p.error id={ (pick) "-error" } role="status" {
+            @if is_missing { "nothing fills this slot: choose something, or deny it" }
+        }
+        label for=(pick) { (called) }
+        (picker.draw())
+        label for=(line) { "Or something of this machine, as behind " code { "-e " (shown) "=" } }
+        input id=(line) name=(fill) autocomplete="off" spellcheck="false" placeholder=(definition::example(Some(&slot.wants)))
+            value=(asked.field(&fill).unwrap_or(""));
+    }
+}
+
+/// The picker at a place of an approval, while something narrower is made for it.
 ///
 /// # Errors
-/// When it cannot be read, or weighs so much that a fresh word is wanted.
-pub fn added(asked: &Asked, card: &Card, entries: Option<&[usize]>) -> Result<Added, Failure> {
-    let mut added = Added::default();
+/// When there is none.
+pub fn hole(asked: &Asked, view: &LetterView, place: &str) -> Result<Hole, Failure> {
+    let card = card(asked, view)?;
     for (at, entry) in card.entries.iter().enumerate() {
-        let is_meant = entry.answer.is_none() && entries.is_none_or(|only| only.contains(&at));
-        let Some(making) = entry.making.as_ref().filter(|_| is_meant) else { continue };
-        for slot in making.slots.iter().filter(|slot| slot.from.is_none()) {
-            let Some(text) = asked.filled(&fill(at, &slot.name)) else { continue };
-            confirm::check(asked, confirm::written(text))?;
-            let text = format!("{}={text}", slot.name);
-            added.endow.push(asked.site.backend.endowment(&text)?);
-            added.words.push_str(&format!(" -e {text}"));
-        }
-        let own = source(entry);
-        let sent = asked.field(&edited(at)).map(str::to_owned);
-        // What is shown written out was not changed by showing it.
-        if let Some(text) = sent.filter(|text| *text != visible(&own) && *text != own) {
-            added.words.push_str(" --edited -");
-            added.edited = Some(text);
+        let fields = Fields { message: card.number, entry: at };
+        let Some(slot) = place.strip_prefix(&fields.picks()) else { continue };
+        let is_open = entry.answer.is_none();
+        let Some(making) = entry.making.as_ref().filter(|_| is_open) else { continue };
+        // A text that was changed may have a slot that the card has not.
+        let granted = Granted::of(asked, &card, Some(&[at])).ok().flatten();
+        let adding = granted.as_ref().and_then(|granted| granted.at(at));
+        let slots = adding.map_or(&making.slots, |adding| &adding.making.slots);
+        if let Some(slot) = slots.iter().find(|own| own.name == slot && own.from.is_none()) {
+            let mut filled = narrow::carried(&asked.body, |_| true);
+            filled.extend(asked.field(BACK).map(|back| (BACK.to_owned(), back.to_owned())));
+            let (label, said) = (Some(slot.wants.clone()), format!("slot {}", visible_line(&slot.name)));
+            return Ok(Hole { label, data: false, said, filled });
         }
     }
-    Ok(added)
+    Err(narrow::no_picker())
+}
+
+fn card(asked: &Asked, view: &LetterView) -> Result<Card, Failure> {
+    match view.letter.body() {
+        Some(Body::Approval { .. }) => {
+            Ok(*take!(asked.ask(Request::Card { message: view.letter.number })?, Card))
+        }
+        _ => Err(narrow::no_picker()),
+    }
+}
+
+/// The card with what was filled in, and something that was picked just now.
+///
+/// # Errors
+/// When the daemon does not answer.
+pub fn redrawn(asked: &Asked, view: &LetterView, place: &str) -> Result<Markup, Failure> {
+    let mut asked = asked.clone();
+    asked.body.push((FRESH.to_owned(), place.to_owned()));
+    approval::card(&asked, &card(&asked, view)?, asked.field(BACK))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_field_of_one_worker_is_taken_for_one_of_another() {
+        let fields = |message, entry| Fields { message: MessageNumber(message), entry };
+        let all = [fields(1, 1), fields(1, 11), fields(11, 1), fields(11, 11)];
+        for (at, one) in all.iter().enumerate() {
+            for (_, other) in all.iter().enumerate().filter(|(other, _)| *other != at) {
+                assert!(!format!("{}box", one.picks()).starts_with(&other.picks()));
+                assert!(!format!("{}box", one.fills()).starts_with(&other.fills()));
+                assert_ne!(one.text(), other.text());
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The cards that ask for something else than a yes, and those that only tell; one file for each kind of message.
 
+pub mod around;
 pub mod confirm;
 pub mod definition;
 pub mod evaluation;

@@ -14,7 +14,7 @@ use kernel::{FormulaId, NamePath};
 use maud::{Markup, html};
 use passable::Untrusted;
 
-use super::{definition, form, wish};
+use super::{definition, form, making, wish};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, BACK, Pairs, take};
 use crate::field::id;
@@ -80,6 +80,7 @@ fn hole(asked: &Asked, view: &LetterView, place: &str) -> Result<Hole, Failure> 
         Some(Body::Form { .. }) => form::hole(asked, view, place),
         Some(Body::Definition { .. }) => definition::hole(asked, view, place),
         Some(Body::Request { .. }) => wish::hole(asked, place),
+        Some(Body::Approval { .. }) => making::hole(asked, view, place),
         _ => Err(no_picker()),
     }
 }
@@ -101,6 +102,7 @@ fn back(
     let card = match view.letter.body() {
         Some(Body::Form { .. }) => form::redrawn(&asked, view, place)?,
         Some(Body::Definition { .. }) => definition::redrawn(&asked, view, place)?,
+        Some(Body::Approval { .. }) => making::redrawn(&asked, view, place)?,
         _ => wish::redrawn(&asked, view)?,
     };
     let said = made.map(|(row, fits)| {
@@ -242,10 +244,7 @@ impl At<'_> {
     fn narrowing(&self) -> Narrowing {
         let all = self.thing.as_ref().map_or(&[][..], |thing| &thing.methods);
         let named = self.text(NAMED).split([' ', ',', '\n', '\r']).filter(|name| !name.is_empty());
-        let methods: BTreeSet<String> = match all.is_empty() {
-            true => named.map(str::to_owned).collect(),
-            false => self.kept(),
-        };
+        let methods: BTreeSet<String> = self.kept().into_iter().chain(named.map(str::to_owned)).collect();
         // All that it has, if nobody knows what that is.
         let methods = Some(methods).filter(|methods| !(all.is_empty() && methods.is_empty()));
         let text = |name: &str| self.text(name).to_owned();
@@ -342,8 +341,11 @@ impl At<'_> {
                         " " (parts::word(&method.name)) @if !method.effect.is_empty() { " (" (method.effect) ")" }
                     }
                 }
-                @if thing.methods.is_empty() {
-                    label for="named" { "The names of the methods that stay, one on each line; all, if none is written" }
+                @if thing.any_method {
+                    label for="named" {
+                        @if thing.methods.is_empty() { "The names of the methods that stay, one on each line; all, if none is written" }
+                        @else { "The names of other methods that stay, one on each line" }
+                    }
                     p.note id="named-wants" { "Only its code knows which it has: a name that it has not lets nobody do anything." }
                     textarea #named aria-describedby="named-wants" name=(NAMED) rows="3" spellcheck="false" { "\n" (self.text(NAMED)) }
                 }

@@ -1,9 +1,8 @@
 //! A result that was withheld because it would give something away.
 
 use control::exit::Failure;
-use control::protocol::{Look, Request};
-use control::view::LetterView;
-use kernel::FormulaId;
+use control::protocol::Request;
+use control::view::{LetterView, Withheld};
 use kernel::message::Body;
 use maud::{Markup, html};
 use passable::Untrusted;
@@ -11,19 +10,12 @@ use passable::Untrusted;
 use super::definition;
 use super::yes::{self, YesOrNo};
 use crate::answer::Answer;
-use crate::asked::{Asked, take};
-use crate::page::parts;
-use crate::pages::runs::figures::called;
+use crate::asked::Asked;
+use crate::page::{link, parts, told};
 
-fn gives(view: &LetterView) -> &[String] {
-    match view.letter.body() {
-        Some(Body::Release { gives, .. }) => gives,
-        _ => &[],
-    }
-}
-
+/// What of the card an answer is bound to: all that it shows.
 fn digest(view: &LetterView) -> Result<String, Failure> {
-    definition::hashed(&(view.letter.number, gives(view)))
+    definition::hashed(&(view.letter.number, view.answers, &view.withheld))
 }
 
 /// The card.
@@ -31,31 +23,44 @@ fn digest(view: &LetterView) -> Result<String, Failure> {
 /// # Errors
 /// When it cannot be written down.
 pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
-    let Some(Body::Release { result, guest, promise, .. }) = view.letter.body() else { return Ok(html! {}) };
-    let known = take!(asked.look(Look::Called { ids: vec![*guest, *promise, *result] })?, Called);
-    let named = |id: &FormulaId| known.iter().find(|one| one.id == *id).map(called);
-    let shown = html! {
-        ul.findings { @for one in gives(view) { li.warning { (parts::line(&Untrusted::new(one.as_str()))) } } }
+    let (Some(Body::Release { guest, .. }), Some(withheld)) = (view.letter.body(), &view.withheld) else {
+        return Ok(html! {});
     };
+    let shown = shown(withheld);
     let card =
         YesOrNo { kind: "release", digest: digest(view)?, shown, yes: "Give it away", or: "Or keep it" };
     Ok(html! {
-        p { "A result is withheld: whoever proposed the program would get this with it." }
+        p { "What came of a program is withheld: with it something would be given away that can be used." }
         dl.facts {
-            @for (what, id) in [("Who would get it", guest), ("The result", result), ("As what came of", promise)] {
-                @if let Some(shown) = named(id) { dt { (what) } dd { (shown) } }
-            }
+            dt { "Who would get it" } dd { a href=(link::formula(guest)) { (parts::word(&withheld.to)) } }
+            @if let Some(number) = view.answers { dt { "The program" } dd { (link::message(number)) } }
         }
         (card.draw(asked, view))
     })
 }
 
+fn shown(withheld: &Withheld) -> Markup {
+    html! {
+        section.entry aria-labelledby="gives" {
+            h2 #gives { "What would be given away" }
+            p.note { "As a grant of yours, which you can revoke." }
+            ol { @for one in &withheld.gives { li { (told::powers(one.as_ref())) } } }
+        }
+        @if let Some(text) = &withheld.text {
+            section.entry aria-labelledby="along" {
+                h2 #along { "All of it, with the data that goes along" }
+                (parts::block("All of it", text))
+            }
+        }
+    }
+}
+
 /// `POST /m/NUMBER`: a yes.
 ///
 /// # Errors
-/// When the daemon refuses.
+/// When the daemon refuses, or it was answered before.
 pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     yes::send(asked, view, &digest(view)?, |text| {
-        asked.ask(Request::yes(Untrusted::new(text), view.letter.number, None, false)).map(drop)
+        asked.answer_once(Request::yes(Untrusted::new(text), view.letter.number, None, false))
     })
 }

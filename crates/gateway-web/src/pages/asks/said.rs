@@ -50,7 +50,7 @@ pub fn reject(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         Some(Body::Release { .. }) => {
             let (message, entries, reason) = (number, None, Untrusted::new(reason));
             let text = Untrusted::new(text);
-            asked.ask(control::protocol::Request::Deny { text, message, entries, reason })?;
+            asked.answer_once(control::protocol::Request::Deny { text, message, entries, reason })?;
             return Ok(Answer::Go(format!("/m/{number}")));
         }
         _ => MailAct::Reject { number, reason: Untrusted::new(reason) },

@@ -6,11 +6,10 @@ use control::view::LetterView;
 use kernel::NamePath;
 use kernel::message::Body;
 use maud::{Markup, html};
-use passable::Untrusted;
 
 use super::said;
 use crate::asked::Asked;
-use crate::page::parts;
+use crate::page::{parts, told};
 
 /// The card.
 ///
@@ -43,9 +42,7 @@ fn value(asked: &Asked, view: &LetterView) -> Markup {
     html! {
         @if let Some(Response::Thing(thing)) = thing {
             p { (parts::line(&thing.words)) }
-            @if let Some(value) = &thing.value {
-                (parts::block("The value", &Untrusted::new(control::show::value::argument(value))))
-            }
+            @if let Some(value) = &thing.value { (told::value(asked, "The value", value)) }
         } @else { p { "A value; give it a name to look at it." } }
     }
 }

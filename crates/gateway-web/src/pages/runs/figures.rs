@@ -14,7 +14,8 @@ use maud::{Markup, html};
 use passable::Untrusted;
 
 use crate::asked::{Asked, take};
-use crate::page::{link, parts};
+pub use crate::page::link::called;
+use crate::page::parts;
 
 /// How many formulas are asked about at once.
 const AT_ONCE: usize = 200;
@@ -52,22 +53,6 @@ impl Known {
     /// The number of a grant, if it is one of the person's.
     pub fn grant(&self, id: &FormulaId) -> Option<GrantNumber> {
         self.get(id)?.grant.as_ref().map(|row| row.grant.number)
-    }
-}
-
-/// A thing by the person's own name for it, else by what it is; a link to its page.
-pub fn called(one: &Called) -> Markup {
-    html! {
-        @match (&one.name, one.message, one.run) {
-            (None, Some(number), _) => (link::message(number)),
-            (None, None, Some(run)) => { "run " (parts::run(run)) }
-            _ => a href=(link::formula(&one.target)) {
-                @match &one.name {
-                    Some(name) => (parts::name(name)),
-                    None => (parts::line(&one.words)),
-                }
-            },
-        }
     }
 }
 

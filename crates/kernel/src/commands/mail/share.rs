@@ -135,7 +135,9 @@ fn withhold(
     }
     let result = state.make(Formula::Marshal { value: value.clone() }, provenance.clone())?;
     let body = Body::Release { result, guest: delivery.guest, promise: delivery.promise, gives };
-    state.deliver(body, None, true, provenance.clone())?;
+    // It leads back to the program that came to it.
+    let program = state.message_of(delivery.message)?;
+    state.deliver(body, program, true, provenance.clone())?;
     Ok(())
 }
 

@@ -269,6 +269,7 @@ pub(super) fn answer(world: &mut World, actor: FormulaId) -> Law {
     let addition = (makes && world.random.one_in(4)).then(|| Addition {
         bindings: vec![super::endow::bind(world, actor, "added")],
         edited: world.random.one_in(2).then(|| BlobHash::of(b"Do it well.")),
+        seen: vec![],
     });
     act(
         world,

@@ -440,6 +440,6 @@ fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
             traces: vec![],
             place: None,
         },
-        verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]) },
+        verdict: Verdict { decision, findings: vec![], gates: BlobHash([7; 32]), lift: None },
     }
 }

@@ -471,7 +471,8 @@ fn said_of(all: &Shown, words: &Untrusted) -> Markup {
     }
 }
 
-fn example(label: Option<&str>) -> &'static str {
+/// How something is written that fills a slot of this label.
+pub fn example(label: Option<&str>) -> &'static str {
     match label {
         Some("dir") => "/PATH",
         Some("dir rw") => "/PATH:rw",

@@ -1,0 +1,140 @@
+//! What something can do, for whoever has it, and what a person's choice for a slot comes to.
+
+use std::collections::BTreeMap;
+
+use kernel::{FormulaId, GrantNumber, NamePath};
+use passable::{Untrusted, visible_line};
+use serde::{Deserialize, Serialize};
+
+use super::endowment::Endowment;
+use super::show::card::Making;
+
+use super::inspect::Called;
+use super::narrow::{self, Method};
+
+/// Something, and what it can do: as it is told before it is handed on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Powers {
+    /// What the reader calls it, and what it is.
+    pub called: Called,
+    /// For an object of code: what its interface was called when it was made, by our own record. Foreign text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// The methods that can be called through all the grants on the way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub methods: Vec<Method>,
+    /// Whether it may have others, which only its maker knows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub others: bool,
+    /// What limits it, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
+    /// Why nothing can be done with it any more, if nothing can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Untrusted>,
+}
+
+impl Powers {
+    /// What can be done with it, in a line: methods and limits. Empty if nothing can be called. Not made visible.
+    pub fn can(&self) -> String {
+        let mut parts = Vec::new();
+        if !self.methods.is_empty() || self.others {
+            parts.push(narrow::in_words(&self.methods, self.others));
+        }
+        parts.extend(self.limits.iter().cloned());
+        parts.join("; ")
+    }
+
+    /// All of it in a line. Safe to show.
+    pub fn in_words(&self) -> String {
+        let name = self.called.name.as_ref().map(|name| format!("{}: ", visible_line(name)));
+        let mut line = format!("{}{}", name.unwrap_or_default(), self.called.words.visible_line());
+        if let Some(interface) = &self.interface {
+            line += &format!(", recorded as {}", visible_line(interface));
+        }
+        let can = self.can();
+        if !can.is_empty() {
+            line += &format!("; it can do: {}", visible_line(&can));
+        }
+        match &self.ended {
+            Some(why) => format!("{line}; nothing can be done with it: {}", why.visible_line()),
+            None => line,
+        }
+    }
+}
+
+/// What fills a slot, or would: as it is told before a person says so, and afterwards.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Granting {
+    /// The person's name for it, if it was chosen by one or has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is, in words.
+    pub words: Untrusted,
+    /// The methods that can be called.
+    pub methods: Vec<Method>,
+    /// What limits it, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
+    /// Those of the methods that are asked about each time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<String>,
+    /// Whether it is a directory that is not there, and would be made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_new: bool,
+    /// The grant, once there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<GrantNumber>,
+}
+
+impl Granting {
+    /// All of it in a line. Safe to show.
+    pub fn in_words(&self) -> String {
+        let name = self.name.as_ref().map(|name| format!("{}: ", visible_line(name))).unwrap_or_default();
+        let mut line = format!("{name}{}", self.words.visible_line());
+        if self.is_new {
+            line += ", which is not there yet and is made";
+        }
+        if !self.methods.is_empty() {
+            line += &format!("; it can do: {}", visible_line(&narrow::in_words(&self.methods, false)));
+        }
+        for limit in &self.limits {
+            line += &format!("; {}", visible_line(limit));
+        }
+        if !self.asked.is_empty() {
+            line += &format!("; you are asked each time before {}", visible_line(&self.asked.join(", ")));
+        }
+        line
+    }
+}
+
+/// What a person adds to a worker that a run makes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Added {
+    /// What fills slots, without a name of the person's.
+    #[serde(default)]
+    pub endow: Vec<Endowment>,
+    /// Slots that are filled with what one of the person's names stands for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<String, NamePath>,
+    /// What these names stood for when they were chosen, by slot: if one stands for something else by now, nothing happens.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seen: BTreeMap<String, FormulaId>,
+    /// Methods, as `slot.method`, about which the person does not want to be asked.
+    #[serde(default)]
+    pub allow: Vec<String>,
+    /// The text of that worker as the person has changed it.
+    #[serde(default)]
+    pub edited: Option<String>,
+}
+
+/// What it comes to, before it is done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Adding {
+    /// The worker with the text that it would have.
+    pub making: Making,
+    /// Slots that only the person can fill, and that nothing fills yet.
+    pub missing: Vec<String>,
+    /// What fills slots by the person's choice; slots of workers in slots stand behind theirs.
+    pub grants: Vec<(String, Granting)>,
+}

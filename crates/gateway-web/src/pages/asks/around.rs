@@ -1,0 +1,89 @@
+//! What an approval says around the calls themselves: what was asked before, what has become of a yes, and how much more a
+//! run may use.
+
+use control::exit::Failure;
+use control::show::asked::{self, Instead};
+use control::show::card::{Card, CardEntry};
+use control::show::more::AMOUNTS;
+use kernel::budget::Raise;
+use maud::{Markup, html};
+use passable::visible_line;
+
+use crate::asked::Asked;
+use crate::page::parts;
+
+/// How often the person was asked about the same before, and what would stop that.
+pub fn asked_before(card: &Card) -> Markup {
+    html! {
+        @for one in &card.asked {
+            section.entry aria-label="What you were asked before" {
+                p { (parts::word(&one.in_words())) }
+                @match &one.instead {
+                    Instead::Allow { rule } => {
+                        p { (asked::TO_BE_ASKED_NO_MORE) " " code { "--allow " (visible_line(rule)) } "." }
+                    }
+                    Instead::Permit { policy } => {
+                        p { (asked::PERMIT) ":" }
+                        (parts::own_block("The policy", policy))
+                    }
+                    Instead::Nothing { why } => p { (asked::NO_RULE) ": " (why) "." },
+                }
+            }
+        }
+    }
+}
+
+/// When something was cut off, why a yes would come to nothing, and why nothing came of one.
+pub fn state(entry: &CardEntry) -> Markup {
+    html! {
+        @if let Some(cut_off) = entry.cut_off { p { (cut_off.in_words()) } }
+        @if let Some(why) = entry.ended.as_ref().filter(|_| entry.answer.is_none()) {
+            p.warning { "A yes would come to nothing: " (parts::line(why)) "." }
+        }
+        @for finding in &entry.undone { p.warning { "Nothing was done: " (parts::finding(finding)) } }
+    }
+}
+
+/// Whether a yes to anything on a card could come to something.
+pub fn can_be_approved(card: &Card) -> bool {
+    card.more.is_some() || card.entries.iter().any(|entry| entry.answer.is_none() && entry.ended.is_none())
+}
+
+/// The field of an amount.
+fn field(flag: &str) -> String {
+    format!("more-{flag}")
+}
+
+/// Fields for other amounts than the one that is offered.
+pub fn amounts(asked: &Asked, card: &Card) -> Markup {
+    let typed = |flag: &str| asked.field(&field(flag)).unwrap_or("");
+    let wants = format!("more-{}-wants", card.number);
+    html! {
+        @if card.more.as_ref().is_some_and(|more| more.answer.is_none()) {
+            details open[AMOUNTS.iter().any(|(flag, ..)| !typed(flag).is_empty())] {
+                summary { "Give another amount" }
+                p.note #(wants) { "What is written here is added instead of what is offered; nothing of what is left empty." }
+                @for (flag, label, like) in AMOUNTS {
+                    @let own = format!("more-{}-{flag}", card.number);
+                    label for=(own) { (label) }
+                    input id=(own) name=(field(flag)) autocomplete="off" placeholder=(like) aria-describedby=(wants)
+                        value=(typed(flag));
+                }
+            }
+        }
+    }
+}
+
+/// The amounts that were written, read, and as they would be typed.
+///
+/// # Errors
+/// When one of them cannot be read.
+pub fn raise(asked: &Asked, card: &Card) -> Result<(Option<Raise>, String), Failure> {
+    if card.more.is_none() {
+        return Ok((None, String::new()));
+    }
+    let said = |flag: &'static str| Some((flag, asked.filled(&field(flag))?.to_owned()));
+    let said: Vec<(&'static str, String)> = AMOUNTS.iter().filter_map(|(flag, ..)| said(flag)).collect();
+    let words = said.iter().map(|(flag, text)| format!(" --{flag} {text}")).collect();
+    Ok((asked.site.backend.raise(&said)?, words))
+}

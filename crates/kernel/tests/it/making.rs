@@ -1,0 +1,105 @@
+//! A worker that a run makes, with what a person has added to it by names.
+
+use std::collections::BTreeMap;
+
+use kernel::command::{
+    Act, Addition, AnswerApproval, Binding, Choice, Fault, Given, Move, Outcome, Program, Target,
+};
+use kernel::proposal::Decision;
+use kernel::run::{Completion, Limits, Shape};
+use kernel::{BlobHash, MessageNumber, RunNumber, Value};
+
+use crate::agents::{path, remove, store, string};
+use crate::world::{World, completion, methods, text};
+
+const SOURCE: &str = "Judge it.";
+
+/// A world with a run that asks whether it may make a worker: the run, the proposal, the message that asks.
+fn asking() -> (World, RunNumber, u64, MessageNumber) {
+    let mut w = World::new();
+    w.mount("cap");
+    let run = w.start_bound(Shape::Single, vec![], None, |bindings| {
+        bindings.push(Binding {
+            slot: "create_worker".to_owned(),
+            target: Target::Workshop,
+            methods: methods(&["create"]),
+            attenuation: Default::default(),
+            allow: Default::default(),
+            ask: Default::default(),
+        });
+    });
+    let mut judgement = w.judgement(run, "create_worker", "create", Decision::Ask);
+    let slots = Value::record_from_map(BTreeMap::from([("place".to_owned(), Value::Null)]));
+    judgement.proposal.args = vec![Value::string("judge"), Value::string(SOURCE), slots];
+    let step = w.run(run).next_step;
+    w.advance(run, vec![Move::Propose { proposals: vec![judgement] }]);
+    let message = w.open_mail()[0];
+    (w, run, step, message)
+}
+
+/// Yes, with what `cap` stands for in its slot, as it was seen.
+fn yes(w: &mut World, message: MessageNumber, seen: kernel::FormulaId) -> Result<Outcome, Fault> {
+    let binding = Binding {
+        slot: "place".to_owned(),
+        target: Target::Named { path: path("cap") },
+        methods: methods(&["read"]),
+        attenuation: Default::default(),
+        allow: Default::default(),
+        ask: Default::default(),
+    };
+    let addition = Addition { bindings: vec![binding], edited: None, seen: vec![(path("cap"), seen)] };
+    w.try_apply(Act::Answer(AnswerApproval {
+        text: text("approve"),
+        message,
+        entries: None,
+        choice: Choice::Approve { for_run: false },
+        addition: Some(addition),
+    }))
+}
+
+fn made(w: &mut World, run: RunNumber, proposal: u64) -> Completion {
+    let program = Program {
+        name: "judge".to_owned(),
+        definition: BlobHash::of(SOURCE.as_bytes()),
+        includes: BTreeMap::new(),
+        limits: Limits::default(),
+    };
+    let slots: BTreeMap<String, Given> = BTreeMap::new();
+    w.advance(run, vec![Move::Begin { proposal }]);
+    w.advance(run, vec![Move::Make { proposal, program, slots }]);
+    let steps = w.journal(run);
+    completion(&steps, proposal).unwrap()
+}
+
+#[test]
+fn what_a_name_stood_for_when_it_was_chosen_is_what_a_worker_gets_or_it_is_not_made() {
+    // The name stands for something else when the person says yes, when the worker is made, or never.
+    for when in ["before", "between", "never"] {
+        let (mut w, run, step, message) = asking();
+        let host = w.host;
+        let seen = w.id(host, "cap");
+        let exchange = |w: &mut World| {
+            w.as_agent(host, remove("cap"));
+            w.as_agent(host, store(string("else"), "cap"));
+        };
+        if when == "before" {
+            exchange(&mut w);
+            let fault = yes(&mut w, message, seen).unwrap_err().to_string();
+            assert!(fault.contains("stands for something else"), "{fault}");
+            assert_eq!(w.open_mail(), [message], "nothing was answered");
+            continue;
+        }
+        yes(&mut w, message, seen).unwrap();
+        if when == "between" {
+            exchange(&mut w);
+        }
+        let came = made(&mut w, run, step);
+        match when {
+            "never" => assert!(matches!(came, Completion::Done { .. }), "{came:?}"),
+            _ => {
+                assert!(format!("{came:?}").contains("something else by now"), "{came:?}");
+                assert!(!w.run(run).grants.contains_key("judge"));
+            }
+        }
+    }
+}
