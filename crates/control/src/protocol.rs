@@ -212,6 +212,9 @@ pub enum Request {
     },
     /// Let a stalled run go on; `None` means all that are stalled.
     Resume {
+        /// The command as the person gave it.
+        #[serde(default)]
+        text: Untrusted,
         /// The run.
         run: Option<RunNumber>,
     },
@@ -266,6 +269,16 @@ pub enum Request {
         #[serde(default)]
         below: Option<MessageNumber>,
         /// After how many messages a page ends.
+        limit: usize,
+    },
+    /// What came in answer to a message, and in answer to that: a page of it, the newest first.
+    Answers {
+        /// The message.
+        message: MessageNumber,
+        /// Only what is older than this one.
+        #[serde(default)]
+        below: Option<MessageNumber>,
+        /// How many at most.
         limit: usize,
     },
     /// An approval, as it is shown to the person who answers it.
@@ -406,6 +419,13 @@ pub enum Response {
     Letters(Vec<Letter>),
     /// A mailbox in threads.
     Threads(Box<ThreadPage>),
+    /// What came in answer to a message, oldest first.
+    Answers {
+        /// A page of it.
+        letters: Vec<Letter>,
+        /// How many are older than those.
+        earlier: usize,
+    },
     /// An approval.
     Card(Box<Card>),
     /// Names in a directory.

@@ -6,14 +6,14 @@ use kernel::formula::Formula;
 use kernel::message::Body;
 use kernel::proposal::{Caller, Finding, Pin, Proposal};
 use kernel::run::{Entry, Run};
-use kernel::{BlobHash, MessageNumber, StepRef, query, table};
+use kernel::{BlobHash, MessageNumber, StepRef, query, standing, table};
 use passable::Untrusted;
 use worker::World as _;
 use worker::definition::Bundle;
 
 use super::desk::Desk;
 use super::world::Daemon;
-use super::{listing, start_run, why};
+use super::{listing, look, start_run, why};
 use control::exit::{Exit, Failure};
 use control::show::card::{Card, CardEntry, Changed, MadeSlot, Making};
 use control::show::difference;
@@ -151,12 +151,7 @@ fn entry(
     Ok(CardEntry {
         step: at,
         slot: proposal.slot.clone(),
-        target: match (daemon.grant(&proposal.grant), &formula) {
-            (Ok((grant, _)), Some(made_on)) if grant.attenuation.staged_from.is_some() => {
-                format!("staged copy of directory {}", why::target_words(made_on))
-            }
-            (_, made_on) => made_on.as_ref().map_or_else(|| "what is gone".to_owned(), why::target_words),
-        },
+        target: target(desk, proposal, formula.as_ref())?,
         method: proposal.method.clone(),
         effect: proposal.effect,
         caller: proposal.caller,
@@ -169,6 +164,36 @@ fn entry(
         replaces: replaces.filter(|_| matches!(proposal.method.as_str(), "write" | "put")),
         making: making(daemon, proposal),
         answer,
+    })
+}
+
+/// What a call is made on: by the host's own name for it, if there is one, and by what it is.
+fn target(desk: &Desk, proposal: &Proposal, made_on: Option<&Formula>) -> Result<String, Failure> {
+    let daemon = &desk.daemon;
+    let grant = daemon.read(|txn| table::grant(txn, &proposal.grant))?;
+    let is_staged = grant.as_ref().is_some_and(|grant| grant.attenuation.staged_from.is_some());
+    let words = match made_on {
+        Some(made_on) if is_staged => format!("staged copy of directory {}", why::target_words(made_on)),
+        Some(made_on) => why::target_words(made_on),
+        None => "what is gone".to_owned(),
+    };
+    let view = daemon.view(daemon.host);
+    let name = daemon.look(|txn| {
+        let ids = grant.iter().flat_map(|grant| [grant.id, grant.target]).chain([standing::target(proposal)]);
+        for id in ids {
+            // What is behind a grant has its name, if it has one, for whoever gave it as well.
+            let behind = table::reach(txn, &id)?.map(|reached| reached.id);
+            for id in std::iter::once(id).chain(behind) {
+                if let Some(name) = look::name_of_target(txn, &view, &id)? {
+                    return Ok(Some(name));
+                }
+            }
+        }
+        Ok(None)
+    })?;
+    Ok(match name {
+        Some(name) => format!("{name} ({words})"),
+        None => words,
     })
 }
 
@@ -270,7 +295,7 @@ fn changed(daemon: &Daemon, before: StepRef, now: &Proposal) -> Result<Vec<Chang
                 Some(hash) => String::from_utf8(daemon.store.blobs().get(&hash).ok()?).ok(),
             };
             Changed {
-                what: format!("{} {}", pin.kind, pin.name),
+                what: pin.of(&pin.name),
                 was: was.map(|hash| hash.short()),
                 is: is.map(|hash| hash.short()),
                 lines: text(was).zip(text(is)).map(|(was, is)| Untrusted::new(difference::lines(&was, &is))),

@@ -2,6 +2,7 @@
 
 mod additions;
 pub mod agents;
+mod answers;
 mod as_it_is;
 pub mod audit;
 mod brought;
@@ -46,6 +47,7 @@ pub mod policies;
 mod private;
 mod proposed;
 mod reader;
+mod refused;
 pub mod request;
 mod requested;
 mod retry;

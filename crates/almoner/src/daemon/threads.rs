@@ -101,6 +101,14 @@ impl Index {
         }
     }
 
+    /// The messages of the thread of one that came behind it, oldest first; and whether it is the first of them.
+    fn after(&self, id: &Number, number: MessageNumber) -> (bool, Vec<MessageNumber>) {
+        let first = self.firsts.get(id);
+        let all = first.and_then(|first| self.threads.get(first));
+        let later = all.into_iter().flatten().copied().filter(|other| *other > number);
+        (first == Some(&number), later.collect())
+    }
+
     fn is_of(&self, number: MessageNumber, kind: Option<&str>) -> bool {
         kind.is_none_or(|kind| self.kinds.get(&number).is_some_and(|own| own == kind))
     }
@@ -189,6 +197,20 @@ impl Threads {
         }
         page.next = self.ask(daemon, |index| index.below(at, only, &awaiting))?.and(at);
         Ok(page)
+    }
+
+    /// The messages of the thread of one that came behind it, oldest first; and whether all of them answer it, one way or
+    /// another, because the thread began with it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn after(
+        &self,
+        daemon: &Daemon,
+        id: &Number,
+        number: MessageNumber,
+    ) -> Result<(bool, Vec<MessageNumber>), Failure> {
+        self.ask(daemon, |index| index.after(id, number))
     }
 
     fn open(
@@ -310,7 +332,14 @@ mod tests {
             sent_ms: 0,
             reply_to: reply_to.map(number),
         };
-        Mail { envelope, message: None, answers: BTreeMap::new(), needs_you: false, dismissed_ms: None }
+        Mail {
+            envelope,
+            message: None,
+            answers: BTreeMap::new(),
+            needs_you: false,
+            dismissed_ms: None,
+            came: None,
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How things look to a person in a terminal. Foreign text is always made visible here.
 
 pub mod batch;
+pub mod came;
 pub mod card;
 pub mod code;
 pub mod difference;

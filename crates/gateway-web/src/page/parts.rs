@@ -7,8 +7,9 @@ use kernel::message::Body;
 use kernel::proposal::Finding;
 use kernel::run::{Run, RunOutcome, State};
 use maud::{Markup, html};
-use passable::{Untrusted, visible, visible_line};
+use passable::{Quoting, Untrusted, visible, visible_line};
 
+use super::link;
 use crate::guard::sessions::Session;
 use crate::serve::TOKEN;
 
@@ -33,7 +34,16 @@ pub fn short(text: &Untrusted) -> Markup {
 
 /// A message in a line: words of ours plain, the beginning of its sender's words set apart.
 pub fn summary(body: &Body) -> Markup {
-    let letter::Summary { ours, theirs, more } = letter::apart(body);
+    in_a_line(letter::apart(body))
+}
+
+/// The same behind the name of whoever sent it.
+pub fn says(body: &Body) -> Markup {
+    in_a_line(letter::says(body))
+}
+
+fn in_a_line(summary: letter::Summary) -> Markup {
+    let letter::Summary { ours, theirs, more } = summary;
     html! {
         (ours)
         @if !theirs.is_empty() { (line(&Untrusted::new(theirs))) }
@@ -97,10 +107,8 @@ pub fn own_block(label: &str, text: &str) -> Markup {
 
 /// A time.
 pub fn when(ms: i64) -> Markup {
-    let iso = kernel::time::iso(ms);
-    // To the second: what is more is in the attribute.
-    let shown = iso.get(..19).unwrap_or(&iso).replace('T', " ");
-    html! { time datetime=(iso) { (shown) " UTC" } }
+    // What is more is in the attribute.
+    html! { time datetime=(kernel::time::iso(ms)) { (kernel::time::shown(ms)) } }
 }
 
 /// A time to the minute, where there is little room.
@@ -120,14 +128,32 @@ pub fn state(run: &Run) -> Markup {
     }
 }
 
-/// What a gate has found, in a line, with its rule; what it says quotes what it found it in.
+/// A sentence of ours, plain, with what it quotes set apart. What our words name is linked.
+pub fn told(said: &Quoting) -> Markup {
+    html! {
+        @for part in said.parts() {
+            @if part.is_quoted { (line(&Untrusted::new(part.text))) } @else { (link::ours(part.text)) }
+        }
+    }
+}
+
+/// The same without links, for what is one itself.
+pub fn told_plainly(said: &Quoting) -> Markup {
+    html! {
+        @for part in said.parts() {
+            @if part.is_quoted { (line(&Untrusted::new(part.text))) } @else { (visible_line(part.text)) }
+        }
+    }
+}
+
+/// What a gate has found, in a line, with its rule.
 pub fn finding(found: &Finding) -> Markup {
     let quoted = |text: &String| line(&Untrusted::new(text.as_str()));
     html! {
-        span.kind { (visible_line(&found.rule)) } " " (quoted(&found.message))
+        span.kind { (visible_line(&found.rule)) } " " (told(&found.told()))
         @if let Some(at) = &found.at { " at " (quoted(at)) }
         @if let Some(example) = &found.counter_example { ", got " (quoted(example)) }
-        @if let Some(allowed) = &found.allowed { "; allowed: " (quoted(allowed)) }
+        @if let Some(allowed) = &found.told_allowed() { "; allowed: " (told(allowed)) }
     }
 }
 

@@ -11,7 +11,7 @@ use passable::Untrusted;
 use super::asks::{form, making};
 use super::{approval, message};
 use crate::answer::Answer;
-use crate::asked::{Asked, take};
+use crate::asked::{Asked, take, typed};
 
 /// `POST /m/NUMBER/answer`: yes or no to an approval as it was shown, and to no other.
 pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
@@ -32,9 +32,10 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         Ok(entries) => entries,
         Err(failure) => return message::page(asked, number, Some(form::refused(&failure)), 422),
     };
-    let marks =
-        entries.as_ref().map(|all| all.iter().map(|one| format!(" -e {}", one + 1)).collect::<String>());
-    let marks = marks.unwrap_or_default();
+    let marks = entries.as_ref().map_or_else(String::new, |all| {
+        let all: Vec<String> = all.iter().map(|one| (one + 1).to_string()).collect();
+        format!(" --only {}", all.join(","))
+    });
     let request = match asked.field("do") {
         Some(yes @ ("approve" | "run")) => {
             let added = match making::added(asked, &card, entries.as_deref()) {
@@ -42,7 +43,7 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
                 Err(failure) => return message::page(asked, number, Some(form::refused(&failure)), 422),
             };
             let for_run = yes == "run";
-            let run = if for_run { " --for-run" } else { "" };
+            let run = if for_run { " --run" } else { "" };
             Request::Approve {
                 text: Untrusted::new(format!("approve {number}{marks}{run}{}", added.words)),
                 message: number,
@@ -57,7 +58,7 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         Some("deny") => {
             let reason = asked.filled("reason").unwrap_or("no");
             Request::Deny {
-                text: Untrusted::new(format!("deny {number}{marks} -r {reason}")),
+                text: Untrusted::new(format!("deny {number}{marks} -r {}", typed(reason))),
                 message: number,
                 entries,
                 reason: Untrusted::new(reason),

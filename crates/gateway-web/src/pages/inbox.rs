@@ -7,7 +7,7 @@ use control::protocol::{Look, Request, Response};
 use control::show::letter;
 use control::threads::{Standing, Thread, ThreadPage};
 use control::view::LetterView;
-use kernel::message::{Answer as Said, Body};
+use kernel::message::Body;
 use kernel::query::Letter;
 use kernel::{FormulaId, MessageNumber};
 use maud::{Markup, html};
@@ -16,6 +16,7 @@ use passable::Untrusted;
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::parts;
+use crate::pages::standing;
 
 /// After how many messages a page ends.
 const PAGE: usize = 50;
@@ -240,7 +241,7 @@ fn row(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> Mark
             span.kind { (parts::word(&one.mail.envelope.kind)) } " "
             @if !from.is_empty() { span.from { (parts::word(&from)) } " " }
             span.what { (summary(asked, one)) } " "
-            span.state { (state(asked, one)) } " "
+            span.state { (standing::state(asked, one)) } " "
             (parts::minute(one.mail.envelope.sent_ms))
         }
     }
@@ -253,7 +254,10 @@ fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> S
         None | Some(Body::Command { .. }) => String::new(),
         Some(body) if body.run().is_none() && named.is_some() => named.cloned().unwrap_or_default(),
         Some(body) => match body.run() {
-            Some(run) => run.to_string(),
+            Some(run) => match asked.ask(Request::GetRun { run }) {
+                Ok(Response::Run(found)) => format!("run {run} ({})", found.name),
+                _ => format!("run {run}"),
+            },
             None => match asked.look(Look::Letter { number: one.number }) {
                 Ok(Response::Letter(view)) => view.from,
                 _ => String::new(),
@@ -270,7 +274,7 @@ fn summary(asked: &Asked, one: &Letter) -> Markup {
             Ok(Response::Letter(view)) => proposed(&view),
             _ => html! { "code that is gone" },
         },
-        None => html! { "dismissed" @if let Some(ms) = one.mail.dismissed_ms { " " (parts::when(ms)) } },
+        None => html! { "dismissed" @if let Some(ms) = one.mail.dismissed_ms { " " (parts::minute(ms)) } },
         Some(Body::Approval { entries, .. }) => {
             let open = entries.len().saturating_sub(one.mail.answers.len());
             let calls = if entries.len() == 1 { " call, " } else { " calls, " };
@@ -280,7 +284,7 @@ fn summary(asked: &Asked, one: &Letter) -> Markup {
             let (head, more) = letter::short(text);
             html! { code { (head) } (letter::more_bytes(more)) }
         }
-        Some(body) => parts::summary(body),
+        Some(body) => parts::says(body),
     }
 }
 
@@ -292,25 +296,4 @@ fn proposed(view: &LetterView) -> Markup {
         @if !slots.is_empty() { " over " (parts::line(&Untrusted::new(slots.join(", ")))) }
         @if let Some(source) = &view.source { ": " (parts::short(source)) }
     }
-}
-
-/// How it stands, if anything came of it.
-fn state(asked: &Asked, one: &Letter) -> Markup {
-    if let Some(Body::Command { run: Some(run), .. }) = one.body()
-        && let Ok(Response::Run(run)) = asked.ask(Request::GetRun { run: *run })
-    {
-        return html! { (run.number) ": " (parts::state(&run)) };
-    }
-    let answers = &one.mail.answers;
-    let said = answers.values().map(|answer| match answer {
-        Said::Approved { for_run: true, .. } => "approved for the run",
-        Said::Approved { .. } => "approved",
-        Said::Denied { .. } => "denied",
-        Said::Happened { .. } => "it happened",
-        Said::Repeat { .. } => "done again",
-        Said::Withdrawn { .. } => "withdrawn",
-    });
-    let mut said: Vec<&str> = said.collect();
-    said.dedup();
-    html! { @if one.mail.needs_you { "needs you" } @else { (said.join(", ")) } }
 }

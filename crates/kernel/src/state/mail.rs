@@ -80,6 +80,7 @@ impl State<'_> {
                 answers: Default::default(),
                 needs_you,
                 dismissed_ms: None,
+                came: None,
             };
             state.drop_in(&whose, &agent, &message, mail)
         };
@@ -132,7 +133,7 @@ impl State<'_> {
     }
 
     /// Changes how a message lies there, and whether it is among those that wait.
-    fn put_mail_of(
+    pub(crate) fn put_mail_of(
         &mut self,
         owner: &crate::txn::Owner,
         mailbox: &FormulaId,
@@ -226,6 +227,7 @@ impl State<'_> {
         let mut mail = letter.mail;
         mail.message = None;
         mail.needs_you = false;
+        mail.came = None;
         mail.dismissed_ms = Some(self.env.now_ms());
         self.put_mail(number, &mail)?;
         self.event(Change::Dismissed { number })

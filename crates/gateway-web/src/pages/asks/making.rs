@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use passable::{Untrusted, visible, visible_line};
 
 use super::confirm;
-use crate::asked::Asked;
+use crate::asked::{Asked, typed};
 use crate::page::parts;
 
 /// What is added to the worker with a yes.
@@ -114,7 +114,7 @@ pub fn added(asked: &Asked, card: &Card, entries: Option<&[usize]>) -> Result<Ad
             confirm::check(asked, confirm::written(text))?;
             let text = format!("{}={text}", slot.name);
             added.endow.push(asked.site.backend.endowment(&text)?);
-            added.words.push_str(&format!(" -e {text}"));
+            added.words.push_str(&format!(" -e {}", typed(&text)));
         }
         let own = source(entry);
         let sent = asked.field(&edited(at)).map(str::to_owned);

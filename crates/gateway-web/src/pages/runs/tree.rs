@@ -150,28 +150,16 @@ fn came_to(call: &Call<'_>) -> Markup {
 
 fn other(run: &Run, step: &Step, facts: &Markup) -> Markup {
     let reference = StepRef { run: run.number, step: step.number };
-    let words = journal::detail(&step.entry);
+    let words = journal::told(&step.entry);
     html! {
         li.span.other #{ "s-" (run.number) "-" (step.number) } {
             p.head {
                 (link::step(reference)) " " (at(run, step)) " "
                 span.kind { (step.entry.name()) } " "
-                (parts::line(&Untrusted::new(words)))
-                @if let Some(message) = message(&step.entry) { " " (link::message(message)) }
+                (parts::told(&words))
             }
             (facts)
         }
-    }
-}
-
-/// The message that a step is about.
-fn message(entry: &Entry) -> Option<kernel::MessageNumber> {
-    match entry {
-        Entry::Said { message, .. }
-        | Entry::Exhausted { message, .. }
-        | Entry::Raised { message, .. }
-        | Entry::Held { message, .. } => Some(*message),
-        _ => None,
     }
 }
 

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use passable::{Untrusted, Widget, visible_line};
 
 use super::{Granted, gone, hashed};
-use crate::asked::{Asked, Pairs, unexpected};
+use crate::asked::{Asked, Pairs, typed, unexpected};
 use crate::field::check;
 use crate::field::draw::{Drawn, Spot};
 use crate::field::pick::Picker;
@@ -367,14 +367,43 @@ impl Chosen {
 
     /// The same as a person would have typed it.
     pub fn in_words(&self, number: MessageNumber, shown: &Proposed, picks: &[PickRow]) -> String {
-        let mut text = format!("endow {number}");
+        let mut words = vec!["endow".to_owned(), number.to_string()];
         for (slot, row) in self.picked(shown, picks).unwrap_or_default() {
-            text += &format!(" {slot}={}", row.path);
+            words.push(format!("{slot}={}", row.path));
         }
         for fill in self.fills(shown) {
-            text += &format!(" -e {fill}");
+            words.extend(["-e".to_owned(), fill]);
         }
-        text
+        if let Ok(AgentAct::Endow { run, goes_to, result_name, model, .. }) =
+            self.act(number, shown, picks, false)
+        {
+            for (name, value) in &run.values {
+                words.push(match value.as_str() {
+                    Some(text) => format!("{name}={text}"),
+                    None => format!("{name}:={value}"),
+                });
+            }
+            words.extend(run.documents.iter().filter_map(|one| match one {
+                Document::File { path } => Some(path.clone()),
+                _ => None,
+            }));
+            let to = match goes_to {
+                ResultGoesTo::GuestData => None,
+                ResultGoesTo::GuestCapabilities => Some("guest-caps"),
+                ResultGoesTo::Host => Some("me"),
+            };
+            let model = model.filter(|model| !model.is_empty());
+            let options = [
+                ("--to", to.map(str::to_owned)),
+                ("--result", result_name.map(|name| name.to_string())),
+                ("-m", model),
+            ];
+            let options = options.into_iter().filter_map(|(option, value)| Some((option, value?)));
+            let allow = run.allow.iter().map(|method| ("--allow", method.clone()));
+            words.extend(options.chain(allow).flat_map(|(option, value)| [option.to_owned(), value]));
+        }
+        let words: Vec<String> = words.iter().map(|word| typed(word)).collect();
+        words.join(" ")
     }
 }
 
