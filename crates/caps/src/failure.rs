@@ -3,7 +3,7 @@
 use std::io::{Error, ErrorKind};
 
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 /// A file system's failure as a finding. `doing` is a phrase such as "write `report.md`"; `at` the parameter.
 pub(crate) fn finding(error: &Error, doing: &str, at: &str) -> Finding {
@@ -34,11 +34,11 @@ pub(crate) fn finding(error: &Error, doing: &str, at: &str) -> Finding {
         }
         _ => return other(error, &doing, at),
     };
-    Finding::new(format!("file/{rule}"), format!("could not {doing}: {what}")).at(at).allowed(allowed)
+    Finding::new(format!("file/{rule}"), quoting!("could not {}: ", doing).and(what)).at(at).allowed(allowed)
 }
 
 fn other(error: &Error, doing: &str, at: &str) -> Finding {
-    Finding::new("file/failed", format!("could not {doing}: {error}"))
+    Finding::new("file/failed", quoting!("could not {}: ", doing).and(error.to_string()))
         .at(at)
         .allowed("the same call, once the operating system lets it pass")
 }

@@ -33,7 +33,7 @@ use kernel::proposal::{Finding, Pin, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
 use kernel::{Interface, Pattern};
-use passable::{Limit, Limits};
+use passable::{Limit, Limits, quoting};
 use policy::{Facts, Subject};
 
 pub use http::{NoSecret, Nobody, Outside};
@@ -292,9 +292,12 @@ fn foreign(begun: &Begun, grant: &Grant) -> Option<Finding> {
         return None;
     }
     Some(
-        Finding::new("caps/grant", format!("`{}` was not granted `{}` here", proposal.slot, proposal.method))
-            .at("method")
-            .counter_example(proposal.method.clone())
-            .allowed(grant.methods.iter().cloned().collect::<Vec<_>>().join(", ")),
+        Finding::new(
+            "caps/grant",
+            quoting!("`{}` was not granted `{}` here", proposal.slot, proposal.method),
+        )
+        .at("method")
+        .counter_example(proposal.method.clone())
+        .allowed(grant.methods.iter().cloned().collect::<Vec<_>>().join(", ")),
     )
 }

@@ -84,7 +84,9 @@ pub(crate) fn temporary(begun: &Begun) -> String {
 /// What is wrong with a path, if anything is.
 fn refuse(path: &str, purpose: Purpose) -> Option<Finding> {
     const RELATIVE: &str = "a path relative to the capability's own directory, such as `notes/report.md`";
-    let wrong = |rule: &str, message: &str, allowed: &str| Some(finding(rule, message, path, allowed));
+    let wrong = |rule: &str, message: &'static str, allowed: &'static str| {
+        Some(finding(rule, message, path, allowed))
+    };
     if path.len() > LONGEST_PATH {
         return wrong("path/long", "the path is longer than 1024 bytes", "a shorter path");
     }
@@ -190,7 +192,7 @@ fn hides_traversal(path: &str, purpose: Purpose) -> bool {
 }
 
 /// A finding about a path.
-fn finding(rule: &str, message: &str, path: &str, allowed: &str) -> Finding {
+fn finding(rule: &str, message: &'static str, path: &str, allowed: &'static str) -> Finding {
     let shown: String = path.chars().take(200).collect();
     Finding::new(rule, message).at("path").counter_example(visible_line(&shown)).allowed(allowed)
 }

@@ -11,7 +11,7 @@ use cap_std::fs::Dir;
 use kernel::grant::Attenuation;
 use kernel::id::{BlobHash, RunNumber};
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{quoting, visible_line};
 use rustix::fs::Mode;
 
 use crate::dir::Limits;
@@ -201,7 +201,7 @@ fn temporary(path: &Plain, now: Standing, was: Standing, run: RunNumber) -> Stri
 
 fn changed(path: &Plain) -> Finding {
     let shown = visible_line(path.as_str()).into_owned();
-    Finding::new("undo/changed", format!("`{shown}` was changed meanwhile"))
+    Finding::new("undo/changed", quoting!("`{}` was changed meanwhile", shown))
         .at("path")
         .counter_example(shown)
         .allowed("`almoner undo` once more: it looks again")

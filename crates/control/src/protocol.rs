@@ -219,6 +219,9 @@ pub enum Request {
     },
     /// Let a stalled run go on; `None` means all that are stalled.
     Resume {
+        /// The command as the person gave it.
+        #[serde(default)]
+        text: Untrusted,
         /// The run.
         run: Option<RunNumber>,
     },
@@ -288,6 +291,16 @@ pub enum Request {
         #[serde(default)]
         below: Option<MessageNumber>,
         /// How many messages that need an answer there are at most on a page, and how many others.
+        limit: usize,
+    },
+    /// What came in answer to a message, and in answer to that: a page of it, the newest first.
+    Answers {
+        /// The message.
+        message: MessageNumber,
+        /// Only what is older than this one.
+        #[serde(default)]
+        below: Option<MessageNumber>,
+        /// How many at most.
         limit: usize,
     },
     /// An approval, as it is shown to the person who answers it.
@@ -431,6 +444,13 @@ pub enum Response {
     Letters(Vec<Letter>),
     /// A mailbox in threads.
     Threads(Box<ThreadPage>),
+    /// What came in answer to a message, oldest first.
+    Answers {
+        /// A page of it.
+        letters: Vec<Letter>,
+        /// How many are older than those.
+        earlier: usize,
+    },
     /// An approval.
     Card(Box<Card>),
     /// What a person would add to a worker.

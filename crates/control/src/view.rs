@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use kernel::grant::Grant;
-use kernel::proposal::Effect;
 use kernel::query::Letter;
 use kernel::{FormulaId, RunNumber, Value};
 use passable::Untrusted;

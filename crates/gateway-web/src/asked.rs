@@ -146,6 +146,12 @@ fn before() -> Failure {
         .help("nothing of what you have sent now counts; what was answered stands on its page")
 }
 
+/// A word of a command as a person would type it, for the transcript.
+pub fn typed(word: &str) -> String {
+    let is_plain = |letter: char| !letter.is_whitespace() && letter != '\'' && letter != '"';
+    if word.is_empty() || !word.chars().all(is_plain) { format!("{word:?}") } else { word.to_owned() }
+}
+
 /// What to say when a daemon answers something else than it was asked. A fault of ours.
 pub fn unexpected(response: &Response) -> Failure {
     // Only the kind: what it holds may be anything.

@@ -127,7 +127,7 @@ fn about(change: &Change) -> (Vec<String>, Option<String>) {
             topics.extend(run.map(|run| format!("run:{run}")));
             (topics, needs_you.then(|| format!("Message {number} needs you")))
         }
-        Change::Answered { number, .. } | Change::Dismissed { number } => {
+        Change::Answered { number, .. } | Change::Came { number } | Change::Dismissed { number } => {
             (vec!["inbox".to_owned(), format!("message:{number}")], None)
         }
         Change::RunStarted { run, parent, .. } => {

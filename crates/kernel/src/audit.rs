@@ -43,7 +43,8 @@ pub fn kept(txn: &mut dyn ReadTxn, agent: &FormulaId, event: &Event) -> Result<K
         Change::Message { number, digest: Some(digest), .. } => (digest, of_message(txn, agent, *number)?),
         Change::Granted { grant, digest: Some(digest), .. } => {
             // That it was revoked since is an event of its own.
-            let made = table::grant(txn, grant)?.map(|grant| Grant { revoked_ms: None, ..grant });
+            let made = table::grant(txn, grant)?;
+            let made = made.map(|grant| Grant { revoked_ms: None, revoked_by: None, ..grant });
             (digest, made.map(|made| self::digest(&made)).transpose()?)
         }
         Change::Revoked { number } => {

@@ -342,6 +342,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
                     state.unhold(asker, target, b"r", &id.number)?;
                 }
             }
+            crate::commands::forget_commands(state, id)?;
             state.txn.delete(Table::Promise, &NOBODY, &id.number)?;
             Ok(true)
         }

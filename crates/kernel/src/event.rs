@@ -145,6 +145,11 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digest: Option<BlobHash>,
     },
+    /// Something came of a command that was still going.
+    Came {
+        /// The command's message.
+        number: MessageNumber,
+    },
     /// A person answered a message.
     Answered {
         /// The message.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use passable::quoting;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{FormulaId, GrantNumber, MessageNumber, Number};
@@ -160,6 +161,9 @@ pub struct Grant {
     /// When it was revoked.
     #[serde(default)]
     pub revoked_ms: Option<i64>,
+    /// The message of the command that revoked it, in the giver's mailbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_by: Option<MessageNumber>,
 }
 
 impl Grant {
@@ -171,10 +175,10 @@ impl Grant {
     /// Why the grant cannot be used any more at `now_ms`, if it cannot.
     pub fn ended(&self, now_ms: i64) -> Option<Finding> {
         if self.revoked_ms.is_some() {
-            return Some(Finding::new("grant/revoked", format!("the grant of `{}` was revoked", self.slot)));
+            return Some(Finding::new("grant/revoked", quoting!("the grant of `{}` was revoked", self.slot)));
         }
         if self.expires_ms.is_some_and(|end| end <= now_ms) {
-            return Some(Finding::new("grant/expired", format!("the grant of `{}` has expired", self.slot)));
+            return Some(Finding::new("grant/expired", quoting!("the grant of `{}` has expired", self.slot)));
         }
         None
     }
@@ -187,7 +191,7 @@ impl Grant {
         if !self.allows(method) {
             let held: Vec<_> = self.methods.iter().map(String::as_str).collect();
             return Some(
-                Finding::new("grant/method", format!("`{}` was granted without this method", self.slot))
+                Finding::new("grant/method", quoting!("`{}` was granted without this method", self.slot))
                     .at("method")
                     .counter_example(method)
                     .allowed(held.join(", ")),

@@ -14,6 +14,7 @@ pub mod alike;
 pub mod audit;
 pub mod begun;
 pub mod budget;
+pub mod came;
 pub mod code;
 pub mod collect;
 pub mod command;

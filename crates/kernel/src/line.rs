@@ -37,7 +37,7 @@ pub(crate) fn of(entry: &Entry) -> Untrusted {
         },
         Entry::Answered { approved: true, message, .. } => format!("approved in message {message}"),
         Entry::Answered { approved: false, message, .. } => format!("denied in message {message}"),
-        Entry::Slept { until_ms, .. } => format!("until {}", crate::time::iso(*until_ms)),
+        Entry::Slept { until_ms, .. } => format!("until {}", crate::time::shown(*until_ms)),
         Entry::Questioned { message, .. } => format!("asked in message {message}"),
         Entry::Doubted { message, .. } => format!("did it happen? message {message}"),
         Entry::Vouched { message, .. } => format!("it happened: said in answer to message {message}"),

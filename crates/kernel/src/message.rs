@@ -6,7 +6,8 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Raise;
-use crate::id::{FormulaId, MessageNumber, Number, RunNumber, StepRef};
+use crate::came::Came;
+use crate::id::{FormulaId, GrantNumber, MessageNumber, Number, RunNumber, StepRef};
 use crate::proposal::{Fingerprint, Value};
 use crate::run::{Trouble, Usage};
 
@@ -150,6 +151,9 @@ pub enum Body {
         /// The run's formula, if it started one: the transcript keeps it.
         #[serde(default)]
         made: Option<FormulaId>,
+        /// The grant that it changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grant: Option<GrantNumber>,
     },
 }
 
@@ -178,6 +182,14 @@ impl Body {
             | Body::EvalRequest { promise, resolver, .. }
             | Body::Form { promise, resolver, .. } => Some((*promise, *resolver)),
             _ => None,
+        }
+    }
+
+    /// The run whose words it is.
+    pub fn said_by(&self) -> Option<RunNumber> {
+        match self {
+            Body::Command { .. } => None,
+            other => other.run(),
         }
     }
 
@@ -367,6 +379,9 @@ pub struct Mail {
     /// For a definition: the last that was made of it, oldest first. The mailbox keeps it as long as the message lies there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endowed: Vec<Endowed>,
+    /// Of a command: what came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub came: Option<Came>,
 }
 
 /// What a definition was endowed for.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use passable::{Quoted, Quoting};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BlobHash, FormulaId, RunNumber};
@@ -34,6 +35,16 @@ pub struct Pin {
     pub name: String,
     /// Its bytes; `None` if it did not exist.
     pub digest: Option<BlobHash>,
+}
+
+impl Pin {
+    /// What it is of, as a person reads it, where the thing itself goes by this name.
+    pub fn of(&self, name: &str) -> String {
+        match self.kind.as_str() {
+            "becomes" => format!("what {name} becomes"),
+            kind => format!("{kind} {name}"),
+        }
+    }
 }
 
 /// One method call through one grant, with canonical arguments.
@@ -152,6 +163,9 @@ pub struct Finding {
     pub rule: String,
     /// What was wrong, in one sentence.
     pub message: String,
+    /// What of that sentence is quoted. All of it may be where nobody has said: in what an earlier version recorded, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quoted: Option<Vec<Quoted>>,
     /// Where: an argument, a slot or a method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
@@ -161,12 +175,24 @@ pub struct Finding {
     /// What would have been allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<String>,
+    /// What of that is quoted, in the same way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_quoted: Option<Vec<Quoted>>,
 }
 
 impl Finding {
     /// A finding with only a rule and a message.
-    pub fn new(rule: impl Into<String>, message: impl Into<String>) -> Finding {
-        Finding { rule: rule.into(), message: message.into(), at: None, counter_example: None, allowed: None }
+    pub fn new(rule: impl Into<String>, message: impl Into<Quoting>) -> Finding {
+        let (message, quoted) = kept(message.into());
+        Finding {
+            rule: rule.into(),
+            message,
+            quoted,
+            at: None,
+            counter_example: None,
+            allowed: None,
+            allowed_quoted: None,
+        }
     }
 
     /// The same, saying where.
@@ -182,10 +208,55 @@ impl Finding {
     }
 
     /// The same, saying what would be allowed.
-    pub fn allowed(mut self, what: impl Into<String>) -> Finding {
-        self.allowed = Some(what.into());
+    pub fn allowed(mut self, what: impl Into<Quoting>) -> Finding {
+        let (allowed, quoted) = kept(what.into());
+        (self.allowed, self.allowed_quoted) = (Some(allowed), quoted);
         self
     }
+
+    /// The same with another message.
+    pub fn saying(mut self, message: impl Into<Quoting>) -> Finding {
+        (self.message, self.quoted) = kept(message.into());
+        self
+    }
+
+    /// The message, with what it quotes apart.
+    pub fn told(&self) -> Quoting {
+        Quoting::kept(&self.message, self.quoted.as_deref())
+    }
+
+    /// What would have been allowed, in the same way.
+    pub fn told_allowed(&self) -> Option<Quoting> {
+        Some(Quoting::kept(self.allowed.as_deref()?, self.allowed_quoted.as_deref()))
+    }
+
+    /// The same as whoever it is not shown to reads it: a model, a log. Nobody need know there what is quoted.
+    pub fn plain(&self) -> Finding {
+        Finding { quoted: None, allowed_quoted: None, ..self.clone() }
+    }
+
+    /// Changes its words where something in them must not be kept. A sentence that is changed counts as quoted.
+    pub fn redact(&mut self, redact: &dyn Fn(&mut String)) {
+        let sentence = |text: &mut String, quoted: &mut Option<Vec<Quoted>>| {
+            let before = text.clone();
+            redact(text);
+            if *text != before {
+                *quoted = None;
+            }
+        };
+        sentence(&mut self.message, &mut self.quoted);
+        if let Some(allowed) = &mut self.allowed {
+            sentence(allowed, &mut self.allowed_quoted);
+        }
+        [&mut self.at, &mut self.counter_example].into_iter().flatten().for_each(redact);
+    }
+}
+
+/// A sentence as it is kept. Nothing is said of one that is quoted as a whole.
+fn kept(said: Quoting) -> (String, Option<Vec<Quoted>>) {
+    let is_apart = said.quoted() != [(0, said.text().len())];
+    let (text, quoted) = said.into_text();
+    (text, is_apart.then_some(quoted))
 }
 
 /// What all gates together said of one proposal. Recorded, never recomputed on replay.

@@ -226,6 +226,66 @@ pub fn holds(txn: &mut dyn ReadTxn, agent: &FormulaId, id: &FormulaId) -> Result
     Ok(!txn.range(Table::Held, &agent.number, &id.number, &end, 1, false)?.is_empty())
 }
 
+/// How deep the directories lie in which a name is found.
+const DEEPEST: usize = 8;
+
+/// How many directories are looked into for one name.
+const DIRECTORIES: usize = 200;
+
+/// The names on the shortest way to a formula from where an agent's paths begin, through directories of its own alone; of
+/// several as short the first in order. What lies behind a directory of somebody else's was named by somebody else.
+///
+/// # Errors
+/// When the store fails.
+pub fn path_to(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    id: &FormulaId,
+) -> Result<Option<Vec<String>>, StoreFault> {
+    let Some(own) = head(txn, agent)?.and_then(|head| head.agent()) else { return Ok(None) };
+    let Some(root) = head(txn, &own.directory)?.and_then(|head| head.store()) else { return Ok(None) };
+    let mut seen = std::collections::BTreeSet::from([root.number]);
+    let mut queue = std::collections::VecDeque::from([(*id, Vec::new())]);
+    while let Some((at, path)) = queue.pop_front() {
+        let mut further = Vec::new();
+        for (store, name) in names_of(txn, agent, &at)? {
+            let longer: Vec<String> = std::iter::once(name).chain(path.iter().cloned()).collect();
+            if store == root.number {
+                return Ok(Some(longer));
+            }
+            if longer.len() < DEEPEST && seen.len() < DIRECTORIES && seen.insert(store) {
+                further.push((FormulaId { number: store, node: agent.node }, longer));
+            }
+        }
+        for (store, path) in further {
+            let directories = references_to(txn, &store, DIRECTORIES)?;
+            let of_it = directories.into_iter().filter(|(_, label)| label == "pet-store");
+            queue.extend(of_it.map(|(directory, _)| (directory, path.clone())));
+        }
+    }
+    Ok(None)
+}
+
+/// The names that a formula has in directories of an agent's: each with the pet store that it stands in.
+fn names_of(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    id: &FormulaId,
+) -> Result<Vec<([u8; 32], String)>, StoreFault> {
+    // Whoever gives a name to something holds it for that reason, which says where the name stands.
+    let prefix = table::inner_key(id, b"n");
+    let rows = txn.range(Table::Held, &agent.number, &prefix, &table::behind(&prefix), DIRECTORIES, false)?;
+    let bad = || StoreFault::Corrupt("what is held because of its name lies under a bad key".to_owned());
+    rows.into_iter()
+        .map(|(key, _)| {
+            let (store, name) =
+                key.get(prefix.len()..).and_then(|key| key.split_at_checked(32)).ok_or_else(bad)?;
+            let name = String::from_utf8(name.to_vec()).map_err(|_| bad())?;
+            Ok((store.try_into().map_err(|_| bad())?, name))
+        })
+        .collect()
+}
+
 /// A grant that an agent gave, also once whoever held it is gone and the grant has been collected.
 ///
 /// # Errors

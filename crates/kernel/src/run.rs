@@ -76,6 +76,9 @@ pub struct Run {
     /// Why it was cancelled: what had begun completes, nothing else begins.
     #[serde(default)]
     pub cancelled: Option<Untrusted>,
+    /// The message of the command that cancelled it, in its host's mailbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled_by: Option<MessageNumber>,
     /// The agent for whom it acts, if that is not the host whose run it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<FormulaId>,

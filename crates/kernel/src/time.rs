@@ -1,4 +1,4 @@
-//! Times as Endo writes them.
+//! Times as Endo writes them, and as people read them.
 
 /// Milliseconds since 1970 as `2026-10-06T09:30:00.000Z`. Years outside of 0 to 9999 are held at the nearest end.
 pub fn iso(ms: i64) -> String {
@@ -9,6 +9,13 @@ pub fn iso(ms: i64) -> String {
     let (seconds, millis) = (rest / 1000, rest % 1000);
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{millis:03}Z")
+}
+
+/// The same as people read it, to the second: `2026-10-06 09:30:00 UTC`.
+pub fn shown(ms: i64) -> String {
+    let iso = iso(ms);
+    let (to_the_second, _) = iso.split_at_checked(19).unwrap_or((&iso, ""));
+    format!("{} UTC", to_the_second.replace('T', " "))
 }
 
 /// The date that is so many days after 1970-01-01, in the proleptic Gregorian calendar.
@@ -26,7 +33,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
 
 #[cfg(test)]
 mod tests {
-    use super::iso;
+    use super::{iso, shown};
 
     #[test]
     fn times_are_written_as_endo_writes_them() {
@@ -37,5 +44,6 @@ mod tests {
         check(1_791_279_000_123, "2026-10-06T09:30:00.123Z");
         check(i64::MIN, "0000-01-01T00:00:00.000Z");
         check(i64::MAX, "9999-12-31T23:59:59.999Z");
+        assert_eq!(shown(1_791_279_000_123), "2026-10-06 09:30:00 UTC");
     }
 }

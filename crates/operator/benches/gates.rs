@@ -175,6 +175,7 @@ impl World {
                 given_ms: 0,
                 expires_ms: None,
                 revoked_ms: None,
+                revoked_by: None,
             },
             interface: Interface::new("Dir", "a directory").with(write),
             subject: Subject { kind: "dir".into(), names: vec!["/home/me/out".into()] },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::BlobHash;
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 use policy::{Context, Operator, Opinion, Stance};
 
 use crate::call::Call;
@@ -38,15 +38,16 @@ impl InForce {
         let reason = policy.and_then(|policy| policy.reason.as_deref());
         let verb = if forbids { "forbids" } else { "permits" };
         let message = match reason {
-            Some(reason) => format!("{} (`{name}` in {} {verb} it)", visible_line(reason), layer.file()),
-            None => format!("the policy `{name}` in {} {verb} it", layer.file()),
+            Some(reason) => quoting!("{} (`{}` in {} ", visible_line(reason), name, layer.file()),
+            None => quoting!("the policy `{}` in {} ", name, layer.file()),
         };
+        let message = message.and(verb).and(if reason.is_some() { " it)" } else { " it" });
         let instead = policy.and_then(|policy| policy.instead.as_deref());
         Finding::new(format!("operator/{name}"), message).at("method").counter_example(&call.method).allowed(
             match (instead, forbids) {
-                (Some(instead), _) => visible_line(instead).into_owned(),
-                (None, true) => "nothing that this policy covers".to_owned(),
-                (None, false) => "what it permits is not asked about".to_owned(),
+                (Some(instead), _) => Quoting::theirs(visible_line(instead)),
+                (None, true) => "nothing that this policy covers".into(),
+                (None, false) => "what it permits is not asked about".into(),
             },
         )
     }
@@ -56,18 +57,18 @@ impl Operator for InForce {
     fn opinion(&self, context: &Context<'_>) -> Opinion {
         let mut findings = Vec::new();
         let method = format!("{}.{}", context.subject.kind, context.proposal.method);
-        let refuse = |rule: &str, message: String, allowed: &str| {
+        let refuse = |rule: &str, message: Quoting, allowed: &'static str| {
             let finding = Finding::new(rule, message).at("method").counter_example(&method).allowed(allowed);
             Opinion { stance: Stance::Forbids, findings: vec![finding] }
         };
         let Some(action) = self.vocabulary.actions.get(&method) else {
-            let message = format!("policies know no `{}`, so none can vouch for it", visible_line(&method));
+            let message = quoting!("policies know no `{}`, so none can vouch for it", visible_line(&method));
             return refuse("operator/unknown", message, "a method that the thing has");
         };
         let call = Call::of(context, action);
         if !call.unseen.is_empty() {
             let message =
-                format!("policies cannot see {} as it is, so none can vouch for it", call.unseen.join(", "));
+                quoting!("policies cannot see {} as it is, so none can vouch for it", call.unseen.join(", "));
             return refuse(
                 "operator/unseen",
                 message,
@@ -78,13 +79,15 @@ impl Operator for InForce {
         for layer in &self.layers {
             let said = layer.said(&self.vocabulary, &call, false);
             for (name, error) in &said.failed {
-                let which =
-                    if name.is_empty() { "the policies".to_owned() } else { format!("the policy `{name}`") };
-                let message = format!(
-                    "{which} in {} failed, and may have forbidden it: {}",
+                let which = match name.is_empty() {
+                    true => "the policies".into(),
+                    false => quoting!("the policy `{}`", name),
+                };
+                let message = which.then(&quoting!(
+                    " in {} failed, and may have forbidden it: {}",
                     layer.file(),
                     visible_line(error)
-                );
+                ));
                 findings.push(
                     Finding::new("operator/failed", message)
                         .at("method")
@@ -99,10 +102,13 @@ impl Operator for InForce {
         }
         if let Some(problem) = &self.stale {
             findings.push(
-                Finding::new("operator/stale", format!("{problem}; the policies from before are in force"))
-                    .at("policy")
-                    .counter_example(&problem.file)
-                    .allowed("a file in which `almoner policy check` finds nothing wrong"),
+                Finding::new(
+                    "operator/stale",
+                    quoting!("{}; the policies from before are in force", problem),
+                )
+                .at("policy")
+                .counter_example(&problem.file)
+                .allowed("a file in which `almoner policy check` finds nothing wrong"),
             );
         }
         let stance = match (forbids, permits) {

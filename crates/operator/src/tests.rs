@@ -142,6 +142,7 @@ impl Judged {
             given_ms: 0,
             expires_ms: None,
             revoked_ms: None,
+            revoked_by: None,
         };
         in_force.opinion(&Context {
             proposal: &self.proposal,

@@ -9,7 +9,8 @@
 //! - Codecs: [`smallcaps`] and [`capdata`] (Endo's wire and storage), [`ordered`] (sortable keys), plain JSON
 //!   ([`Value::to_json`], [`Value::to_json_text`]) and [`plist`] (Emacs). Decoders bound size and depth, refuse
 //!   duplicate names, and answer bad input with a typed error that has a path.
-//! - [`fingerprint`]: BLAKE3 of canonical bytes. [`Untrusted`] and [`visible`]: foreign text made safe to show.
+//! - [`fingerprint`]: BLAKE3 of canonical bytes. [`Untrusted`] and [`visible`]: foreign text made safe to show;
+//!   [`Quoting`]: where it stands in sentences of ours.
 //!
 //! The crate does no I/O, reads no clock, and depends on nothing of Almoner.
 //!
@@ -93,6 +94,7 @@ mod interface;
 mod keys;
 mod order;
 mod pattern;
+mod quoting;
 mod syntax;
 mod text;
 mod value;
@@ -112,9 +114,10 @@ pub use keys::{Complaint, confirm_key, is_key, kind_of};
 pub use order::{compare_keys, compare_rank};
 pub use pattern::{
     Choice, Comparison, Control, ControlField, Elicitation, Label, Limit, Limits, Matcher, Mismatch, Pattern,
-    Refinement, Resolve, SchemaError, Secrecy, SplitArray, SplitRecord, Tally, Variant, Widget, confirm_pattern,
-    form_bytes, form_of_bytes, is_elicitation_schema, is_pattern,
+    Refinement, Resolve, SchemaError, Secrecy, SplitArray, SplitRecord, Tally, Variant, Widget,
+    confirm_pattern, form_bytes, form_of_bytes, is_elicitation_schema, is_pattern,
 };
+pub use quoting::{Part, Quoted, Quoting, parts};
 pub use syntax::{CAPABILITY_WORDS, Node, PatternError, Span};
 pub use text::{Text, TextBuilder};
 pub use value::{

@@ -186,7 +186,8 @@ mod tests {
         ] {
             assert_eq!(visible(text), expected);
             let parts = visible_parts(text);
-            let all = parts.iter().map(|(VisiblePart::Plain(text) | VisiblePart::Escape(text))| text.as_str());
+            let all =
+                parts.iter().map(|(VisiblePart::Plain(text) | VisiblePart::Escape(text))| text.as_str());
             assert_eq!(all.collect::<String>(), expected);
         }
         // What hides something is told from what says so.

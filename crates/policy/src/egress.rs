@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use kernel::proposal::Finding;
 use kernel::web::{Host, Place, Reach, reach};
+use passable::quoting;
 
 /// A part of the web that a grant names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub fn refused(host: &Host, address: IpAddr, written: Option<IpAddr>) -> Option<
 
 /// The finding about an address to which no connection is made.
 pub fn private(origin: &str, address: IpAddr, reach: Reach) -> Finding {
-    Finding::new("egress/address", format!("{origin} leads to {address}, {}", reach.words()))
+    Finding::new("egress/address", quoting!("{} leads to {}, ", origin, address).and(reach.words()))
         .at("path")
         .counter_example(address.to_string())
         .allowed("a public address; or an endowment in which the user wrote this address (`…?address=…`)")

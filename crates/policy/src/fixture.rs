@@ -85,6 +85,7 @@ impl Call {
                 given_ms: 0,
                 expires_ms: None,
                 revoked_ms: None,
+                revoked_by: None,
             },
             interface: interface(),
             facts: Facts::default(),

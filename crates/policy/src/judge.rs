@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Verdict};
+use passable::Quoting;
 
 use crate::facts::Context;
 use crate::gates::{GATES, Gate};
@@ -57,7 +58,7 @@ fn ask(gate: &Gate, context: &Context<'_>) -> Ruling {
         Ruling::deny(
             Finding::new(
                 format!("{}/failed", gate.name),
-                format!("the gate `{}` failed and can vouch for nothing", gate.name),
+                Quoting::ours(format!("the gate `{}` failed and can vouch for nothing", gate.name)),
             )
             .at("method")
             .counter_example(context.proposal.method.clone())

@@ -4,7 +4,7 @@
 //! them in full. The lists are long and never whole. That is why they only decide who is asked: what a program can
 //! reach is the sandbox's business, whatever its name.
 
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 
 /// Something in a call that decides what else runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Launch {
     /// Where it stands in the argument vector; 0 is the program.
     pub at: usize,
     /// What it is, in words.
-    pub what: String,
+    pub what: Quoting,
 }
 
 /// Run what their arguments say.
@@ -361,10 +361,10 @@ fn found(names: &[String], argv: &[String]) -> Vec<Launch> {
     let is = |list: &[&str]| names.iter().find(|name| list.contains(&name.as_str()));
     let mut found = Vec::new();
     if let Some(name) = is(INTERPRETERS) {
-        let what = format!("`{}` does what its arguments say", visible_line(name));
+        let what = quoting!("`{}` does what its arguments say", visible_line(name));
         found.push(Launch { at: 0, what });
     } else if let Some(name) = is(LAUNCHERS) {
-        let what = format!("`{}` starts other programs", visible_line(name));
+        let what = quoting!("`{}` starts other programs", visible_line(name));
         found.push(Launch { at: 0, what });
     }
     if is(PREFIXES).is_some() {
@@ -383,7 +383,7 @@ fn found(names: &[String], argv: &[String]) -> Vec<Launch> {
             };
             let value = word.split_once('=').map(|(_, value)| value.to_owned());
             let value = value.or_else(|| argv.get(at + 1).cloned()).unwrap_or_default();
-            let what = format!("`{option}` names something to be run: `{}`", visible_line(&value));
+            let what = quoting!("`{}` names something to be run: `{}`", option, visible_line(&value));
             found.push(Launch { at, what });
         }
     }
@@ -408,7 +408,7 @@ fn plain(path: &str) -> String {
 }
 
 fn names_program(at: usize, word: &str) -> Launch {
-    Launch { at, what: format!("it is to start `{}`", visible_line(word)) }
+    Launch { at, what: quoting!("it is to start `{}`", visible_line(word)) }
 }
 
 /// Whether a word is the option, in any of the ways in which it can be written.
@@ -438,7 +438,7 @@ fn of_git(argv: &[String]) -> Vec<Launch> {
     while let Some(word) = argv.get(at) {
         if !word.starts_with('-') {
             let known = GIT_READS.contains(&word.as_str());
-            let what = || format!("`git {}` may start hooks and helpers", visible_line(word));
+            let what = || quoting!("`git {}` may start hooks and helpers", visible_line(word));
             return if known { vec![] } else { vec![Launch { at, what: what() }] };
         }
         at += if TAKE.contains(&word.as_str()) { 2 } else { 1 };
@@ -562,6 +562,6 @@ mod tests {
     fn what_is_found_says_what_would_run() {
         let argv = ["find", ".", "-exec", "rm\u{1b}[2K", ";"].map(str::to_owned);
         let found = launches("/usr/bin/find", &argv);
-        assert_eq!(found[1].what, "`-exec` names something to be run: `rm\\u{1B}[2K`");
+        assert_eq!(found[1].what.text(), "`-exec` names something to be run: `rm\\u{1B}[2K`");
     }
 }

@@ -3,6 +3,7 @@
 use kernel::proposal::Finding;
 use kernel::{Pattern, Value};
 use model::{Reply, Stop};
+use passable::quoting;
 
 /// The value that the answer is, or why it is none.
 pub(crate) fn check(reply: &Reply, output: Option<&Pattern>) -> Result<Value, Vec<Finding>> {
@@ -23,7 +24,7 @@ pub(crate) fn check(reply: &Reply, output: Option<&Pattern>) -> Result<Value, Ve
         return Err(vec![finding.allowed(allowed())]);
     };
     let value = Value::from_json(&json).map_err(|e| {
-        vec![Finding::new("output/value", format!("the answer cannot be a value: {e}")).allowed(allowed())]
+        vec![Finding::new("output/value", quoting!("the answer cannot be a value: {}", e)).allowed(allowed())]
     })?;
     match pattern.check(&value) {
         Ok(()) => Ok(value),

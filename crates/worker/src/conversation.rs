@@ -288,5 +288,6 @@ fn told(findings: &[Finding]) -> String {
 const FAILED: &str = "failed";
 
 fn said(what: &str, findings: &[Finding]) -> String {
+    let findings: Vec<Finding> = findings.iter().map(Finding::plain).collect();
     serde_json::to_string(&json!({ what: findings })).unwrap_or_default()
 }

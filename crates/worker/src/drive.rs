@@ -17,6 +17,7 @@ use kernel::proposal::{Decision, Finding, Proposal};
 use kernel::run::{CallSite, Completion, Phase, Run, RunOutcome, Shape, State, Trouble, Usage};
 use kernel::{BlobHash, HostRun, RunNumber, Value};
 use model::{ModelError, Reply, Request};
+use passable::quoting;
 use serde_json::Value as Json;
 
 use crate::answer;
@@ -237,7 +238,7 @@ impl Driver<'_> {
                 Phase::Asked { message } | Phase::Questioned { message, .. } => {
                     Some(format!("for an answer to message {message}"))
                 }
-                Phase::Sleeping { until_ms } => Some(format!("until {}", kernel::time::iso(*until_ms))),
+                Phase::Sleeping { until_ms } => Some(format!("until {}", kernel::time::shown(*until_ms))),
                 _ => None,
             })
             .unwrap_or_else(|| match (self.run.shape, self.run.open.is_empty()) {
@@ -469,7 +470,7 @@ impl Driver<'_> {
                 continue;
             }
             let site = CallSite::Turn { replied, index, id: call.id.clone() };
-            let finding = Finding::new("tool/json", format!("the arguments are not JSON: {}", call.reason))
+            let finding = Finding::new("tool/json", quoting!("the arguments are not JSON: {}", call.reason))
                 .at(call.name.clone())
                 .allowed("a JSON object");
             moves.push(Move::Reject { site: Some(site), findings: vec![finding] });

@@ -8,7 +8,7 @@ use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::{Attachment, CallSite, Completion, Run, Trouble};
 use kernel::{BlobHash, Method, Value};
-use passable::visible_line;
+use passable::{Quoting, visible_line};
 use policy::{Context, Document, Facts, Spent, Written};
 
 use crate::alarm;
@@ -130,8 +130,8 @@ impl<'a> Bench<'a> {
         if let (CallSite::Turn { .. }, Some(denied)) = (&site, self.fold.denied(proposal.fingerprint())) {
             let at = if verdict.decision == Decision::Deny { verdict.findings.len() } else { 0 };
             verdict.decision = Decision::Deny;
-            let message = format!("a person has refused exactly this call in this run: {}", denied.message);
-            verdict.findings.insert(at, Finding { message, ..denied.clone() });
+            let message = Quoting::ours("a person has refused exactly this call in this run: ");
+            verdict.findings.insert(at, denied.clone().saying(message.then(&denied.told())));
         }
         // A gate quotes what it found, also what a link leads to or a name resolves to.
         crate::redaction::findings(&self.world.secrets(), &mut verdict.findings);

@@ -90,9 +90,7 @@ pub(crate) fn findings(secrets: &Secrets, findings: &mut [Finding]) {
 }
 
 fn finding(secrets: &Secrets, finding: &mut Finding) {
-    text(secrets, &mut finding.message);
-    let Finding { at, counter_example, allowed, .. } = finding;
-    [at, counter_example, allowed].into_iter().flatten().for_each(|own| text(secrets, own));
+    finding.redact(&|own| text(secrets, own));
 }
 
 /// The names of documents are paths and addresses.

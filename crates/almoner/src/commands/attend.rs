@@ -455,6 +455,7 @@ impl Attendance<'_> {
             | Change::Unnamed { .. }
             | Change::Settled { .. }
             | Change::Dismissed { .. }
+            | Change::Came { .. }
             | Change::Cancelled { .. } => false,
         }
     }

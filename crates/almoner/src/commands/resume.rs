@@ -3,8 +3,10 @@
 use kernel::RunNumber;
 use kernel::id::BadId;
 use kernel::run::State;
+use passable::Untrusted;
 
 use super::acting::Acting;
+use super::run::command_line;
 use super::{attend, look, output};
 use crate::cli::ResumeArgs;
 use crate::client::unexpected;
@@ -28,7 +30,8 @@ pub fn resume(acting: &Acting<'_>, args: &ResumeArgs) -> Ended {
         Some(run) => run,
         None => stopped(acting)?.map_or_else(|| look::latest(acting), Ok)?,
     };
-    acting.connect()?.ask(Request::Resume { run })?;
+    let text = Untrusted::new(command_line());
+    acting.connect()?.ask(Request::Resume { text, run })?;
     let run = followed;
     if args.follow.detach {
         output::result(&run.to_string())?;

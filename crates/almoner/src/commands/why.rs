@@ -52,7 +52,8 @@ fn reasons(response: Response) -> Result<Vec<Reason>, Failure> {
 
 fn tell(args: &WhyArgs, reasons: &[Reason]) -> Ended {
     if args.json.json {
-        output::json(&reasons)?;
+        let plain: Vec<Reason> = reasons.iter().cloned().map(Reason::plain).collect();
+        output::json(&plain)?;
     } else {
         output::listing(&reason::render(reasons))?;
     }

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kernel::formula::Formula;
 use kernel::message::{Answer, Asked, Body, Mail};
 use kernel::proposal::{Caller, Finding, Pin, Proposal};
 use kernel::run::{Completion, Entry, Run};
-use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, query, table};
+use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, query, standing, table};
 use passable::Untrusted;
-use worker::World as _;
 
 use super::asked::Call;
 use super::desk::Desk;
 use super::world::Daemon;
-use super::{listing, making, why};
+use super::{listing, look, making, why};
 use crate::clock;
 use control::exit::{Exit, Failure};
 use control::show::card::{Card, CardEntry, Changed, CutOff};
@@ -228,12 +228,7 @@ fn entry(
     Ok(CardEntry {
         step: at,
         slot: proposal.slot.clone(),
-        target: match (daemon.grant(&proposal.grant), &formula) {
-            (Ok((grant, _)), Some(made_on)) if grant.attenuation.staged_from.is_some() => {
-                format!("staged copy of directory {}", why::target_words(made_on))
-            }
-            (_, made_on) => made_on.as_ref().map_or_else(|| "what is gone".to_owned(), why::target_words),
-        },
+        target: target(desk, proposal, formula.as_ref())?,
         method: proposal.method.clone(),
         effect: proposal.effect,
         caller: proposal.caller,
@@ -259,6 +254,36 @@ fn ended(daemon: &Daemon, proposal: &Proposal) -> Result<Option<Untrusted>, Fail
     Ok(match reached {
         Some(reached) => reached.ended(now_ms).map(|finding| Untrusted::new(finding.message)),
         None => Some(Untrusted::new("what it would be done with is gone")),
+    })
+}
+
+/// What a call is made on: by the host's own name for it, if there is one, and by what it is.
+fn target(desk: &Desk, proposal: &Proposal, made_on: Option<&Formula>) -> Result<String, Failure> {
+    let daemon = &desk.daemon;
+    let grant = daemon.read(|txn| table::grant(txn, &proposal.grant))?;
+    let is_staged = grant.as_ref().is_some_and(|grant| grant.attenuation.staged_from.is_some());
+    let words = match made_on {
+        Some(made_on) if is_staged => format!("staged copy of directory {}", why::target_words(made_on)),
+        Some(made_on) => why::target_words(made_on),
+        None => "what is gone".to_owned(),
+    };
+    let view = daemon.view(daemon.host);
+    let name = daemon.look(|txn| {
+        let ids = grant.iter().flat_map(|grant| [grant.id, grant.target]).chain([standing::target(proposal)]);
+        for id in ids {
+            // What is behind a grant has its name, if it has one, for whoever gave it as well.
+            let behind = table::reach(txn, &id)?.map(|reached| reached.id);
+            for id in std::iter::once(id).chain(behind) {
+                if let Some(name) = look::name_of_target(txn, &view, &id)? {
+                    return Ok(Some(name));
+                }
+            }
+        }
+        Ok(None)
+    })?;
+    Ok(match name {
+        Some(name) => format!("{name} ({words})"),
+        None => words,
     })
 }
 
@@ -327,7 +352,7 @@ fn changed(daemon: &Daemon, before: StepRef, now: &Proposal) -> Result<Vec<Chang
                 Some(hash) => String::from_utf8(daemon.store.blobs().get(&hash).ok()?).ok(),
             };
             Changed {
-                what: format!("{} {}", pin.kind, pin.name),
+                what: pin.of(&pin.name),
                 was: was.map(|hash| hash.short()),
                 is: is.map(|hash| hash.short()),
                 lines: text(was).zip(text(is)).map(|(was, is)| Untrusted::new(difference::lines(&was, &is))),

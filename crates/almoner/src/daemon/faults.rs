@@ -51,9 +51,7 @@ pub fn fault_failure(fault: &Fault) -> Failure {
             .help("look at what came of it; if it is to be done again, do it again"),
         // Its text says the way out.
         Fault::LooksLike { .. } => Failure::new(Exit::Conflict, fault.to_string()),
-        Fault::Hides { .. } => {
-            Failure::new(Exit::Conflict, fault.to_string()).help("choose another name")
-        }
+        Fault::Hides { .. } => Failure::new(Exit::Conflict, fault.to_string()).help("choose another name"),
         Fault::NotSupported(_) => Failure::new(Exit::Usage, fault.to_string()),
         Fault::Genesis(_) | Fault::Dangling(_) => {
             Failure::new(Exit::Failure, fault.to_string()).help("`almoner doctor` examines the store")

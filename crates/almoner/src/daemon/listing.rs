@@ -509,7 +509,7 @@ mod tests {
         for i in 0..200 {
             let why = if i % 80 == 7 { "x".repeat(STEPS / 2) } else { i.to_string() };
             acts.push(advance(1, vec![suspend(why)]));
-            acts.push(Act::Resume { run: RunNumber(1) });
+            acts.push(Act::Resume { runs: vec![RunNumber(1)], named: None });
         }
         let daemon = daemon(dir.path(), acts);
         let (mut all, mut pages) = (Vec::new(), 0);

@@ -318,18 +318,14 @@ pub(super) fn called(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Resu
     Ok(name_of(txn, view, id)?.unwrap_or_else(|| format!("someone ({})", id.short())))
 }
 
-/// The first of the agent's names for a formula.
+/// The agent's name for a formula: the shortest path that leads there.
 pub(super) fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<String>, Fault> {
     for name in kernel::hub::SPECIAL {
         if kernel::hub::special(txn, &view.agent, name)? == Some(*id) {
             return Ok(Some(name.to_owned()));
         }
     }
-    let Hub::Directory { store, .. } = own_directory(txn, view)? else { return Ok(None) };
-    let edges = query::references_to(txn, id, 1000)?;
-    Ok(edges.iter().find_map(|(from, label)| {
-        (*from == store).then(|| label.strip_prefix("name ").map(str::to_owned)).flatten()
-    }))
+    Ok(query::path_to(txn, &view.agent, id)?.map(|path| path.join("/")))
 }
 
 /// How many formulas are looked at on the way from a thing to a name of it.
@@ -408,6 +404,14 @@ fn letter_view(desk: &Desk, view: &View, letter: query::Letter) -> Result<Letter
             daemon.look(|txn| Ok((called(txn, view, &message.from)?, called(txn, view, &message.to)?)))?
         }
         None => (String::new(), String::new()),
+    };
+    // What a run says comes to its host's own mailbox, from the host itself.
+    let from = match letter.body().and_then(Body::said_by).filter(|_| view.agent == daemon.host) {
+        Some(run) => {
+            let name = listing::one(daemon, run).map(|run| run.name);
+            name.map_or_else(|_| format!("run {run}"), |name| format!("run {run} ({name})"))
+        }
+        None => from,
     };
     let answers = match letter.mail.envelope.reply_to {
         Some(id) => daemon.read(|txn| query::numbered(txn, &view.agent, &id))?,

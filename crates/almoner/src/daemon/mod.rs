@@ -2,6 +2,7 @@
 
 mod additions;
 pub mod agents;
+mod answers;
 mod as_it_is;
 mod as_seen;
 mod asked;
@@ -54,6 +55,7 @@ mod powers;
 mod private;
 mod proposed;
 mod reader;
+mod refused;
 pub mod request;
 mod requested;
 mod retry;

@@ -219,7 +219,7 @@ impl Found {
         }
         let ends = self.reached.grants.iter().chain(&self.reached.through);
         if let Some(end) = ends.filter_map(|grant| grant.expires_ms).min() {
-            text += &format!("; until {} at the latest", kernel::time::iso(end));
+            text += &format!("; until {} at the latest", kernel::time::shown(end));
         }
         if let Some(lasts) = less.lasts_ms {
             text += &format!("; for {} from when it is made", in_words(lasts));

@@ -10,14 +10,12 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::Run;
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, GrantNumber, MessageNumber, NamePath, query, table};
-use passable::{Untrusted, visible_line, with_article};
+use passable::{Quoting, quoting, with_article};
 
 use super::desk::Desk;
 use super::look::{called, describe, holder, name_of_target, own_directory};
-use super::why::{cause_of_run, command, words_through};
+use super::why::{cause_of_run, command, sources, stands, words_through};
 use control::exit::Failure;
-use control::show::card::source;
-use control::show::journal::state;
 use control::show::reason::Reason;
 
 /// How many of the latest events are searched for the one that gave the name.
@@ -72,7 +70,7 @@ pub fn origin(desk: &Desk, view: &View, thing: &str) -> Result<Vec<Reason>, Fail
     if let Some(run) = run {
         reasons.push(Reason::new(
             run.number.to_string(),
-            format!("made it: `{}`, {}", visible_line(&run.name), state(&run)),
+            quoting!("made it: `{}`, ", run.name).then(&stands(&run)),
         ));
         cause_of_run(desk, &run, &mut reasons)?;
     } else if let Some(message) = message {
@@ -90,7 +88,7 @@ fn look(
     path: Option<&NamePath>,
 ) -> Result<Found, Fault> {
     let (_, words) = describe(txn, id)?;
-    let mut reasons = vec![Reason::new(thing, format!("is {words} ({})", id.short()))];
+    let mut reasons = vec![Reason::new(thing, quoting!("is {}", words).and(format!(" ({})", id.short())))];
     let mut message = None;
     if let Some(path) = path
         && let Some((reason, by)) = naming(desk, txn, view, path, id)?
@@ -133,12 +131,19 @@ pub(super) fn of_grant(
     let words = reached.as_ref().map_or_else(|| grant.words.clone(), through);
     let mut first = hand(txn, view, grant, &words)?;
     if reached.is_none() {
-        first.says = Untrusted::new(format!("{}; what it led to is gone", first.says.raw()));
+        first = first.and("; what it led to is gone");
     }
     let mut reasons = vec![first];
     let mut by = None;
     // The messages of others are theirs.
     let is_own = grant.owner.0 == view.agent.number;
+    if let Some(number) = grant.revoked_by.filter(|_| is_own)
+        && let Some(letter) = query::message(txn, &view.agent, number)?
+        && let Some(Body::Command { text, .. }) = letter.body()
+    {
+        let said = Quoting::ours("you said: ").quote(text.raw());
+        reasons.push(Reason::new(format!("message {number}"), said));
+    }
     if let Some(number) = grant.source.filter(|_| is_own) {
         match query::message(txn, &view.agent, number)? {
             Some(letter) if matches!(letter.body(), Some(Body::Command { .. })) => by = Some(number),
@@ -148,11 +153,13 @@ pub(super) fn of_grant(
                         let own =
                             table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
                         match own.is_some_and(|own| own.handle == message.from) {
-                            true => given_for(&message.body, "you"),
-                            false => given_for(&message.body, &called(txn, view, &message.from)?),
+                            true => given_for(&message.body, "you".into()),
+                            false => {
+                                given_for(&message.body, Quoting::theirs(called(txn, view, &message.from)?))
+                            }
                         }
                     }
-                    None => "is what it was given for; it was dismissed since".to_owned(),
+                    None => "is what it was given for; it was dismissed since".into(),
                 };
                 reasons.push(Reason::new(format!("message {number}"), says));
             }
@@ -182,16 +189,15 @@ pub(super) fn of_grant(
 }
 
 /// What a message has to do with what was given because of it.
-fn given_for(body: &Body, who: &str) -> String {
-    let who = visible_line(who);
+fn given_for(body: &Body, who: Quoting) -> Quoting {
     match body {
         Body::Definition { by: Some(draft), .. } => {
-            format!("{} proposed the code that it was given to", draft.run)
+            Quoting::ours(format!("{} proposed the code that it was given to", draft.run))
         }
-        Body::Definition { .. } => format!("{who} proposed what it was given to"),
-        Body::EvalRequest { .. } => format!("{who} asked to run the code that it was given to"),
-        Body::Request { .. } | Body::Form { .. } => format!("{who} asked for it"),
-        other => format!("{who} sent it in a {}", other.kind()),
+        Body::Definition { .. } => who.and(" proposed what it was given to"),
+        Body::EvalRequest { .. } => who.and(" asked to run the code that it was given to"),
+        Body::Request { .. } | Body::Form { .. } => who.and(" asked for it"),
+        other => who.and(format!(" sent it in a {}", other.kind())),
     }
 }
 
@@ -254,8 +260,8 @@ fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result
     let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
     let may = if methods.is_empty() { String::new() } else { format!(" ({})", methods.join(", ")) };
     let by = match grant.owner.0 == view.agent.number {
-        true => "you gave it".to_owned(),
-        false => "it was given".to_owned(),
+        true => "you gave it to ",
+        false => "it was given to ",
     };
     // Who holds what somebody else gave is not the agent's to be told, beyond what it calls them.
     let to = match grant.owner.0 == view.agent.number {
@@ -263,14 +269,19 @@ fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result
         false => called(txn, view, &grant.holder)?,
     };
     let what = match name_of_target(txn, view, &grant.target)? {
-        Some(name) => format!("`{}`, {what}", visible_line(&name)),
+        Some(name) => format!("`{name}`, {what}"),
         None => what.to_owned(),
     };
-    let ended = if grant.revoked_ms.is_some() { ", and it was revoked" } else { "" };
-    Ok(Reason::new(
-        format!("grant {}", grant.number),
-        format!("{by} to {}: {}{may}{ended}", visible_line(&to), visible_line(&what)),
-    ))
+    let ended = match (grant.revoked_ms, grant.revoked_by) {
+        // The number of a message says nothing to whoever has not sent it.
+        (Some(_), Some(message)) if grant.owner.0 == view.agent.number => {
+            format!(", and it was revoked by message {message}")
+        }
+        (Some(_), _) => ", and it was revoked".to_owned(),
+        (None, _) => String::new(),
+    };
+    let said = Quoting::ours(by).quote(to).and(": ").quote(what).quote(may).and(ended);
+    Ok(Reason::new(format!("grant {}", grant.number), said))
 }
 
 /// Whether a command speaks of a name.
@@ -280,7 +291,7 @@ fn says(command: &str, name: &str) -> bool {
     words.any(|word| word == name || word.trim_matches(['@', '"', '\'']) == name)
 }
 
-type Brought = Option<(MessageNumber, String)>;
+type Brought = Option<(MessageNumber, Quoting)>;
 
 /// The run whose result one of these is, and the first message of the agent's that refers to one of them.
 fn references(
@@ -326,21 +337,20 @@ fn references(
 }
 
 /// What a message has to do with a thing.
-fn told(body: &Body, who: &str, id: FormulaId) -> String {
-    let who = visible_line(who);
-    match body {
-        Body::Command { verb, .. } => format!("you made it with `{}`", visible_line(verb)),
-        Body::Definition { promise, .. } if *promise == id => format!("{who} asked for it with a definition"),
-        Body::Form { promise, .. } if *promise == id => format!("{who} asked for it with a form"),
-        Body::Request { promise, .. } if *promise == id => format!("{who} asked for it"),
-        Body::EvalRequest { promise, .. } if *promise == id => format!("{who} asked for it with code"),
-        other => format!("{who} sent it in {}", with_article(other.kind())),
-    }
+fn told(body: &Body, who: &str, id: FormulaId) -> Quoting {
+    let asked = match body {
+        Body::Command { verb, .. } => return quoting!("you made it with `{}`", verb),
+        Body::Definition { promise, .. } if *promise == id => "asked for it with a definition".to_owned(),
+        Body::Form { promise, .. } if *promise == id => "asked for it with a form".to_owned(),
+        Body::Request { promise, .. } if *promise == id => "asked for it".to_owned(),
+        Body::EvalRequest { promise, .. } if *promise == id => "asked for it with code".to_owned(),
+        other => format!("sent it in {}", with_article(other.kind())),
+    };
+    Quoting::theirs(who).and(" ").and(asked)
 }
 
 /// What it depends on, unless that is the person alone.
 fn depends(provenance: &Provenance) -> Option<Reason> {
-    let sources: Vec<String> = provenance.sources.iter().map(source).collect();
     let is_own = provenance.sources.iter().all(|one| matches!(one, Source::Host));
-    (!is_own).then(|| Reason::new("it depends on", sources.join(", ")))
+    (!is_own).then(|| Reason::new("it depends on", sources(provenance)))
 }

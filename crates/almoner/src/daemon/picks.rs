@@ -73,12 +73,7 @@ fn below(txn: &mut dyn ReadTxn, view: &View, path: &[String], rows: &mut Vec<Pic
     Ok(())
 }
 
-fn row(
-    txn: &mut dyn ReadTxn,
-    view: &View,
-    path: &[String],
-    id: FormulaId,
-) -> Result<Option<Pick>, Fault> {
+fn row(txn: &mut dyn ReadTxn, view: &View, path: &[String], id: FormulaId) -> Result<Option<Pick>, Fault> {
     let Ok(path) = NamePath::new(path.iter().cloned()) else { return Ok(None) };
     let Some(reached) = table::reach(txn, &id)? else { return Ok(None) };
     if reached.ended(view.now_ms).is_some() {

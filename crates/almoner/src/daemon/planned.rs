@@ -84,7 +84,8 @@ impl Begun<'_> {
     }
 
     fn inputs(&self) -> Value {
-        Value::from_json(&serde_json::Value::Object(self.request.values.clone())).unwrap_or_else(|_| Value::null())
+        Value::from_json(&serde_json::Value::Object(self.request.values.clone()))
+            .unwrap_or_else(|_| Value::null())
     }
 
     fn reads(&self) -> Vec<PlannedDocument> {

@@ -365,7 +365,7 @@ mod tests {
         let definition = start_run::parse(&bundle).unwrap_or_else(|failure| panic!("{failure:?}"));
         let kind = definition.slot(slot).unwrap().kind.to_string();
         let own = Slot { label: Untrusted::new(""), pattern: Pattern::remotable(kind).to_value() };
-        let shown = used(slot, &own, &definition);
+        let shown = used(self::slot(slot, &own, &[]), &definition);
         (shown.uses.join("; "), shown.given.join("; "), shown.told)
     }
 

@@ -4,17 +4,18 @@ use std::path::Path;
 use std::time::Instant;
 
 use gateway_web::guard::sessions::Under;
-use kernel::command::{Act, AnswerApproval, Choice, Reply};
+use kernel::command::{Act, AnswerApproval, Choice, Reply, Said};
 use kernel::run::State;
 use kernel::{FormulaId, HostRun, RunNumber};
-use passable::visible_line;
+use passable::{Untrusted, visible_line};
 use store::BackupError;
 
 use super::additions;
 use super::desk::Desk;
+use super::refused::Given;
 use super::{
-    agents, audit, card, endow_mcp, export, forget, listing, look, passes, said, stage, start_run, stats,
-    talk, threads, undo, vault, why, world,
+    agents, answers, audit, card, endow_mcp, export, forget, listing, look, passes, said, stage, start_run,
+    stats, talk, threads, undo, vault, why, world,
 };
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
@@ -27,6 +28,20 @@ pub fn answer(desk: &Desk, brought: &Brought, asked: OnBehalf) -> Result<Respons
     let OnBehalf { agent: name, request } = asked;
     let name = name.as_deref();
     let agent = agents::agent(desk, name)?;
+    let given = Given::of(&request);
+    let answered = answer_as(desk, brought, (agent, name), request);
+    if let (Err(failure), Some(given)) = (&answered, given) {
+        given.refused(desk, agent, failure);
+    }
+    answered
+}
+
+fn answer_as(
+    desk: &Desk,
+    brought: &Brought,
+    (agent, name): (FormulaId, Option<&str>),
+    request: Request,
+) -> Result<Response, Failure> {
     match request {
         Request::Act { said, act } => agents::act(desk, agent, name, said, *act),
         Request::Look { look } => look::look(desk, agent, look),
@@ -99,7 +114,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Gc => Response::Freed(daemon.errands.ask(&|| daemon.is_stopping())?),
         Request::Export { run, from } => Response::Exported(export::rows(desk, run, from)?),
         Request::Copy { hash } => Response::Copy(export::copy(desk, &hash)?),
-        Request::Resume { run } => resume(desk, brought, run)?,
+        Request::Resume { text, run } => resume(desk, brought, text, run)?,
         Request::Runs { limit, below, roots } => Response::Runs(listing::runs(daemon, limit, below, roots)?),
         Request::Chats { open, below, limit } => Response::Chats(talk::chats(daemon, open, below, limit)?),
         Request::Talkers => Response::Talkers(talk::talkers(desk)?),
@@ -116,6 +131,10 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
         Request::Threads { kind, standing, within, below, limit } => {
             let only = threads::Only { kind: kind.as_deref(), standing };
             Response::Threads(Box::new(desk.threads.page(daemon, only, within, below, limit)?))
+        }
+        Request::Answers { message, below, limit } => {
+            let (letters, earlier) = answers::answers(desk, message, below, limit)?;
+            Response::Answers { letters, earlier }
         }
         Request::Card { message } => Response::Card(Box::new(card::card(desk, message)?)),
         Request::Why { thing } => Response::Why(why::why(desk, &thing)?),
@@ -183,7 +202,12 @@ fn answer_approval(desk: &Desk, answer: AnswerApproval) -> Result<Response, Fail
 }
 
 /// Lets stalled runs go on: one with all that it has started, or every one.
-fn resume(desk: &Desk, brought: &Brought, only: Option<RunNumber>) -> Result<Response, Failure> {
+fn resume(
+    desk: &Desk,
+    brought: &Brought,
+    text: Untrusted,
+    only: Option<RunNumber>,
+) -> Result<Response, Failure> {
     let daemon = &desk.daemon;
     let stalled: Vec<(RunNumber, String)> = match only {
         Some(run) => {
@@ -207,10 +231,10 @@ fn resume(desk: &Desk, brought: &Brought, only: Option<RunNumber>) -> Result<Res
         }
     };
     // Oldest first, so that a parent comes before its children.
-    for (run, _) in stalled {
-        daemon.set_free(run);
-        desk.apply(Act::Resume { run })?;
-    }
+    let runs: Vec<RunNumber> = stalled.into_iter().map(|(run, _)| run).collect();
+    runs.iter().for_each(|run| daemon.set_free(*run));
+    let said = (!text.raw().is_empty()).then(|| Said { verb: "resume".to_owned(), text });
+    desk.apply_as(daemon.host, said, Act::Resume { runs, named: only })?;
     // What was ready when the daemon came up is driven already, and so is what only the store had kept; asking again
     // is harmless.
     desk.engine.take_up(daemon.host)?;

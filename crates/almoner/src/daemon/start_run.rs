@@ -14,8 +14,8 @@ use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
 use super::as_seen::AsSeen;
 use super::desk::Desk;
 use super::documents::{Taker, check_chat, check_count, check_names, check_total};
-use super::stage::{self, Stages};
 use super::endow_dirs::{Directories, Missing};
+use super::stage::{self, Stages};
 use super::{
     endow_git, endow_mcp, endow_models, endow_paths, endow_programs, endow_secrets, model_keys, nested, own,
     planned, private,
@@ -331,11 +331,9 @@ fn bind(
                 (SlotKind::Dir { write }, Some(Endowment { fill: Fill::Path(given), .. })) => {
                     mount_target(shelf, &full, write, given, request)?
                 }
-                (SlotKind::Outbox, Some(Endowment { fill: Fill::Path(given), .. })) => {
-                    Target::Spool {
-                        path: shelf.directories.at(shelf.desk, &full, &given.path, Missing::Made)?,
-                    }
-                }
+                (SlotKind::Outbox, Some(Endowment { fill: Fill::Path(given), .. })) => Target::Spool {
+                    path: shelf.directories.at(shelf.desk, &full, &given.path, Missing::Made)?,
+                },
                 (SlotKind::Program, Some(Endowment { fill: Fill::Program(given), .. })) => {
                     endow_programs::target(shelf.desk, &full, given)?
                 }

@@ -436,6 +436,7 @@ mod tests {
             drive: None,
             delivery: None,
             cancelled: None,
+            cancelled_by: None,
             principal: None,
             endowed_by: None,
             additions: BTreeMap::new(),

@@ -147,7 +147,7 @@ fn a_run_that_may_go_no_deeper_asks_and_its_person_says_how_deep() {
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
     assert!(card.contains("r2 `down` asks for more"), "{card}");
     assert!(card.contains("would start a worker 2 deep; the limit is 1"), "{card}");
-    assert!(card.contains("A yes adds 1 levels of workers; after a no the run goes on without it"), "{card}");
+    assert!(card.contains("A yes adds 1 level of workers; after a no the run goes on without it"), "{card}");
     assert_eq!(runs(&home), 2);
     // There is an end that nobody can move.
     let said = home.almoner(&["approve", "1", "--depth", "32"]).expect(8).err;

@@ -11,7 +11,7 @@ use kernel::proposal::{Finding, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
 use kernel::{Interface, Method, Param, Pattern};
-use passable::{Effect, visible_line};
+use passable::{Effect, quoting, visible_line};
 use policy::Facts;
 
 use crate::{Capability, Probe, foreign, text};
@@ -59,7 +59,7 @@ fn tell(method: &str, args: &[Value], at: Timestamp) -> Result<Value, Finding> {
         Some(value) => {
             let name = value.as_str().unwrap_or_default();
             TimeZone::get(name).map_err(|_| {
-                Finding::new("clock/zone", format!("there is no time zone `{}`", visible_line(name)))
+                Finding::new("clock/zone", quoting!("there is no time zone `{}`", visible_line(name)))
                     .at("zone")
                     .counter_example(visible_line(name))
                     .allowed("a name such as `Europe/Berlin` or `UTC`, or none")

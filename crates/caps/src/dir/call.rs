@@ -1,7 +1,7 @@
 //! A call with its arguments taken apart.
 
 use kernel::proposal::{Finding, Value};
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 use super::edit::Edit;
 use super::glob::Glob;
@@ -127,7 +127,7 @@ fn mismatch(method: &str) -> Box<Finding> {
         None => interface().methods.iter().map(|method| method.signature()).collect::<Vec<_>>().join(", "),
     };
     Box::new(
-        Finding::new("dir/arguments", format!("these are not the arguments of `{}`", visible_line(method)))
+        Finding::new("dir/arguments", quoting!("these are not the arguments of `{}`", visible_line(method)))
             .at("method")
             .counter_example(visible_line(method))
             .allowed(allowed),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use cap_std::fs::Dir;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 
 use super::{Limits, tree};
 use crate::walk::{self, Kind};
@@ -27,10 +27,11 @@ pub(super) struct Glob {
 impl Glob {
     /// Reads a pattern. `anywhere`: one without `/` is meant for names in any directory.
     pub(super) fn read(pattern: &str, at: &str, anywhere: bool) -> Result<Glob, Box<Finding>> {
-        let wrong = |rule: &str, what: &str, allowed: &str| {
+        let refused = |rule: &str, what: Quoting, allowed: &'static str| {
             let shown: String = pattern.chars().take(200).collect();
             Box::new(Finding::new(rule, what).at(at).counter_example(visible_line(&shown)).allowed(allowed))
         };
+        let wrong = |rule: &str, what: &'static str, allowed| refused(rule, what.into(), allowed);
         const PLAIN: &str = "a pattern of paths in the directory, such as `**/*.md`";
         let plain = pattern.strip_prefix("./").unwrap_or(pattern);
         if plain.is_empty() || plain.len() as u64 > LONGEST * 3 || plain.contains(char::is_control) {
@@ -53,8 +54,8 @@ impl Glob {
         let glob = GlobBuilder::new(&whole).literal_separator(true).build();
         // A set says when a pattern is too much for it; a single matcher would panic.
         let set = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|error| {
-            let what = format!("the pattern cannot be read: {}", error.kind());
-            wrong("glob/pattern", &what, "`*`, `?`, `**`, `{a,b}` and `[a-z]`, each closed again")
+            let what = quoting!("the pattern cannot be read: {}", error.kind());
+            refused("glob/pattern", what, "`*`, `?`, `**`, `{a,b}` and `[a-z]`, each closed again")
         })?;
         let fixed = whole.rsplit_once('/').map_or("", |(before, _)| before);
         let names = fixed.split('/').take_while(|name| !name.contains(['*', '?', '[', '{']));
@@ -102,7 +103,7 @@ pub(super) fn glob(root: &Dir, glob: &Glob, limits: &Limits) -> Result<(Vec<Stri
         Ok(()) => {}
     }
     if is_full {
-        return Err(Finding::new("dir/many", format!("more than {MOST} paths match"))
+        return Err(Finding::new("dir/many", Quoting::ours(format!("more than {MOST} paths match")))
             .at("pattern")
             .counter_example(format!("more than {MOST}"))
             .allowed("a narrower pattern, such as one that begins with a subdirectory"));

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use cap_std::fs::Dir;
 use kernel::grant::Attenuation;
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 use super::tree;
 use crate::walk::Kind;
@@ -56,7 +56,7 @@ impl Limits {
             return Ok(());
         }
         let suffixes = self.suffixes.join(", ");
-        Err(Finding::new("dir/suffix", format!("the grant covers only files ending in {suffixes}"))
+        Err(Finding::new("dir/suffix", quoting!("the grant covers only files ending in {}", suffixes))
             .at("path")
             .counter_example(visible_line(path))
             .allowed(format!("a path ending in one of: {suffixes}")))
@@ -70,7 +70,7 @@ impl Limits {
         let path = visible_line(path);
         Err(Finding::new(
             "dir/size",
-            format!("`{path}` has {bytes} bytes; the grant covers files of up to {most}"),
+            quoting!("`{}` has {} bytes; the grant covers files of up to {}", path, bytes, most),
         )
         .at("path")
         .counter_example(format!("{bytes} bytes"))

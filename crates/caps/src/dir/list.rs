@@ -4,6 +4,7 @@ use std::io;
 
 use cap_std::fs::Dir;
 use kernel::proposal::Finding;
+use passable::quoting;
 
 use super::Limits;
 use crate::failure;
@@ -52,7 +53,7 @@ pub(super) fn list(root: &Dir, path: Option<&Plain>, limits: &Limits) -> Result<
 }
 
 fn too_many(shown: &str) -> Finding {
-    Finding::new("dir/many", format!("`{shown}` holds more than {MOST_NAMES} files and directories"))
+    Finding::new("dir/many", quoting!("`{}` holds more than {} files and directories", shown, MOST_NAMES))
         .at("path")
         .counter_example(shown)
         .allowed("one of its subdirectories, or the path of a file that you know")

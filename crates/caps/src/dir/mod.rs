@@ -26,7 +26,7 @@ use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Pin, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
-use passable::visible_line;
+use passable::{quoting, visible_line};
 use policy::Facts;
 
 use crate::path::{self, Plain, Purpose};
@@ -396,14 +396,14 @@ fn done(begun: &Begun, value: Value) -> Completion {
 }
 
 fn has_changed(path: &Plain) -> Finding {
-    Finding::new("dir/changed", format!("`{}` has changed since it was shown", shown(path)))
+    Finding::new("dir/changed", quoting!("`{}` has changed since it was shown", shown(path)))
         .at("path")
         .counter_example(shown(path))
         .allowed("the same call once more: it is judged with what is there now")
 }
 
 fn unpinned(path: &Plain) -> Finding {
-    Finding::new("dir/unpinned", format!("nobody has seen what is at `{}`", shown(path)))
+    Finding::new("dir/unpinned", quoting!("nobody has seen what is at `{}`", shown(path)))
         .at("path")
         .counter_example(shown(path))
         .allowed("the same call, judged with what is there")

@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use cap_std::fs::Dir;
 use kernel::Pattern;
 use kernel::proposal::{Finding, Value};
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 use super::interface::record;
 use crate::failure;
@@ -190,7 +190,7 @@ fn lines(root: &Dir, path: &Plain, found: &Found, from: u64, lines: u64) -> Resu
 }
 
 fn beyond(path: &Plain, at: &str, asked: &str, has: &str) -> Finding {
-    Finding::new("dir/range", format!("`{}` has {has}, and no {asked}", visible_line(path.as_str())))
+    Finding::new("dir/range", quoting!("`{}` has {}, and no {}", visible_line(path.as_str()), has, asked))
         .at(at)
         .counter_example(asked)
         .allowed(format!("a range within {has}"))

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use cap_std::fs::Dir;
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 use super::Limits;
 use crate::failure;
@@ -24,7 +24,7 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Found, F
     if found.kind != Kind::File {
         return Err(Finding::new(
             "dir/kind",
-            format!("`{}` is {}", visible_line(shown), found.kind.phrase()),
+            quoting!("`{}` is {}", visible_line(shown), found.kind.phrase()),
         )
         .at("path")
         .counter_example(visible_line(shown))
@@ -53,7 +53,7 @@ pub(super) fn bytes(root: &Dir, path: &Plain, most: u64) -> Option<Vec<u8>> {
 /// Bytes as text. `first` is where they begin in the file.
 pub(super) fn text(shown: &str, bytes: Vec<u8>, first: u64) -> Result<String, Finding> {
     let wrong = |rule: &str, what: String| {
-        Finding::new(rule, format!("`{}` {what}", visible_line(shown)))
+        Finding::new(rule, quoting!("`{}` ", visible_line(shown)).and(what))
             .at("path")
             .counter_example(visible_line(shown))
             .allowed(TEXT_ONLY)

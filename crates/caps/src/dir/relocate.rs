@@ -11,7 +11,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use cap_std::fs::Dir;
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Pin, Value};
-use passable::visible_line;
+use passable::{quoting, visible_line};
 use rustix::fs::{AtFlags, RenameFlags};
 use rustix::io::Errno;
 
@@ -71,7 +71,7 @@ pub(crate) fn look(
             Ok(Some(Present { digest, bytes, .. })) => Ok(Stood::File(digest, bytes)),
             Ok(None) => Ok(Stood::Nothing),
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                Err(Finding::new("dir/size", format!("`{shown}` has more than {} bytes", limits.bytes()))
+                Err(Finding::new("dir/size", quoting!("`{}` has more than {} bytes", shown, limits.bytes()))
                     .at(at)
                     .counter_example(shown)
                     .allowed(format!("a file of at most {} bytes", limits.bytes())))
@@ -79,10 +79,12 @@ pub(crate) fn look(
             Err(error) => Err(failed(error)),
         },
         Some(Kind::Link) => Err(failed(Errno::LOOP.into())),
-        Some(kind @ Kind::Other) => Err(Finding::new("dir/kind", format!("`{shown}` is {}", kind.phrase()))
-            .at(at)
-            .counter_example(shown)
-            .allowed("the path of a plain file or a directory")),
+        Some(kind @ Kind::Other) => {
+            Err(Finding::new("dir/kind", quoting!("`{}` is ", shown).and(kind.phrase()))
+                .at(at)
+                .counter_example(shown)
+                .allowed("the path of a plain file or a directory"))
+        }
     }
 }
 
@@ -93,9 +95,9 @@ pub(crate) fn is_empty(root: &Dir, path: &Plain) -> Result<bool, Finding> {
 }
 
 /// That something cannot be done with what is there.
-pub(crate) fn unfit(path: &Plain, at: &str, rule: &str, what: &str, allowed: &str) -> Finding {
+pub(crate) fn unfit(path: &Plain, at: &str, rule: &str, what: &str, allowed: &'static str) -> Finding {
     let shown = visible_line(path.as_str()).into_owned();
-    Finding::new(rule, format!("`{shown}` {what}")).at(at).counter_example(shown).allowed(allowed)
+    Finding::new(rule, quoting!("`{}` ", shown).and(what)).at(at).counter_example(shown).allowed(allowed)
 }
 
 fn parent(root: &Dir, path: &Plain, doing: &str) -> Result<OwnedFd, Not> {

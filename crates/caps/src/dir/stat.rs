@@ -8,7 +8,7 @@ use cap_std::fs::Dir;
 use cap_std::time::SystemTime;
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Value};
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 use super::Limits;
 use crate::failure;
@@ -31,10 +31,13 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Found, F
             }
         }
         kind => {
-            return Err(Finding::new("dir/kind", format!("`{}` is {}", visible_line(shown), kind.phrase()))
-                .at("path")
-                .counter_example(visible_line(shown))
-                .allowed("the path of a file or a directory; `list` shows them"));
+            return Err(Finding::new(
+                "dir/kind",
+                quoting!("`{}` is ", visible_line(shown)).and(kind.phrase()),
+            )
+            .at("path")
+            .counter_example(visible_line(shown))
+            .allowed("the path of a file or a directory; `list` shows them"));
         }
     }
     Ok(found)

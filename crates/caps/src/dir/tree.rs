@@ -72,7 +72,7 @@ pub(super) fn walk(
 }
 
 /// Why a walk did not come to its end, as a finding.
-pub(super) fn finding(error: &io::Error, doing: &str, at: &str, narrower: &str) -> Finding {
+pub(super) fn finding(error: &io::Error, doing: &str, at: &str, narrower: &'static str) -> Finding {
     if error.kind() == io::ErrorKind::QuotaExceeded && error.raw_os_error().is_none() {
         let what = format!("could not {doing}: there are more than {MOST_ENTRIES} files and directories");
         return Finding::new("dir/many", what)

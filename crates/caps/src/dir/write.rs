@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 use cap_std::fs::Dir;
 use kernel::id::BlobHash;
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 use super::Limits;
 use crate::failure;
@@ -34,17 +34,18 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Before, 
         walk::present(parent.as_fd(), name, limits.bytes()).map_err(|error| match error.kind() {
             std::io::ErrorKind::FileTooLarge => Finding::new(
                 "dir/size",
-                format!("the file at `{}` is larger than {} bytes", visible_line(shown), limits.bytes()),
+                quoting!("the file at `{}` is larger than {} bytes", visible_line(shown), limits.bytes()),
             )
             .at("path")
             .counter_example(visible_line(shown))
             .allowed("a path at which there is no file, or a smaller one"),
-            std::io::ErrorKind::InvalidInput => {
-                Finding::new("dir/kind", format!("`{}` is a pipe, a socket or a device", visible_line(shown)))
-                    .at("path")
-                    .counter_example(visible_line(shown))
-                    .allowed("the path of a plain file")
-            }
+            std::io::ErrorKind::InvalidInput => Finding::new(
+                "dir/kind",
+                quoting!("`{}` is a pipe, a socket or a device", visible_line(shown)),
+            )
+            .at("path")
+            .counter_example(visible_line(shown))
+            .allowed("the path of a plain file"),
             _ => failure::finding(&error, &doing, "path"),
         })?;
     Ok(Before { present, has_parent: true })

@@ -2,7 +2,7 @@
 
 use ::git::{Author, Between, Call, Pinned};
 use kernel::proposal::{Finding, Value};
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 use super::interface;
 
@@ -80,7 +80,7 @@ fn mismatch(method: &str) -> Box<Finding> {
         None => interface().methods.iter().map(|method| method.signature()).collect::<Vec<_>>().join(", "),
     };
     Box::new(
-        Finding::new("git/arguments", format!("these are not the arguments of `{}`", visible_line(method)))
+        Finding::new("git/arguments", quoting!("these are not the arguments of `{}`", visible_line(method)))
             .at("method")
             .counter_example(visible_line(method))
             .allowed(allowed),

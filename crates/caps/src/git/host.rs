@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::git::{Answer, Call, Order, Reply};
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 use sandbox::{Confinement, End, Helper, Limits, Spec};
 
 /// How this program is called to be that process.
@@ -20,7 +20,7 @@ const LONGEST: u64 = 24 << 20;
 /// Has an order done. What only looks has nothing that it could change.
 pub(super) fn ask(root: &str, call: Call) -> Result<Answer, Finding> {
     let failed = |message: String| {
-        Finding::new("git/host", format!("the repository was not looked into: {message}"))
+        Finding::new("git/host", quoting!("the repository was not looked into: {}", message))
             .at("method")
             .allowed("the same call, once the user has looked at `almoner doctor`")
     };
@@ -40,9 +40,11 @@ pub(super) fn ask(root: &str, call: Call) -> Result<Answer, Finding> {
     }
     match decode(&report.stdout.bytes).map_err(failed)? {
         Reply::Done { answer } => Ok(answer),
-        Reply::Refused { refusal } => Err(Finding::new(refusal.rule, visible_line(&refusal.message))
-            .at(refusal.at)
-            .allowed(visible_line(&refusal.allowed))),
+        Reply::Refused { refusal } => {
+            Err(Finding::new(refusal.rule, Quoting::theirs(visible_line(&refusal.message)))
+                .at(refusal.at)
+                .allowed(Quoting::theirs(visible_line(&refusal.allowed))))
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use kernel::begun::Begun;
 use kernel::proposal::Finding;
 use kernel::run::Completion;
 use kernel::web::{Host, Origin, Plain, Scheme, SecretUse, Web};
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 use ureq::http::{HeaderName, HeaderValue, Uri};
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
@@ -44,7 +44,7 @@ pub(crate) fn addresses(web: &Web, origin: &Origin, outside: &dyn Outside) -> Re
                 ErrorKind::TimedOut => "nobody says in time which address it has",
                 _ => "it has no address",
             };
-            Finding::new("http/name", format!("`{}`: {what}", visible_line(name)))
+            Finding::new("http/name", quoting!("`{}`: ", visible_line(name)).and(what))
                 .at("path")
                 .counter_example(visible_line(name))
                 .allowed("the same call, once the name can be resolved")
@@ -104,10 +104,13 @@ pub(super) fn exchange(web: &Web, call: Call, most: u64, begun: &Begun, outside:
         }
     }
     Completion::Failed(
-        Finding::new("http/redirects", format!("the server sends on more than {REDIRECTS} times"))
-            .at("path")
-            .counter_example(visible_line(&call.path))
-            .allowed("another path"),
+        Finding::new(
+            "http/redirects",
+            Quoting::ours(format!("the server sends on more than {REDIRECTS} times")),
+        )
+        .at("path")
+        .counter_example(visible_line(&call.path))
+        .allowed("another path"),
     )
 }
 
@@ -134,10 +137,13 @@ fn next(
     let refuse = |why: String| {
         let places: Vec<String> = web.places.iter().map(ToString::to_string).collect();
         Box::new(
-            Finding::new("http/redirect", format!("the server sends on to {}: {why}", visible_line(&shown)))
-                .at("path")
-                .counter_example(visible_line(&shown))
-                .allowed(format!("{} and what lies under it", places.join(", "))),
+            Finding::new(
+                "http/redirect",
+                quoting!("the server sends on to {}: {}", visible_line(&shown), why),
+            )
+            .at("path")
+            .counter_example(visible_line(&shown))
+            .allowed(format!("{} and what lies under it", places.join(", "))),
         )
     };
     let (origin, rest) = match location.split_once("://") {
@@ -169,7 +175,7 @@ fn next(
         return Err(Box::new(
             Finding::new(
                 "http/policy",
-                format!(
+                quoting!(
                     "the server sends on to {}; policies are in force, and they judge each call by itself",
                     visible_line(&place)
                 ),
@@ -233,7 +239,7 @@ fn once(
         .reader()
         .take(most.saturating_add(1))
         .read_to_end(&mut bytes);
-    let broken = |rule: &str, what: String, allowed: &str| {
+    let broken = |rule: &str, what: String, allowed: &'static str| {
         let what = match call.is_get {
             true => what,
             false => format!("{what}; what was sent may have been taken"),
@@ -305,7 +311,7 @@ fn request(
 pub(crate) fn in_header(used: &SecretUse, secret: &str) -> Result<HeaderValue, Finding> {
     let value = Zeroizing::new(format!("{}{secret}", used.before));
     let mut value = HeaderValue::from_str(&value).map_err(|_| {
-        Finding::new("http/secret", format!("the secret `{}` cannot stand in a header", used.name))
+        Finding::new("http/secret", quoting!("the secret `{}` cannot stand in a header", used.name))
             .at("path")
             .counter_example(used.header.clone())
             .allowed("a secret of one line of plain characters")
@@ -342,7 +348,7 @@ fn failed(error: &ureq::Error, call: &Call) -> Finding {
         (false, "http/timeout" | "http/failed") => format!("{what}; what was sent may have been taken"),
         _ => what.to_owned(),
     };
-    Finding::new(rule, format!("{}: {what}", call.origin))
+    Finding::new(rule, quoting!("{}: ", call.origin).and(what))
         .at("path")
         .counter_example(call.origin.to_string())
         .allowed("the same call, once the server answers")

@@ -2,7 +2,7 @@
 
 use kernel::proposal::{Finding, Value};
 use kernel::web::{Origin, Plain, Web};
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 
 use super::{headers, interface};
 
@@ -46,7 +46,7 @@ impl Call {
         if !web.methods.contains(verb) {
             let methods: Vec<&str> = web.methods.iter().map(String::as_str).collect();
             return Err(Box::new(
-                Finding::new("http/method", format!("{verb} was not granted here"))
+                Finding::new("http/method", quoting!("{} was not granted here", verb))
                     .at("method")
                     .counter_example(verb)
                     .allowed(methods.join(", ")),
@@ -67,19 +67,25 @@ impl Call {
             Call { is_get, method: verb.to_owned(), origin: base.origin.clone(), path, query, headers, body };
         if call.url().len() > LONGEST_URL {
             return Err(Box::new(
-                Finding::new("http/url", format!("the address has {} bytes", call.url().len()))
-                    .at("path")
-                    .counter_example(format!("{} bytes", call.url().len()))
-                    .allowed(format!("at most {LONGEST_URL} bytes")),
+                Finding::new(
+                    "http/url",
+                    Quoting::ours(format!("the address has {} bytes", call.url().len())),
+                )
+                .at("path")
+                .counter_example(format!("{} bytes", call.url().len()))
+                .allowed(format!("at most {LONGEST_URL} bytes")),
             ));
         }
         let bytes = call.body.as_ref().map_or(0, |body| body.bytes.len() as u64);
         if bytes > most {
             return Err(Box::new(
-                Finding::new("http/size", format!("the body has {bytes} bytes; the limit is {most}"))
-                    .at("body")
-                    .counter_example(format!("{bytes} bytes"))
-                    .allowed(format!("at most {most} bytes")),
+                Finding::new(
+                    "http/size",
+                    Quoting::ours(format!("the body has {bytes} bytes; the limit is {most}")),
+                )
+                .at("body")
+                .counter_example(format!("{bytes} bytes"))
+                .allowed(format!("at most {most} bytes")),
             ));
         }
         Ok(call)
@@ -98,7 +104,7 @@ fn joined(base: &str, path: &str) -> Result<String, Box<Finding>> {
     let plain = Plain::parse(&own).map_err(|error| {
         let shown: String = path.chars().take(100).collect();
         Box::new(
-            Finding::new("http/path", visible_line(&error.to_string()))
+            Finding::new("http/path", Quoting::theirs(visible_line(&error.to_string())))
                 .at("path")
                 .counter_example(visible_line(&shown))
                 .allowed("a plain path, like `/items/7`; what follows `?` goes into `query`"),
@@ -142,7 +148,7 @@ fn percent(text: &str, out: &mut String) {
 
 fn mismatch(method: &str) -> Box<Finding> {
     Box::new(
-        Finding::new("http/arguments", format!("these are not the arguments of `{}`", visible_line(method)))
+        Finding::new("http/arguments", quoting!("these are not the arguments of `{}`", visible_line(method)))
             .at("method")
             .counter_example(visible_line(method))
             .allowed("get(path, query?, headers?), send(method, path, body?, headers?)"),

@@ -8,6 +8,7 @@ use kernel::mcp::{PinnedTool, ToolServer};
 use kernel::proposal::{Finding, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
+use passable::Quoting;
 use policy::Secrets;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value as Json;
@@ -34,9 +35,12 @@ pub(super) fn completion(
     let bytes = data.map_or(0, |data| data.to_string().len()) as u64;
     if bytes > most {
         return Completion::Failed(
-            Finding::new("mcp/large", format!("the server answered with more than {most} bytes"))
-                .at("method")
-                .allowed("a narrower question, or an endowment with a larger `max=`"),
+            Finding::new(
+                "mcp/large",
+                Quoting::ours(format!("the server answered with more than {most} bytes")),
+            )
+            .at("method")
+            .allowed("a narrower question, or an endowment with a larger `max=`"),
         );
     }
     let room = usize::try_from(most - bytes).unwrap_or(usize::MAX);

@@ -22,7 +22,7 @@ use kernel::proposal::{Effect, Finding, Pin, Value};
 use kernel::run::Completion;
 use kernel::web::Web;
 use kernel::{Interface, id::BlobHash};
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 use policy::{Allowed, Destination, Facts, Outlet};
 use serde_json::{Map, Value as Json};
 
@@ -82,7 +82,7 @@ impl McpCapability {
         let bytes = Json::from(arguments.clone()).to_string().len() as u64;
         if bytes > self.most() {
             return Err(Box::new(
-                Finding::new("mcp/size", format!("the arguments have {bytes} bytes"))
+                Finding::new("mcp/size", Quoting::ours(format!("the arguments have {bytes} bytes")))
                     .at("arguments")
                     .counter_example(format!("{bytes} bytes"))
                     .allowed(format!("at most {} bytes", self.most())),
@@ -145,8 +145,8 @@ impl McpCapability {
             Err(error) => {
                 let error = held.take().map_or(error.clone(), |session| session.last_words(error));
                 let finding = error.finding(&self.server.name);
-                let message = format!("{}; what was asked for may have been done", finding.message);
-                Completion::Failed(Finding { message, ..finding })
+                let message = finding.told().and("; what was asked for may have been done");
+                Completion::Failed(finding.saying(message))
             }
         }
     }
@@ -211,7 +211,7 @@ impl Capability for McpCapability {
         };
         let Some(tool) = self.server.tool(method) else {
             facts.problems.push(
-                Finding::new("mcp/tool", format!("{} is no tool that was named", visible_line(method)))
+                Finding::new("mcp/tool", quoting!("{} is no tool that was named", visible_line(method)))
                     .at("method")
                     .counter_example(visible_line(method)),
             );

@@ -11,7 +11,7 @@ use std::time::Duration;
 use kernel::mcp::ServerProgram;
 use kernel::programs::Setting;
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{quoting, visible_line};
 use sandbox::{Confinement, End, Helper, Limits, Spec};
 
 use super::SECRET;
@@ -96,7 +96,7 @@ fn unchanged(name: &str, line: &ServerProgram) -> Result<(), McpError> {
         Err(McpError::Kept(Box::new(
             Finding::new(
                 "mcp/program",
-                format!("the server {}: {what} {shown} has changed", visible_line(name)),
+                quoting!("the server {}: {} {} has changed", visible_line(name), what, shown),
             )
             .at("method")
             .counter_example(shown)

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kernel::mcp::{Line, Told, ToolServer};
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{quoting, visible_line};
 use policy::Secrets;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation,
@@ -88,7 +88,7 @@ impl McpError {
             McpError::Unreachable(_) => "it could not be started or reached".to_owned(),
             other => other.to_string(),
         };
-        Finding::new(rule, format!("the server {}: {said}", visible_line(server)))
+        Finding::new(rule, quoting!("the server {}: {}", visible_line(server), said))
             .at("method")
             .allowed("the same call, once the server works: `almoner mcp tools` tries it")
     }

@@ -15,7 +15,7 @@ use std::os::fd::AsFd as _;
 use cap_std::fs::Dir;
 use kernel::grant::Attenuation;
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 use crate::dir::Limits;
 use crate::path::{Plain, Purpose};
@@ -65,7 +65,7 @@ impl Mount {
         }
         let shown = visible_line(&place.join("/")).into_owned();
         if place.len() > DEEPEST {
-            return Err(Finding::new("mount/deep", format!("`{shown}` is too deep")).at("path"));
+            return Err(Finding::new("mount/deep", quoting!("`{}` is too deep", shown)).at("path"));
         }
         let entered = walk::enter(self.root.as_fd(), place.iter().map(String::as_str));
         let entered = entered.map_err(|e| failure::finding(&e, &format!("enter `{shown}`"), "path"))?;

@@ -8,7 +8,7 @@ pub(super) const LONGEST: usize = 254;
 
 /// Checks that `text` is one plain address: `local@host`, ASCII, no name, no list, no header after it.
 pub(super) fn check(text: &str) -> Result<(), Finding> {
-    let wrong = |rule: &str, message: &str| {
+    let wrong = |rule: &str, message: &'static str| {
         let shown: String = text.chars().take(LONGEST).collect();
         Err(Finding::new(rule, message)
             .at("to")

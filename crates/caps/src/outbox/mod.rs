@@ -14,7 +14,7 @@ use kernel::id::{BlobHash, StepRef};
 use kernel::proposal::{Finding, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 use policy::Facts;
 
 use crate::place::{PlaceError, Placing};
@@ -66,25 +66,31 @@ impl Outbox {
         }
         if mail.subject.len() > LONGEST_SUBJECT {
             problems.push(
-                Finding::new("outbox/subject", format!("the subject has {} bytes", mail.subject.len()))
-                    .at("subject")
-                    .counter_example(format!("{} bytes", mail.subject.len()))
-                    .allowed(format!("at most {LONGEST_SUBJECT} bytes")),
+                Finding::new(
+                    "outbox/subject",
+                    Quoting::ours(format!("the subject has {} bytes", mail.subject.len())),
+                )
+                .at("subject")
+                .counter_example(format!("{} bytes", mail.subject.len()))
+                .allowed(format!("at most {LONGEST_SUBJECT} bytes")),
             );
         }
         if mail.attachments.len() > MOST_ATTACHMENTS {
             problems.push(
-                Finding::new("outbox/attachments", format!("{} texts are attached", mail.attachments.len()))
-                    .at("attach")
-                    .counter_example(mail.attachments.len().to_string())
-                    .allowed(format!("at most {MOST_ATTACHMENTS}")),
+                Finding::new(
+                    "outbox/attachments",
+                    Quoting::ours(format!("{} texts are attached", mail.attachments.len())),
+                )
+                .at("attach")
+                .counter_example(mail.attachments.len().to_string())
+                .allowed(format!("at most {MOST_ATTACHMENTS}")),
             );
         }
         if mail.bytes() > most {
             problems.push(
                 Finding::new(
                     "outbox/size",
-                    format!("the mail has {} bytes; the limit is {most}", mail.bytes()),
+                    Quoting::ours(format!("the mail has {} bytes; the limit is {most}", mail.bytes())),
                 )
                 .at("body")
                 .counter_example(format!("{} bytes", mail.bytes()))
@@ -143,7 +149,7 @@ impl Outbox {
             }
         }
         Completion::Failed(
-            Finding::new("outbox/taken", format!("another message is in the spool as {taken}"))
+            Finding::new("outbox/taken", quoting!("another message is in the spool as {}", taken))
                 .at("to")
                 .allowed("the same call, once the spool is empty"),
         )
@@ -234,7 +240,7 @@ impl<'a> Call<'a> {
 }
 
 fn mismatch(method: &str) -> Finding {
-    Finding::new("outbox/arguments", format!("these are not the arguments of `{}`", visible_line(method)))
+    Finding::new("outbox/arguments", quoting!("these are not the arguments of `{}`", visible_line(method)))
         .at("method")
         .counter_example(visible_line(method))
         .allowed("send(to, subject, body, attach?), all of them text, `attach` a list of texts")

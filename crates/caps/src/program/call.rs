@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kernel::programs::variable_problem;
 use kernel::proposal::{Finding, Value};
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 
 /// The most words of one call.
 pub(super) const MOST_WORDS: usize = 1000;
@@ -58,11 +58,11 @@ impl Call {
         if argv.len() > MOST_WORDS || all > MOST_ALL || argv.iter().any(|word| word.len() > LONGEST_WORD) {
             let allowed =
                 format!("at most {MOST_WORDS} words with {MOST_ALL} bytes together; the rest as `stdin`");
-            return Err(wrong("program/size", "the arguments are too many or too long", "argv", &allowed));
+            return Err(wrong("program/size", "the arguments are too many or too long", "argv", allowed));
         }
         if stdin.len() > MOST_INPUT {
             let allowed = format!("at most {MOST_INPUT} bytes");
-            return Err(wrong("program/size", "there is too much for standard input", "stdin", &allowed));
+            return Err(wrong("program/size", "there is too much for standard input", "stdin", allowed));
         }
         Ok(Call { argv, stdin: stdin.to_owned(), environment })
     }
@@ -80,7 +80,7 @@ fn variables(method: &str, environment: &Value) -> Result<BTreeMap<String, Strin
             let shown = visible_line(name);
             return Err(wrong(
                 "program/variable",
-                &format!("`{shown}` cannot be set: {what}"),
+                quoting!("`{}` cannot be set: ", shown).and(what),
                 "env",
                 "another variable",
             ));
@@ -88,13 +88,13 @@ fn variables(method: &str, environment: &Value) -> Result<BTreeMap<String, Strin
         all.insert(name.to_owned(), slot.to_owned());
     }
     if all.len() > MOST_VARIABLES {
-        let allowed = format!("at most {MOST_VARIABLES}");
-        return Err(wrong("program/size", "there are too many variables", "env", &allowed));
+        let allowed = Quoting::ours(format!("at most {MOST_VARIABLES}"));
+        return Err(wrong("program/size", "there are too many variables", "env", allowed));
     }
     Ok(all)
 }
 
-fn wrong(rule: &str, message: &str, at: &str, allowed: &str) -> Box<Finding> {
+fn wrong(rule: &str, message: impl Into<Quoting>, at: &str, allowed: impl Into<Quoting>) -> Box<Finding> {
     Box::new(Finding::new(rule, message).at(at).counter_example(at).allowed(allowed))
 }
 

@@ -17,7 +17,7 @@ use kernel::proposal::{Effect, Finding, Pin, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
 use kernel::{BlobHash, Interface};
-use passable::visible_line;
+use passable::{quoting, visible_line};
 use policy::{Facts, ProgramFact, SecretFact};
 use sandbox::{Confinement, End, Helper, Limits, Output, Report, Spec};
 
@@ -94,7 +94,7 @@ impl ProgramCapability {
         let gone = self.programs.directories.iter().filter(|directory| !Path::new(&directory.path).is_dir());
         gone.map(|directory| {
             let path = visible_line(&directory.path);
-            Finding::new("program/directory", format!("the directory {path} is not there"))
+            Finding::new("program/directory", quoting!("the directory {} is not there", path))
                 .at("argv")
                 .counter_example(path)
                 .allowed("the same call, once the user has put it back")

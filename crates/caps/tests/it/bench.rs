@@ -75,6 +75,7 @@ impl Bench {
             given_ms: 0,
             expires_ms: None,
             revoked_ms: None,
+            revoked_by: None,
         };
         Bench { base, grant, spool, read_only: false, host: id(1) }
     }

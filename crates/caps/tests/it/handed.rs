@@ -92,6 +92,7 @@ fn pinned(method: &str, args: Vec<Value>, methods: &[&str], reopened: bool, pins
         given_ms: 0,
         expires_ms: None,
         revoked_ms: None,
+        revoked_by: None,
     };
     let proposal = Proposal {
         principal: id(4),

@@ -132,6 +132,7 @@ fn grant(max_bytes: Option<u64>) -> Grant {
         given_ms: 0,
         expires_ms: None,
         revoked_ms: None,
+        revoked_by: None,
     }
 }
 

@@ -6,7 +6,7 @@ use kernel::message::Answer;
 use kernel::proposal::{Caller, Effect, Finding, Trace};
 use kernel::provenance::Source;
 use kernel::{MessageNumber, RunNumber, StepRef};
-use passable::{Untrusted, visible_line};
+use passable::{Quoting, Untrusted, quoting, visible_line};
 use serde::{Deserialize, Serialize};
 
 use crate::powers::Granting;
@@ -360,12 +360,17 @@ impl CardEntry {
 
 /// A source in words.
 pub fn source(source: &Source) -> String {
+    visible_line(told_source(source).text()).into_owned()
+}
+
+/// The same with what others have named apart. Not made visible.
+pub fn told_source(source: &Source) -> Quoting {
     match source {
-        Source::Host => "you".to_owned(),
-        Source::Model(name) => format!("the model {}", visible_line(name)),
-        Source::Document { name, hash } => format!("{} ({})", visible_line(name), hash.short()),
-        Source::Run(run) => run.to_string(),
-        Source::Agent(_) => "another agent".to_owned(),
+        Source::Host => "you".into(),
+        Source::Model(name) => quoting!("the model {}", name),
+        Source::Document { name, hash } => Quoting::theirs(name).and(format!(" ({})", hash.short())),
+        Source::Run(run) => Quoting::ours(run.to_string()),
+        Source::Agent(_) => "another agent".into(),
     }
 }
 

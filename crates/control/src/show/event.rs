@@ -30,6 +30,7 @@ pub fn words(change: &Change) -> String {
             let waits = if *needs_you { ", and waits for an answer" } else { "" };
             format!("message {number} came: {}{waits}", visible_line(kind))
         }
+        Change::Came { number } => format!("something came of the command in message {number}"),
         Change::Answered { number, needs_you } => {
             format!("message {number} was answered{}", if *needs_you { " in part" } else { "" })
         }

@@ -10,8 +10,8 @@ use passable::{Untrusted, visible_line};
 
 use super::letter::{more_bytes, short};
 use super::value::argument;
-use crate::status::{Plan, Planned, PlannedMethod};
 use crate::narrow::Method;
+use crate::status::{Plan, Planned, PlannedMethod};
 use crate::view::{NameRow, PickRow, Proposed, ProposedSlot, Told};
 
 /// A part of a sentence, by whose it is.
@@ -325,10 +325,7 @@ fn asked(planned: &Planned) -> Vec<Sentence> {
         }
     };
     let is = |one: &PlannedMethod, effect| one.effect == Some(effect);
-    say(
-        named(&|one| is(one, Effect::Observe) && !one.asks()),
-        ", which only reads: you are not asked.",
-    );
+    say(named(&|one| is(one, Effect::Observe) && !one.asks()), ", which only reads: you are not asked.");
     say(named(&|one| one.effect.is_none() && !one.asks()), ": you are not asked.");
     say(
         named(&|one| is(one, Effect::Modify) && !one.asks()),
@@ -488,7 +485,13 @@ mod tests {
         let slots = || {
             vec![count.clone(), slot("d", Some("dir")), slot("n", None), slot("x", None), slot("o", Some(""))]
         };
-        let picked = [("c", narrow), ("d", dir), ("n", five), ("x", later.clone()), ("o", PickRow { others: true, ..row("any", "thing") })];
+        let picked = [
+            ("c", narrow),
+            ("d", dir),
+            ("n", five),
+            ("x", later.clone()),
+            ("o", PickRow { others: true, ..row("any", "thing") }),
+        ];
         let text = said(slots(), &picked, None);
         expect(
             &text,
@@ -583,7 +586,11 @@ mod tests {
         let text = said(slots(), &[("src", dir()), ("net", net())], None);
         expect(&text, &["what it reads through src can leave this machine through net"], &["handed to"]);
         let text = said(slots(), &[("src", dir()), ("obj", row("obj", "x"))], None);
-        expect(&text, &["can be handed to obj, which leads where nobody here knows"], &["leave this machine"]);
+        expect(
+            &text,
+            &["can be handed to obj, which leads where nobody here knows"],
+            &["leave this machine"],
+        );
         // Only what comes to others is said: what stays with the person opens nothing.
         let proposed = proposed(vec![read()]);
         let (dir, result) = (dir(), None);

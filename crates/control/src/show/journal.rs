@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use kernel::RunNumber;
 use kernel::proposal::{Decision, Finding};
 use kernel::run::{CallSite, Completion, Entry, Phase, Run, RunOutcome, Shape, State, Step, Trouble};
-use passable::visible_line;
+use passable::{Quoting, visible_line};
 
 use super::{more, value};
 
@@ -26,7 +26,7 @@ pub fn state(run: &Run) -> String {
             match asked {
                 Some(message) => format!("waits for you: message {message}"),
                 None if wakes(run).is_some() => {
-                    format!("waits until {}", kernel::time::iso(wakes(run).unwrap_or_default()))
+                    format!("waits until {}", kernel::time::shown(wakes(run).unwrap_or_default()))
                 }
                 None if run.is_standing() => "what it does without a run".to_owned(),
                 None => match &run.exhausted {
@@ -133,17 +133,27 @@ fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -
 
 /// A finding in one line.
 pub fn finding_line(finding: &Finding) -> String {
-    let mut line = format!("{} [{}]", visible_line(&finding.message), visible_line(&finding.rule));
+    visible_line(finding_told(finding).text()).into_owned()
+}
+
+/// The same with what it quotes apart. Not made visible.
+pub fn finding_told(finding: &Finding) -> Quoting {
+    // What a policy is called its author says; all other rules are ours.
+    let rule = match finding.rule.split_once('/') {
+        Some(("operator", name)) => Quoting::ours("operator/").quote(name),
+        _ => Quoting::ours(&*finding.rule),
+    };
+    let mut told = finding.told().and(" [").then(&rule).and("]");
     if let Some(at) = &finding.at {
-        let _ = write!(line, " at {}", visible_line(at));
+        told = told.and(" at ").quote(at);
     }
     if let Some(example) = &finding.counter_example {
-        let _ = write!(line, " got {}", visible_line(example));
+        told = told.and(" got ").quote(example);
     }
-    if let Some(allowed) = &finding.allowed {
-        let _ = write!(line, "; allowed: {}", visible_line(allowed));
+    match finding.told_allowed() {
+        Some(allowed) => told.and("; allowed: ").then(&allowed),
+        None => told,
     }
-    line
 }
 
 /// What a step has found, and about which proposal.
@@ -196,7 +206,9 @@ pub fn detail(entry: &Entry) -> String {
         Entry::Answered { proposal, message, approved } => {
             format!("#{proposal} {} in message {message}", if *approved { "approved" } else { "denied" })
         }
-        Entry::Slept { proposal, until_ms } => format!("#{proposal} until {}", kernel::time::iso(*until_ms)),
+        Entry::Slept { proposal, until_ms } => {
+            format!("#{proposal} until {}", kernel::time::shown(*until_ms))
+        }
         Entry::Questioned { proposal, message } => format!("#{proposal} asked in message {message}"),
         Entry::Doubted { proposal, message } => format!("#{proposal} did it happen? message {message}"),
         Entry::Vouched { proposal, message } => {
@@ -255,6 +267,32 @@ pub fn detail(entry: &Entry) -> String {
             format!("you had thrown away of the staged copy: {}", paths.join(", "))
         }
         Entry::Forgotten => "you had forgotten what it worked on: documents, requests, replies".to_owned(),
+    }
+}
+
+/// The same with what is not ours apart.
+pub fn told(entry: &Entry) -> Quoting {
+    match entry {
+        Entry::Exhausted { trouble, message, .. } => {
+            Quoting::theirs(trouble.message.raw()).and(format!(": message {message}"))
+        }
+        Entry::Said { message, .. } => Quoting::theirs(detail(entry)).and(format!(" (message {message})")),
+        Entry::Judged { .. }
+        | Entry::Answered { .. }
+        | Entry::Slept { .. }
+        | Entry::Questioned { .. }
+        | Entry::Doubted { .. }
+        | Entry::Vouched { .. }
+        | Entry::Begun { .. }
+        | Entry::Spilled { .. }
+        | Entry::Paged { .. }
+        | Entry::Spawned { .. }
+        | Entry::Held { .. }
+        | Entry::Raised { .. }
+        | Entry::Suspended { .. }
+        | Entry::Resumed { .. }
+        | Entry::Forgotten => Quoting::ours(detail(entry)),
+        _ => Quoting::theirs(detail(entry)),
     }
 }
 

@@ -6,6 +6,7 @@ use kernel::message::{Answer, Body};
 use kernel::{BlobHash, RunNumber};
 use passable::{Untrusted, visible_line, with_article};
 
+use super::came;
 use super::lines::{self, Marks, ON};
 use crate::exit::{Exit, Failure};
 use crate::powers::Powers;
@@ -114,6 +115,15 @@ pub fn render(view: &LetterView, columns: usize) -> String {
                 words(&mut out, "all of it", &text.visible(), columns);
             }
         }
+    }
+    if let Some(came) = &letter.mail.came {
+        let told = came::told(came);
+        lines::write(
+            &mut out,
+            Marks { first: "    outcome: ", next: "      │ ", on: ON },
+            &visible_line(told.text()),
+            columns,
+        );
     }
     for answer in letter.mail.answers.values() {
         match answer {
@@ -335,36 +345,41 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// What a message says, with so many bytes of somebody else's words at most.
+    /// What a message says, with so many bytes of somebody else's words at most. What a run says begins with its number.
     fn of(body: &Body, most: usize) -> Summary {
+        let said = Summary::behind(body, most);
+        match body.said_by() {
+            Some(run) => Summary { ours: format!("{run} {}", said.ours), ..said },
+            None => said,
+        }
+    }
+
+    /// The same behind the name of whoever says it.
+    fn behind(body: &Body, most: usize) -> Summary {
         let of = |ours: String, text: &Untrusted| {
             let (theirs, more) = beginning(text, most);
             Summary { ours, theirs, more }
         };
         let own = |ours: String| Summary { ours, ..Summary::default() };
         match body {
-            Body::Request { description, by: Some(wish), .. } => {
-                of(format!("{} asks for: ", wish.run), description)
-            }
+            Body::Request { description, by: Some(_), .. } => of("asks for: ".to_owned(), description),
             Body::Request { description, .. } => of("asks: ".to_owned(), description),
-            Body::Package { run: Some(run), .. } => of(format!("{run} says: "), &package(body).into()),
+            Body::Package { run: Some(_), .. } => of("says: ".to_owned(), &package(body).into()),
             Body::Package { .. } => of(String::new(), &package(body).into()),
-            Body::Definition { by: Some(draft), .. } => {
-                of(format!("{} proposes code: ", draft.run), &draft.description)
-            }
+            Body::Definition { by: Some(draft), .. } => of("proposes code: ".to_owned(), &draft.description),
             Body::Definition { .. } => {
                 own("proposes a program: see what it needs, then endow or reject it".to_owned())
             }
             Body::EvalRequest { names, .. } => of("asks to run code over ".to_owned(), &listed(names).into()),
-            Body::Form { description, run: Some(run), .. } => of(format!("{run} asks: "), description),
+            Body::Form { description, run: Some(_), .. } => of("asks: ".to_owned(), description),
             Body::Form { description, fields, .. } => {
                 let unit = if fields.len() == 1 { "field" } else { "fields" };
                 of(format!("form with {} {unit}: ", fields.len()), description)
             }
             Body::Value { .. } => own("a value".to_owned()),
-            Body::Approval { run, entries } => own(format!("{run} asks about {}", entries.len())),
-            Body::Doubt { run, entry } => own(format!("{run} asks whether {} happened", entry.proposal)),
-            Body::Budget { run, trouble, .. } => of(format!("{run} asks for more: "), &trouble.message),
+            Body::Approval { entries, .. } => own(format!("asks about {}", entries.len())),
+            Body::Doubt { entry, .. } => own(format!("asks whether {} happened", entry.proposal)),
+            Body::Budget { trouble, .. } => of("asks for more: ".to_owned(), &trouble.message),
             Body::Release { gives, .. } => {
                 of("a result is withheld: it would give away ".to_owned(), &listed(gives).into())
             }
@@ -376,6 +391,11 @@ impl Summary {
 /// A message in one line, apart: what is ours, and the beginning of what is not.
 pub fn apart(body: &Body) -> Summary {
     Summary::of(body, SHORT)
+}
+
+/// The same behind the name of whoever sent it.
+pub fn says(body: &Body) -> Summary {
+    Summary::behind(body, SHORT)
 }
 
 /// A message in one line.
@@ -420,6 +440,8 @@ mod tests {
                 kind: text(),
                 words: forged(),
                 grant: None,
+                message: None,
+                run: None,
                 target: id,
                 read_only: false,
             },
@@ -444,6 +466,7 @@ mod tests {
             dismissed_ms: None,
             done: 0,
             endowed: vec![],
+            came: None,
         };
         let hole = Hole {
             name: "out\nslot x".to_owned(),
@@ -481,8 +504,13 @@ mod tests {
         let whole = |body| render(&view(body), 80).chars().filter(|c| *c == 'é').count();
         assert_eq!(whole(body), 90_000);
         // What a person did is told of in full where there is room.
-        let body =
-            Body::Command { verb: "send".to_owned(), text: long.clone().into(), run: None, made: None };
+        let body = Body::Command {
+            verb: "send".to_owned(),
+            text: long.clone().into(),
+            run: None,
+            made: None,
+            grant: None,
+        };
         assert_eq!(summary(&body).chars().filter(|c| *c == 'é').count(), SHORT / 2);
         assert_eq!(whole(body), 90_000);
         let id = FormulaId { number: [1; 32], node: [2; 32] };

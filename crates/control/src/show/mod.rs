@@ -2,6 +2,7 @@
 
 pub mod asked;
 pub mod batch;
+pub mod came;
 pub mod card;
 pub mod code;
 pub mod difference;

@@ -53,19 +53,17 @@ impl More {
 
 /// How much more, in words.
 pub fn words(by: Raise) -> String {
-    let mut all = Vec::new();
-    if by.turns > 0 {
-        all.push(format!("{} turns", by.turns));
-    }
-    if by.calls > 0 {
-        all.push(format!("{} calls", by.calls));
-    }
-    if by.depth > 0 {
-        all.push(format!("{} levels of workers", by.depth));
-    }
-    if by.tokens > 0 {
-        all.push(format!("{} tokens", by.tokens));
-    }
+    let counted = [
+        (by.turns, "turn", "turns"),
+        (by.calls, "call", "calls"),
+        (by.depth, "level of workers", "levels of workers"),
+        (by.tokens, "token", "tokens"),
+    ];
+    let mut all: Vec<String> = counted
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, several)| format!("{count} {}", if count == 1 { one } else { several }))
+        .collect();
     if by.usd_micros > 0 {
         all.push(money::dollars(by.usd_micros));
     }
@@ -104,7 +102,7 @@ mod tests {
         let all = Raise { turns: 1, calls: 7, depth: 8, tokens: 2, usd_micros: 3, wall_ms: 4500 };
         assert_eq!(
             words(all),
-            "1 turns and 7 calls and 8 levels of workers and 2 tokens and $0.0001 and 5 s of work"
+            "1 turn and 7 calls and 8 levels of workers and 2 tokens and $0.0001 and 5 s of work"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Reasons: the chain from a thing back to what caused it.
 
 use kernel::id::BadId;
-use passable::{Untrusted, visible_line};
+use passable::{Quoted, Quoting, Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
 /// One link of the chain.
@@ -11,12 +11,34 @@ pub struct Reason {
     pub what: String,
     /// What is said of it.
     pub says: Untrusted,
+    /// What of that is quoted; all of it may be where nobody says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quoted: Option<Vec<Quoted>>,
 }
 
 impl Reason {
     /// A link.
-    pub fn new(what: impl Into<String>, says: impl Into<String>) -> Reason {
-        Reason { what: what.into(), says: Untrusted::new(says) }
+    pub fn new(what: impl Into<String>, says: impl Into<Quoting>) -> Reason {
+        let (says, quoted) = says.into().into_text();
+        Reason { what: what.into(), says: Untrusted::new(says), quoted: Some(quoted) }
+    }
+
+    /// What is said, with what it quotes apart.
+    pub fn told(&self) -> Quoting {
+        Quoting::kept(self.says.raw(), self.quoted.as_deref())
+    }
+
+    /// The same, saying something more.
+    #[must_use]
+    pub fn and(self, more: impl Into<Quoting>) -> Reason {
+        let says = self.told().then(&more.into());
+        Reason::new(self.what, says)
+    }
+
+    /// The same for a reader who does not set apart what is quoted.
+    #[must_use]
+    pub fn plain(self) -> Reason {
+        Reason { quoted: None, ..self }
     }
 }
 
@@ -29,7 +51,8 @@ pub fn render(reasons: &[Reason]) -> String {
     if reasons.len() > LINES {
         let (first, rest) = reasons.split_at(LINES - 4);
         let (between, last) = rest.split_at(rest.len() - 3);
-        let more = Reason::new("…", format!("{} more links (`--json` has all)", between.len()));
+        let more = format!("{} more links (`--json` has all)", between.len());
+        let more = Reason::new("…", Quoting::ours(more));
         return render(&[first, &[more], last].concat());
     }
     let width = reasons.iter().map(|r| r.what.chars().count()).max().unwrap_or(0).min(28);

@@ -66,7 +66,9 @@ fn not_offered(control: &Control, text: &str, picks: &[PickRow]) -> Option<Strin
             let name = visible_line(&row.path);
             format!("what `{name}` promised has come meanwhile, and a promise is asked for: pick another one")
         }
-        Some(row) => format!("`{}` does not fit: expected {}", visible_line(&row.path), visible_line(&control.asks)),
+        Some(row) => {
+            format!("`{}` does not fit: expected {}", visible_line(&row.path), visible_line(&control.asks))
+        }
     })
 }
 
@@ -158,6 +160,7 @@ mod tests {
             kind: "export".to_owned(),
             words: Untrusted::new("an object"),
             methods: vec![],
+            others: false,
             pending,
             data: false,
             labels: vec![],
@@ -208,7 +211,11 @@ mod tests {
                 &[("f0/a", "1"), ("f0/b", "1")],
                 "f0: expected at least {a: 3, b: 0}, found a record with a, b",
             ),
-            ("M.kind('tagged')", &[("f0/tag", "t"), ("f0/payload:kind", "1")], "f0/payload/1: fill this in: a number"),
+            (
+                "M.kind('tagged')",
+                &[("f0/tag", "t"), ("f0/payload:kind", "1")],
+                "f0/payload/1: fill this in: a number",
+            ),
             (
                 "M.remotable('Counter')",
                 &[("f0", &gone)],

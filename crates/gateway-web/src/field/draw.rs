@@ -101,7 +101,9 @@ impl Drawn<'_> {
             Widget::Json { pending } => single(self.json(spot, place, *pending)),
             Widget::PatternText => {
                 let text = self.typed.text(place).unwrap_or("");
-                single(html! { (self.area(place, place, text, None, false)) (told(spot.control, place, text, &[])) })
+                single(
+                    html! { (self.area(place, place, text, None, false)) (told(spot.control, place, text, &[])) },
+                )
             }
         };
         self.frame(spot, &framed)
@@ -275,7 +277,8 @@ impl Drawn<'_> {
         // A text as it shows, or anything else by what it is called.
         let plain = |one: &Choice| {
             let text = one.value.as_str().map(visible_line);
-            (text.as_deref() == Some(&*one.sent) || one.label == one.sent) && visible_line(&one.sent) == one.sent
+            (text.as_deref() == Some(&*one.sent) || one.label == one.sent)
+                && visible_line(&one.sent) == one.sent
         };
         let is_text = options.iter().all(plain);
         match options.len() {

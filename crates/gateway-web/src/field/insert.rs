@@ -220,6 +220,7 @@ mod tests {
             kind: "export".to_owned(),
             words: Untrusted::new("an object"),
             methods: vec![],
+            others: false,
             pending,
             data,
             labels: vec![],

@@ -321,8 +321,16 @@ mod tests {
     fn where_a_secret_is_to_be_typed_again_its_place_stays() {
         for (pattern, sent, kept) in [
             ("M.opt(M.refine('secret'))", &["f0", "f0:given"][..], &["f0:given"][..]),
-            ("M.arrayOf(M.refine('secret'))", &["f0/0", "f0/0:given", "f0/4:given"], &["f0/0:given", "f0/4:given"]),
-            ("{ a: M.opt(M.refine('secret')), b: M.string() }", &["f0/a", "f0/a:given", "f0/b"], &["f0/a:given", "f0/b"]),
+            (
+                "M.arrayOf(M.refine('secret'))",
+                &["f0/0", "f0/0:given", "f0/4:given"],
+                &["f0/0:given", "f0/4:given"],
+            ),
+            (
+                "{ a: M.opt(M.refine('secret')), b: M.string() }",
+                &["f0/a", "f0/a:given", "f0/b"],
+                &["f0/a:given", "f0/b"],
+            ),
             ("M.or(M.number(), M.refine('secret'))", &["f0/1", "f0:kind"], &["f0:kind"]),
         ] {
             let typed = |names: &[&str]| {

@@ -173,6 +173,7 @@ mod tests {
             kind: "export".to_owned(),
             words: Untrusted::new("an object"),
             methods: vec![],
+            others: false,
             pending: path == "promised",
             data: path == "data",
             labels: if path == "dir" { vec!["dir".to_owned()] } else { vec![] },

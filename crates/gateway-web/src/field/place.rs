@@ -51,7 +51,9 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[Label]) -> Strin
         Widget::Group { fields, rest, of } => {
             // The two parts of what is tagged are no steps into a value.
             let of_tagged = steps.first().filter(|label| *of == "tagged" && label.segment().is_none());
-            if let Some(field) = of_tagged.and_then(|label| fields.iter().find(|one| one.name == label.text())) {
+            if let Some(field) =
+                of_tagged.and_then(|label| fields.iter().find(|one| one.name == label.text()))
+            {
                 let further = steps.get(1..).unwrap_or_default();
                 return find(&field.control, &format!("{place}/{}", field.name), typed, further);
             }
@@ -164,7 +166,9 @@ pub(super) fn way(control: &Control, own: &str, place: &str, typed: &Typed) -> V
         all.extend(way(control, below, place, typed));
         all
     };
-    if let (Some(_), Widget::Group { rest: Some(rest), .. }) = (further.strip_prefix(":rest"), &control.widget) {
+    if let (Some(_), Widget::Group { rest: Some(rest), .. }) =
+        (further.strip_prefix(":rest"), &control.widget)
+    {
         return goes_on((usize::MAX, Some(html! { "further ones" })), rest, &format!("{own}:rest"));
     }
     let Some(next) = further.strip_prefix('/').and_then(|further| further.split(['/', ':']).next()) else {
@@ -283,7 +287,12 @@ mod tests {
             // What follows the fields of a record has rows of its own, whatever number they have.
             (
                 SPLIT,
-                vec![("value/a", "x"), ("value/z", "y"), ("value:rest/0/key", "k"), ("value:rest/0/value", "zz")],
+                vec![
+                    ("value/a", "x"),
+                    ("value/z", "y"),
+                    ("value:rest/0/key", "k"),
+                    ("value:rest/0/value", "zz"),
+                ],
                 "value:rest/0/value",
             ),
             (
@@ -299,7 +308,12 @@ mod tests {
             ),
             (
                 SPLIT,
-                vec![("value/a", "x"), ("value/z", "y"), ("value:rest/3/key", "z"), ("value:rest/3/value", "1")],
+                vec![
+                    ("value/a", "x"),
+                    ("value/z", "y"),
+                    ("value:rest/3/key", "z"),
+                    ("value:rest/3/value", "1"),
+                ],
                 "value:rest/3/key",
             ),
             (

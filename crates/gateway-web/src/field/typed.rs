@@ -110,7 +110,8 @@ impl Typed {
     pub fn is_filled(&self, place: &str) -> bool {
         let written = |(name, texts): (&String, &Vec<String>)| {
             let rest = below(name, place);
-            rest.is_some_and(|rest| !rest.ends_with(":given")) && texts.iter().any(|text| !text.trim().is_empty())
+            rest.is_some_and(|rest| !rest.ends_with(":given"))
+                && texts.iter().any(|text| !text.trim().is_empty())
         };
         let all = self.all.range(place.to_owned()..).take_while(|(name, _)| name.starts_with(place));
         all.into_iter().any(written) || !self.rows(place).is_empty()

@@ -77,7 +77,11 @@ pub fn of_reason(what: &str) -> Option<String> {
         return Some(format!("/m/{number}"));
     }
     if let Some(grant) = what.strip_prefix("grant ") {
-        return Some(format!("/grants?find={}", query(grant)));
+        // A grant that somebody else gave goes by a few digits.
+        return Some(match grant.parse::<GrantNumber>() {
+            Ok(number) => format!("/grants/{number}"),
+            Err(_) => format!("/grants?find={}", query(grant)),
+        });
     }
     // `r3, item 2` is about r3.
     match what.split_once(',').map_or(what, |(first, _)| first).parse() {
@@ -96,9 +100,87 @@ pub fn reason(what: &str) -> Markup {
     }
 }
 
+/// Words of ours, where each message, run, step or grant that they name is a link to its page.
+pub fn ours(words: &str) -> Markup {
+    html! {
+        @for (piece, to) in pieces(words) {
+            @match to { Some(to) => a href=(to) { (visible_line(piece)) }, None => (visible_line(piece)) }
+        }
+    }
+}
+
+/// Words in pieces, each that names something with the page of that.
+fn pieces(words: &str) -> Vec<(&str, Option<String>)> {
+    let (mut all, mut plain, mut at) = (Vec::new(), 0, 0);
+    // Where a word begins that may say what the next one is the number of.
+    let mut before: Option<(usize, &str)> = None;
+    for word in words.split_inclusive(' ') {
+        let bare = word.trim_start_matches('(');
+        let start = at + (word.len() - bare.len());
+        let name = bare.trim_end_matches([' ', ',', '.', ';', ':', ')']);
+        at += word.len();
+        let numbered = before.and_then(|(from, kind)| Some((from, of_number(kind, name)?)));
+        let found = numbered.or_else(|| Some((start, of_name(name)?)));
+        before = matches!(bare, "message " | "grant ").then_some((start, name));
+        if let Some((from, to)) = found {
+            let end = start + name.len();
+            all.push((words.get(plain..from).unwrap_or_default(), None));
+            all.push((words.get(from..end).unwrap_or_default(), Some(to)));
+            plain = end;
+        }
+    }
+    all.push((words.get(plain..).unwrap_or_default(), None));
+    all.retain(|(piece, _)| !piece.is_empty());
+    all
+}
+
+/// The page of what has this number among those of its kind.
+fn of_number(kind: &str, number: &str) -> Option<String> {
+    match kind {
+        "message" => of_reason(&format!("message {number}")),
+        _ => number.parse().ok().map(|number: GrantNumber| format!("/grants/{number}")),
+    }
+}
+
+/// The page of what has this name, wherever it stands.
+fn of_name(name: &str) -> Option<String> {
+    match name.parse() {
+        Ok(Thing::Run(_) | Thing::Step(_)) => of_reason(name),
+        _ => name.parse().ok().map(|number: GrantNumber| format!("/grants/{number}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_our_words_name_is_linked_and_nothing_else() {
+        let check = |words: &str, expected: &[(&str, Option<&str>)]| {
+            let found = pieces(words);
+            let found: Vec<_> = found.iter().map(|(piece, to)| (*piece, to.as_deref())).collect();
+            assert_eq!(found, expected, "{words}");
+            assert_eq!(found.iter().map(|(piece, _)| *piece).collect::<String>(), words);
+        };
+        check("done", &[("done", None)]);
+        check("", &[]);
+        check("done: message 7", &[("done: ", None), ("message 7", Some("/m/7"))]);
+        check("7 messages", &[("7 messages", None)]);
+        check("the grant of a message is gone", &[("the grant of a message is gone", None)]);
+        check("grant g3: r1", &[("grant g3", Some("/grants/g3")), (": ", None), ("r1", Some("/r/r1"))]);
+        check(
+            "you approved message 1, and r3#4 (message 12) went on",
+            &[
+                ("you approved ", None),
+                ("message 1", Some("/m/1")),
+                (", and ", None),
+                ("r3#4", Some("/r/r3/step/4")),
+                (" (", None),
+                ("message 12", Some("/m/12")),
+                (") went on", None),
+            ],
+        );
+    }
 
     #[test]
     fn what_a_reason_names_has_a_page() {
@@ -108,7 +190,7 @@ mod tests {
             ("r17, item 2", Some("/r/r17")),
             ("message 7", Some("/m/7")),
             ("7", Some("/m/7")),
-            ("grant g4", Some("/grants?find=g4")),
+            ("grant g4", Some("/grants/g4")),
             ("grant 1a2b&c", Some("/grants?find=1a2b%26c")),
             ("message x", None),
             ("slot out", None),

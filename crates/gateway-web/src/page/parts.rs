@@ -2,14 +2,14 @@
 
 use control::exit::Failure;
 use control::show::{journal, letter};
-use kernel::{BlobHash, RunNumber};
 use kernel::message::Body;
 use kernel::proposal::Finding;
 use kernel::run::{Run, RunOutcome, State};
+use kernel::{BlobHash, RunNumber};
 use maud::{Markup, html};
-use passable::{Untrusted, visible, visible_line};
+use passable::{Quoting, Untrusted, visible, visible_line};
 
-use super::hosts;
+use super::{hosts, link};
 use crate::asked::{Asked, BACK};
 use crate::guard::sessions::Session;
 use crate::serve::TOKEN;
@@ -35,7 +35,16 @@ pub fn short(text: &Untrusted) -> Markup {
 
 /// A message in a line: words of ours plain, the beginning of its sender's words set apart.
 pub fn summary(body: &Body) -> Markup {
-    let letter::Summary { ours, theirs, more } = letter::apart(body);
+    in_a_line(letter::apart(body))
+}
+
+/// The same behind the name of whoever sent it.
+pub fn says(body: &Body) -> Markup {
+    in_a_line(letter::says(body))
+}
+
+fn in_a_line(summary: letter::Summary) -> Markup {
+    let letter::Summary { ours, theirs, more } = summary;
     html! {
         (ours)
         @if !theirs.is_empty() { (line(&Untrusted::new(theirs))) }
@@ -106,10 +115,8 @@ pub fn own_block(label: &str, text: &str) -> Markup {
 
 /// A time.
 pub fn when(ms: i64) -> Markup {
-    let iso = kernel::time::iso(ms);
-    // To the second: what is more is in the attribute.
-    let shown = iso.get(..19).unwrap_or(&iso).replace('T', " ");
-    html! { time datetime=(iso) { (shown) " UTC" } }
+    // What is more is in the attribute.
+    html! { time datetime=(kernel::time::iso(ms)) { (kernel::time::shown(ms)) } }
 }
 
 /// A time to the minute, where there is little room.
@@ -129,14 +136,32 @@ pub fn state(run: &Run) -> Markup {
     }
 }
 
-/// What a gate has found, in a line, with its rule; what it says quotes what it found it in.
+/// A sentence of ours, plain, with what it quotes set apart. What our words name is linked.
+pub fn told(said: &Quoting) -> Markup {
+    html! {
+        @for part in said.parts() {
+            @if part.is_quoted { (line(&Untrusted::new(part.text))) } @else { (link::ours(part.text)) }
+        }
+    }
+}
+
+/// The same without links, for what is one itself.
+pub fn told_plainly(said: &Quoting) -> Markup {
+    html! {
+        @for part in said.parts() {
+            @if part.is_quoted { (line(&Untrusted::new(part.text))) } @else { (visible_line(part.text)) }
+        }
+    }
+}
+
+/// What a gate has found, in a line, with its rule.
 pub fn finding(found: &Finding) -> Markup {
     let quoted = |text: &String| line(&Untrusted::new(text.as_str()));
     html! {
-        span.kind { (visible_line(&found.rule)) } " " (quoted(&found.message))
+        span.kind { (visible_line(&found.rule)) } " " (told(&found.told()))
         @if let Some(at) = &found.at { " at " (quoted(at)) }
         @if let Some(example) = &found.counter_example { ", got " (quoted(example)) }
-        @if let Some(allowed) = &found.allowed { "; allowed: " (quoted(allowed)) }
+        @if let Some(allowed) = &found.told_allowed() { "; allowed: " (told(allowed)) }
     }
 }
 
@@ -174,17 +199,17 @@ pub fn failure(failure: &Failure) -> Markup {
     html! {
         section.failure #wrong role="alert" tabindex="-1" {
             h1 { "That was not done" }
-            (told(failure))
+            (with_help(failure))
         }
     }
 }
 
 /// The same below the title of a page that goes on.
 pub fn failure_below(failure: &Failure) -> Markup {
-    html! { div.failure #wrong role="alert" tabindex="-1" { (told(failure)) } }
+    html! { div.failure #wrong role="alert" tabindex="-1" { (with_help(failure)) } }
 }
 
-fn told(failure: &Failure) -> Markup {
+fn with_help(failure: &Failure) -> Markup {
     html! {
         p { (line(&failure.message)) }
         @if !failure.help.is_empty() { p { (help(&failure.help)) } }

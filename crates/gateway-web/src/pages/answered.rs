@@ -12,7 +12,7 @@ use super::asks::making::{GRANTED, Granted};
 use super::asks::{around, confirm, form, narrow};
 use super::{approval, message};
 use crate::answer::Answer;
-use crate::asked::{Asked, take};
+use crate::asked::{Asked, take, typed};
 use crate::field::pick::NARROW;
 
 /// `POST /m/NUMBER/answer`: yes or no to an approval as it was shown, and to no other.
@@ -37,9 +37,10 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         Ok(entries) => entries,
         Err(failure) => return message::page(asked, number, Some(form::refused(&failure)), 422),
     };
-    let marks =
-        entries.as_ref().map(|all| all.iter().map(|one| format!(" -e {}", one + 1)).collect::<String>());
-    let marks = marks.unwrap_or_default();
+    let marks = entries.as_ref().map_or_else(String::new, |all| {
+        let all: Vec<String> = all.iter().map(|one| (one + 1).to_string()).collect();
+        format!(" --only {}", all.join(","))
+    });
     let request = match asked.field("do") {
         Some("show") => return looked(asked, number, Granted::of(asked, &card, entries.as_deref())),
         Some(yes @ ("approve" | "run")) => {
@@ -60,7 +61,7 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
                 Err(failure) => return message::page(asked, number, Some(form::refused(&failure)), 422),
             };
             let for_run = yes == "run";
-            let run = if for_run { " --for-run" } else { "" };
+            let run = if for_run { " --run" } else { "" };
             Request::Approve {
                 text: Untrusted::new(format!("approve {number}{marks}{run}{words}{amounts}")),
                 message: number,
@@ -73,7 +74,7 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         Some("deny") => {
             let reason = asked.filled("reason").unwrap_or("no");
             Request::Deny {
-                text: Untrusted::new(format!("deny {number}{marks} -r {reason}")),
+                text: Untrusted::new(format!("deny {number}{marks} -r {}", typed(reason))),
                 message: number,
                 entries,
                 reason: Untrusted::new(reason),

@@ -149,7 +149,9 @@ fn about(change: &Change, there: &BTreeSet<FormulaId>) -> Markup {
             link::message(*number)
         }
         Change::Granted { number, .. } | Change::Revoked { number } => link::grant(*number),
-        Change::Named { id, .. } if there.contains(id) => html! { a href=(link::formula(id)) { (id.short()) } },
+        Change::Named { id, .. } if there.contains(id) => {
+            html! { a href=(link::formula(id)) { (id.short()) } }
+        }
         _ => html! {},
     }
 }

@@ -7,7 +7,7 @@ use control::protocol::{Look, Request, Response};
 use control::show::letter;
 use control::threads::{AskedCall, Asker, Line, Standing, Thread, ThreadPage, Within};
 use control::view::LetterView;
-use kernel::message::{Answer as Said, Body};
+use kernel::message::Body;
 use kernel::query::Letter;
 use kernel::{FormulaId, MessageNumber};
 use maud::{Markup, html};
@@ -16,7 +16,7 @@ use passable::{Untrusted, visible_line};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::parts;
-use crate::pages::runs::below;
+use crate::pages::standing;
 
 /// How many messages that need an answer a page shows, and how many others.
 const PAGE: usize = 20;
@@ -309,7 +309,7 @@ fn row(asked: &Asked, known: &BTreeMap<FormulaId, String>, line: &Line) -> Marku
                 span.what { (summary(asked, line)) }
             }
             " "
-            span { span.state { (state(asked, one)) } " " (parts::minute(one.mail.envelope.sent_ms)) }
+            span { span.state { @if !one.mail.needs_you { (standing::state(asked, one)) } } " " (parts::minute(one.mail.envelope.sent_ms)) }
         }
     }
 }
@@ -321,7 +321,10 @@ fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> S
         None | Some(Body::Command { .. }) => String::new(),
         Some(body) if body.run().is_none() && named.is_some() => named.cloned().unwrap_or_default(),
         Some(body) => match body.run() {
-            Some(run) => run.to_string(),
+            Some(run) => match asked.ask(Request::GetRun { run }) {
+                Ok(Response::Run(found)) => format!("run {run} ({})", found.name),
+                _ => format!("run {run}"),
+            },
             None => match asked.look(Look::Letter { number: one.number }) {
                 Ok(Response::Letter(view)) => view.from,
                 _ => String::new(),
@@ -339,7 +342,7 @@ fn summary(asked: &Asked, line: &Line) -> Markup {
             Ok(Response::Letter(view)) => proposed(&view),
             _ => html! { "code that is gone" },
         },
-        None => html! { "dismissed" @if let Some(ms) = one.mail.dismissed_ms { " " (parts::when(ms)) } },
+        None => html! { "dismissed" @if let Some(ms) = one.mail.dismissed_ms { " " (parts::minute(ms)) } },
         Some(Body::Approval { entries, .. }) => {
             let (all, open) = (entries.len(), entries.len().saturating_sub(one.mail.answers.len()));
             html! {
@@ -356,7 +359,7 @@ fn summary(asked: &Asked, line: &Line) -> Markup {
             let (head, more) = letter::short(text);
             html! { code { (head) } (letter::more_bytes(more)) }
         }
-        Some(body) => parts::summary(body),
+        Some(body) => parts::says(body),
     }
 }
 
@@ -376,25 +379,4 @@ fn proposed(view: &LetterView) -> Markup {
         @if !slots.is_empty() { " over " (parts::short(&Untrusted::new(slots.join(", ")))) }
         @if let Some(source) = &view.source { ": " (parts::short(source)) }
     }
-}
-
-/// How it stands, if anything came of it.
-fn state(asked: &Asked, one: &Letter) -> Markup {
-    if let Some(Body::Command { run: Some(run), .. }) = one.body()
-        && let Ok(Response::Run(run)) = asked.ask(Request::GetRun { run: *run })
-    {
-        return html! { (run.number) ": " (below::state(asked, &run)) };
-    }
-    let answers = &one.mail.answers;
-    let said = answers.values().map(|answer| match answer {
-        Said::Approved { for_run: true, .. } => "approved for the run",
-        Said::Approved { .. } => "approved",
-        Said::Denied { .. } => "denied",
-        Said::Happened { .. } => "it happened",
-        Said::Repeat { .. } => "done again",
-        Said::Withdrawn { .. } => "withdrawn",
-    });
-    let mut said: Vec<&str> = said.collect();
-    said.dedup();
-    html! { @if !one.mail.needs_you { (said.join(", ")) } }
 }

@@ -129,10 +129,20 @@ fn envelope(view: &LetterView) -> Markup {
     html! {
         p.envelope {
             // Of what was dismissed only the envelope is left, which names nobody.
-            @if !view.from.is_empty() { "from " strong { (parts::word(&view.from)) } " to " (parts::word(&view.to)) ", " }
+            @if !view.from.is_empty() { "from " strong { (sender(view)) } " to " (parts::word(&view.to)) ", " }
             (parts::when(mail.envelope.sent_ms))
             @if let Some(number) = view.answers { ", in answer to " (link::message(number)) }
-            @if let Some(run) = view.letter.body().and_then(Body::run) { ", about " (parts::run(run)) }
+            @if let Some(Body::Command { run: Some(run), .. }) = view.letter.body() { ", about " (parts::run(*run)) }
+        }
+    }
+}
+
+/// Who sent it; a run with its page.
+fn sender(view: &LetterView) -> Markup {
+    html! {
+        @match view.letter.body().and_then(Body::said_by) {
+            Some(run) => a href={ "/r/" (run) } { (parts::word(&view.from)) },
+            None => (parts::word(&view.from)),
         }
     }
 }

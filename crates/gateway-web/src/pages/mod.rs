@@ -18,6 +18,7 @@ mod package;
 mod policy;
 mod runs;
 mod sessions;
+mod standing;
 mod why;
 mod workers;
 

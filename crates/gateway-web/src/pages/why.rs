@@ -12,8 +12,13 @@ use crate::page::{link, parts};
 
 /// `GET /why`, with `?thing=`: a run, a step, a message, a grant, a name, an identifier, or the path of a file.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
-    let thing = asked.query("thing").map(str::trim).filter(|thing| !thing.is_empty());
+    let thing = asked.query("thing").filter(|thing| !thing.trim().is_empty());
     let found = thing.map(|thing| chain(asked, thing));
+    // A name may begin or end with a blank, and more often one was pasted along.
+    let found = match (thing, found) {
+        (Some(thing), Some(Err(_))) if thing.trim() != thing => Some(chain(asked, thing.trim())),
+        (_, found) => found,
+    };
     let status = if matches!(found, Some(Err(_))) { 404 } else { 200 };
     let main = html! {
         h1 { "Why" }
@@ -64,7 +69,7 @@ fn line(one: &Reason) -> Markup {
     html! {
         li {
             span.what { (link::reason(&one.what)) } " "
-            span.says { (parts::line(&one.says)) }
+            span.says { (parts::told(&one.told())) }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Commands: every durable change is one of these, applied in one transaction.
 
+mod about;
 mod code;
 mod fault;
 mod mail;
@@ -31,6 +32,7 @@ use crate::web::Web;
 /// The most bytes that are said to a run at once: 256 KiB. What is longer is a document.
 pub const MOST_SAID: usize = 256 << 10;
 
+pub use about::About;
 pub use code::{CodeAct, Exported};
 pub use fault::Fault;
 pub use mail::{Define, Filled, Form, Handed, MailAct, Send, Text};
@@ -73,10 +75,21 @@ pub enum Act {
     },
     /// A person answers an approval.
     Answer(AnswerApproval),
-    /// A person lets a stalled run go on.
+    /// A person lets stalled runs go on.
     Resume {
-        /// The run.
-        run: RunNumber,
+        /// Which, a run before those that it has started.
+        runs: Vec<RunNumber>,
+        /// The one that the person named, if it was one: the others are of its family.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        named: Option<RunNumber>,
+    },
+    /// A person gave a command that was refused: nothing was done, and the transcript says so.
+    Refused {
+        /// What it was about.
+        #[serde(default)]
+        about: About,
+        /// Why.
+        why: Untrusted,
     },
     /// A person says something to a run that talks.
     Say {
@@ -601,7 +614,7 @@ pub enum Reply {
         /// The run that waited for it.
         run: RunNumber,
     },
-    /// The run is not stalled; nothing changed.
+    /// None of the runs is stalled; nothing changed.
     NotStalled,
     /// The journal has grown since the decision to suspend; nothing changed.
     NotSuspended,

@@ -1,13 +1,15 @@
 //! Answer: a person says yes or no to an approval. A second answer changes nothing.
 
-use crate::command::{AnswerApproval, Choice, Fault, Reply};
+use passable::Quoting;
+
+use crate::command::{AnswerApproval, Choice, Fault, Reply, Said};
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::message::{Answer, Asked, Body};
 use crate::proposal::{Finding, Value};
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run};
-use crate::state::{Letter, State};
+use crate::state::{Letter, State, Subject};
 use crate::table::{self, PermissionRow};
 use crate::txn::Table;
 
@@ -37,7 +39,8 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
         Choice::Happened | Choice::Repeat => "happened",
     };
     let answers = Some(crate::id::Number(letter.id.number));
-    let said = |run| Body::Command { verb: verb.to_owned(), text: command.text.clone(), run, made: None };
+    let said = Said { verb: verb.to_owned(), text: command.text.clone() };
+    let about = |run| Subject { answers, run, grant: None };
     let says_whether = matches!(command.choice, Choice::Happened | Choice::Repeat);
     let (run, entries) = match &letter.message.body {
         Body::Doubt { run, entry } if says_whether => (*run, vec![*entry]),
@@ -52,13 +55,13 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
             if !letter.mail.needs_you {
                 return Ok(Reply::AlreadyAnswered { run });
             }
-            state.deliver(said(Some(run)), answers, false, Provenance::host())?;
+            state.tell(said, about(Some(run)), None)?;
             return super::exhaust::answer(state, letter, run, offer, &command.choice);
         }
         _ if matches!(command.choice, Choice::Raise { .. }) => return Err(wrong_kind(&letter, NO_BUDGET)),
         Body::Approval { run, entries } => (*run, entries.clone()),
         Body::Release { .. } if letter.mail.answers.is_empty() => {
-            state.deliver(said(None), answers, false, Provenance::host())?;
+            state.tell(said, about(None), None)?;
             return super::mail::release(state, letter, command.choice);
         }
         Body::Release { .. } => {
@@ -96,7 +99,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
             return Err(Fault::NotAsSeen { path: path.to_string() });
         }
     }
-    let told = state.deliver(said(Some(run)), answers, false, Provenance::host())?;
+    let told = state.tell(said, about(Some(run)), None)?;
     let mut waiting = state.run(run)?;
     let at_ms = state.env.now_ms();
     for &i in &open {
@@ -160,6 +163,11 @@ fn permit(
     Ok(())
 }
 
+/// What whoever asked is told of a no.
+fn denial(reason: &str) -> Quoting {
+    if reason.is_empty() { "the host said no".into() } else { Quoting::theirs(reason) }
+}
+
 fn refuse(
     state: &mut State<'_>,
     run: &mut Run,
@@ -171,7 +179,7 @@ fn refuse(
     run.open.remove(&asked.proposal.step);
     let proposal = asked.proposal.step;
     state.journal(run, Entry::Answered { proposal, message, approved: false }, Provenance::host())?;
-    let said = if reason.is_empty() { "the host said no" } else { reason };
+    let said = denial(reason);
     let completion = Completion::Refused(vec![Finding::new("host/denied", said)]);
     state.journal(run, Entry::Completed { proposal, completion }, Provenance::host())?;
     Ok(())

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::begun::Begun;
+use passable::Quoting;
+
 use crate::command::{Fault, Program};
 use crate::formula::Formula;
 use crate::id::{FormulaId, RunNumber, StepRef};
@@ -165,7 +167,10 @@ fn call(
             .map(drop)
     };
     if run.depth >= run.limits.depth {
-        let message = format!("workers may call workers {} deep, and this is the last", run.limits.depth);
+        let message = Quoting::ours(format!(
+            "workers may call workers {} deep, and this is the last",
+            run.limits.depth
+        ));
         return refuse(state, run, Finding::new("depth/limit", message));
     }
     let values = proposal
@@ -248,9 +253,9 @@ pub(crate) fn complete_call(
     let completion = match outcome {
         RunOutcome::Done(value) => Completion::Done { value: value.clone(), provenance: provenance.clone() },
         RunOutcome::Failed(trouble) => Completion::Failed(
-            Finding::new("call/failed", trouble.message.raw())
+            Finding::new("call/failed", Quoting::theirs(trouble.message.raw()))
                 .at(child.number.to_string())
-                .allowed(&trouble.help),
+                .allowed(trouble.help.clone()),
         ),
     };
     state.journal(run, Entry::Completed { proposal, completion }, provenance)?;

@@ -8,12 +8,12 @@ use passable::Untrusted;
 use crate::command::{Cancel, CancelledCode, Fault, Reply};
 use crate::event::Change;
 use crate::formula::Formula;
-use crate::id::{FormulaId, RunNumber, StepRef};
+use crate::id::{FormulaId, HostRun, RunNumber, StepRef};
 use crate::message::{Answer, Body};
 use crate::proposal::Finding;
 use crate::provenance::Provenance;
 use crate::run::{Completion, Entry, Phase, Run, RunOutcome, Shape, State as RunState, Trouble};
-use crate::state::State;
+use crate::state::{Ended, State};
 use crate::table::{self, EdgeRow, PromiseRow};
 use crate::txn::{NOBODY, Table};
 
@@ -206,6 +206,7 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
         return state.put_run(&run);
     }
     run.cancelled = Some(reason.clone());
+    state.ended.push(Ended::Run(HostRun { host: state.actor, run: number }));
     refuse_open(state, &mut run)?;
     state.put_run(&run)?;
     // A child tells its parent that it has ended, which may change the parent: it is read again.

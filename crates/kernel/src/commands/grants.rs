@@ -7,7 +7,7 @@ use crate::grant::{Attenuation, Grant};
 use crate::hub;
 use crate::id::{FormulaId, GrantNumber, Number};
 use crate::name::NamePath;
-use crate::state::{Gift, State};
+use crate::state::{Ended, Gift, State};
 use crate::table::{self, TokenRow};
 use crate::txn::{NOBODY, Table};
 
@@ -52,21 +52,26 @@ fn accept(state: &mut State<'_>, token: Number, path: &NamePath) -> Result<Reply
     Ok(Reply::Made { id })
 }
 
-fn numbered(state: &mut State<'_>, number: GrantNumber) -> Result<Grant, Fault> {
+/// The actor's grant of this number, if there is one.
+pub(super) fn find(state: &mut State<'_>, number: GrantNumber) -> Result<Option<Grant>, Fault> {
     let key = [b"n", &table::number_key(number.0)[..]].concat();
     let owner = state.owner();
-    let id: FormulaId = table::load(state.txn, Table::Grant, &owner, &key)?.ok_or(Fault::NoGrant(number))?;
-    table::load(state.txn, Table::Grant, &owner, &id.number)?.ok_or(Fault::NoGrant(number))
+    let id: Option<FormulaId> = table::load(state.txn, Table::Grant, &owner, &key)?;
+    Ok(match id {
+        Some(id) => table::load(state.txn, Table::Grant, &owner, &id.number)?,
+        None => None,
+    })
 }
 
 /// Ends a grant. What was made of it ends too, since every use follows the chain. What had begun completes.
 fn revoke(state: &mut State<'_>, number: GrantNumber) -> Result<Reply, Fault> {
-    let mut grant = numbered(state, number)?;
+    let mut grant = find(state, number)?.ok_or(Fault::NoGrant(number))?;
     if grant.revoked_ms.is_some() {
         return Ok(Reply::AlreadySettled);
     }
     grant.revoked_ms = Some(state.env.now_ms());
     state.put_grant(&grant)?;
+    state.ended.push(Ended::Grant(grant.id));
     state.hasten(&grant.id)?;
     state.event(Change::Revoked { number })?;
     Ok(Reply::Done)
@@ -125,6 +130,7 @@ fn attenuate(
         given_ms: state.env.now_ms(),
         expires_ms: less.expires_ms,
         revoked_ms: None,
+        revoked_by: None,
     };
     let grant = state.make_grant_through(grant, None, through)?;
     state.put(&spot, &grant.id)?;

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use passable::{Quoting, quoting};
+
 use crate::command::{Addition, Fault, Given, Program};
 use crate::formula::Formula;
 use crate::grant::{Attenuation, Grant};
@@ -74,6 +76,7 @@ pub(super) fn make(
         given_ms: state.env.now_ms(),
         expires_ms: None,
         revoked_ms: None,
+        revoked_by: None,
     };
     let grant = state.make_grant(grant, Some(run.number))?.id;
     state.keep_made(run, &name, &grant)?;
@@ -135,17 +138,17 @@ fn gifts(
     slots: BTreeMap<String, Given>,
 ) -> Result<Result<BTreeMap<String, Gift>, Finding>, Fault> {
     if run.made.len() >= MOST {
-        let message = format!("this run has made {MOST} workers, and makes no more");
+        let message = Quoting::ours(format!("this run has made {MOST} workers, and makes no more"));
         return Ok(Err(Finding::new("worker/many", message).allowed("those that are there")));
     }
     if run.grants.contains_key(name) || super::write::is_wished(state, run, name)? {
-        let message = format!("there is a slot or a worker `{name}` already");
+        let message = quoting!("there is a slot or a worker `{}` already", name);
         return Ok(Err(Finding::new("worker/name", message).at("name").allowed("another name")));
     }
     let mut gifts = BTreeMap::new();
     for (slot, given) in slots {
         let not_held = |from: &str| {
-            let message = format!("slot `{slot}` cannot be given `{from}`: this run does not hold it");
+            let message = quoting!("slot `{}` cannot be given `{}`: this run does not hold it", slot, from);
             let own: Vec<_> = run.grants.keys().map(String::as_str).collect();
             Finding::new("worker/slot", message).at("slots").allowed(own.join(", "))
         };
@@ -154,7 +157,7 @@ fn gifts(
         let Some(own) = own else { return Ok(Err(not_held(&given.from))) };
         let more = given.methods.iter().find(|method| !own.allows(method));
         if let Some(method) = more.filter(|_| !planted!(state.env, MadeWorkerMayMore)) {
-            let message = format!("`{}` was given to this run without `{method}`", given.from);
+            let message = quoting!("`{}` was given to this run without `{}`", given.from, method);
             let held: Vec<_> = own.methods.iter().map(String::as_str).collect();
             return Ok(Err(Finding::new("worker/method", message).at("slots").allowed(held.join(", "))));
         }
@@ -207,6 +210,7 @@ fn put(
             given_ms: state.env.now_ms(),
             expires_ms: None,
             revoked_ms: None,
+            revoked_by: None,
         };
         grants.push(state.make_grant(grant, Some(run.number))?.id);
     }

@@ -26,6 +26,7 @@ mod say;
 mod stand;
 mod start;
 mod timer;
+mod transcript;
 mod undo;
 mod wait;
 mod write;
@@ -41,10 +42,11 @@ pub(crate) use question::answered;
 pub(crate) use rate::forget as forget_rate;
 pub(crate) use say::hear as told;
 pub(crate) use stand::fall;
+pub(crate) use transcript::{forget as forget_commands, settled as came};
 
+use crate::came::Came;
 use crate::command::{Act, Command, Fault, Outcome, Reply};
 use crate::env::Env;
-use crate::message::Body;
 use crate::run::Entry;
 use crate::state::State;
 use crate::txn::Txn;
@@ -52,13 +54,19 @@ use crate::txn::Txn;
 /// Applies one command. Deterministic in (state, env, command); on a fault nothing may be kept.
 pub fn apply(txn: &mut dyn Txn, env: &Env, command: Command) -> Result<Outcome, Fault> {
     let mut state = State::new(txn, env, &command)?;
-    let said = command.said;
+    let said = match command.said {
+        Some(said) => Some((said, transcript::subject(&mut state, &command.act)?)),
+        None => None,
+    };
+    let refused = match &command.act {
+        Act::Refused { why, .. } => Some(Came::refused(why.raw())),
+        _ => None,
+    };
     state.outcome.reply = run(&mut state, command.act)?;
-    if let Some(said) = said {
-        let body = Body::Command { verb: said.verb, text: said.text, run: None, made: None };
-        let provenance = state.said()?;
-        state.deliver(body, None, false, provenance)?;
+    if let Some((said, about)) = said {
+        state.tell(said, about, None)?;
     }
+    transcript::note(&mut state, refused)?;
     state.conclude()?;
     Ok(state.outcome)
 }
@@ -81,10 +89,11 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
             answer::answer(state, answer)?
         }
         Act::Say { run, said, documents, text } => say::say(state, run, said, documents, text)?,
-        Act::Resume { run } => {
+        Act::Resume { runs, .. } => {
             state.hosts_only("resume runs")?;
-            resume::resume(state, run)?
+            resume::resume(state, &runs)?
         }
+        Act::Refused { .. } => Reply::Done,
         Act::Undo { run, files } => {
             state.hosts_only("undo what runs changed")?;
             undo::settle(state, run, Entry::Undone { files })?

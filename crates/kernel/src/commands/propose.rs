@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use passable::quoting;
+
 use crate::command::{Fault, Judgement};
 use crate::id::StepRef;
 use crate::message::{Asked, Body};
@@ -66,12 +68,13 @@ fn stale(before: &BTreeSet<Pin>, now: &BTreeSet<Pin>) -> Finding {
         .into_iter()
         .map(of)
         .map(|pin| {
-            format!("{} `{}`: {} then, {} now", pin.kind, pin.name, state(before, &pin), state(now, &pin))
+            let what = pin.of(&format!("`{}`", pin.name));
+            format!("{what}: {} then, {} now", state(before, &pin), state(now, &pin))
         })
         .collect();
     Finding::new(
         "approval/stale",
-        format!("what was approved depends on something that has changed since: {}", changes.join("; ")),
+        quoting!("what was approved depends on something that has changed since: {}", changes.join("; ")),
     )
     .at("method")
     .allowed("a person's approval of the call as it is now")

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use passable::Untrusted;
+use passable::{Quoting, Untrusted};
 
 use crate::command::{Binding, Fault};
 use crate::formula::Formula;
@@ -138,7 +138,8 @@ pub(crate) fn answered(state: &mut State<'_>, promise: &FormulaId, row: &Promise
             Completion::Done { value: value.clone(), provenance: Provenance::host() }
         }
         PromiseRow::Rejected { reason } => {
-            let said = if reason.is_empty() { "the host does not answer" } else { reason };
+            let said =
+                if reason.is_empty() { "the host does not answer".into() } else { Quoting::theirs(reason) };
             Completion::Refused(vec![Finding::new("host/denied", said)])
         }
         PromiseRow::Pending => return Ok(()),

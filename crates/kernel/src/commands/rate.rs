@@ -2,6 +2,8 @@
 //!
 //! When each of the last calls began is kept beside the grant, so a crash or a restart forgets none of them.
 
+use passable::{Quoting, quoting};
+
 use crate::command::Fault;
 use crate::grant::Rate;
 use crate::id::FormulaId;
@@ -37,9 +39,10 @@ pub(super) fn refusal(state: &mut State<'_>, reached: &Reached) -> Result<Option
         };
         let free = first.saturating_add_unsigned(rate.per_ms).saturating_sub(state.env.now_ms());
         let seconds = free.max(0).unsigned_abs().div_ceil(1_000);
-        let message = format!("`{}` may be used for {rate}, and was", grant.slot);
+        let message = quoting!("`{}` may be used for ", grant.slot).and(format!("{rate}, and was"));
         return Ok(Some(
-            Finding::new("rate/limit", message).allowed(format!("the next call in {seconds} s")),
+            Finding::new("rate/limit", message)
+                .allowed(Quoting::ours(format!("the next call in {seconds} s"))),
         ));
     }
     Ok(None)

@@ -1,4 +1,4 @@
-//! Resume: a stalled run goes on.
+//! Resume: stalled runs go on.
 
 use crate::command::{Fault, Reply};
 use crate::id::RunNumber;
@@ -6,13 +6,17 @@ use crate::provenance::Provenance;
 use crate::run::{Entry, State as RunState};
 use crate::state::State;
 
-pub(super) fn resume(state: &mut State<'_>, number: RunNumber) -> Result<Reply, Fault> {
-    let mut run = state.run(number)?;
-    if !matches!(run.state, RunState::Stalled { .. }) {
-        return Ok(Reply::NotStalled);
+pub(super) fn resume(state: &mut State<'_>, numbers: &[RunNumber]) -> Result<Reply, Fault> {
+    let mut reply = Reply::NotStalled;
+    for number in numbers {
+        let mut run = state.run(*number)?;
+        if !matches!(run.state, RunState::Stalled { .. }) {
+            continue;
+        }
+        state.journal(&mut run, Entry::Resumed { why: "the host said so".to_owned() }, Provenance::host())?;
+        state.make_ready(&mut run)?;
+        state.put_run(&run)?;
+        reply = Reply::Done;
     }
-    state.journal(&mut run, Entry::Resumed { why: "the host said so".to_owned() }, Provenance::host())?;
-    state.make_ready(&mut run)?;
-    state.put_run(&run)?;
-    Ok(Reply::Done)
+    Ok(reply)
 }

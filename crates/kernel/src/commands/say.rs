@@ -80,7 +80,8 @@ pub(super) fn say(
     }
     expect_ears(&run, &text)?;
     let answers = state.message_of(run.source)?;
-    let body = Body::Command { verb: "chat".to_owned(), text: command, run: Some(number), made: None };
+    let body =
+        Body::Command { verb: "chat".to_owned(), text: command, run: Some(number), made: None, grant: None };
     let message = state.deliver(body, answers, false, Provenance::host())?;
     let provenance = take_in(state, &mut run, &documents)?;
     state.journal(&mut run, Entry::Said { text, documents, message }, provenance)?;

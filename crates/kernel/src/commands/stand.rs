@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use passable::{Untrusted, with_article};
+use passable::{Quoting, Untrusted, with_article};
 
 use crate::command::{Fault, Judgement, Move, Reply};
 use crate::event::Change;
@@ -123,6 +123,7 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         drive: None,
         delivery: None,
         cancelled: None,
+        cancelled_by: None,
         principal: (!is_own).then_some(agent),
         endowed_by,
         additions: BTreeMap::new(),
@@ -231,7 +232,7 @@ pub(super) fn propose(
     if run.open.len() >= MOST_OPEN {
         for one in judged.iter_mut().filter(|one| one.verdict.decision == Decision::Ask) {
             one.verdict.decision = Decision::Deny;
-            let what = format!("{MOST_OPEN} calls of this agent wait already");
+            let what = Quoting::ours(format!("{MOST_OPEN} calls of this agent wait already"));
             one.verdict.findings.push(Finding::new("standing/many", what));
         }
     }

@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::command::{Binding, Fault, Program, Reply, Start, Target};
+use crate::command::{Binding, Fault, Program, Reply, Said, Start, Target};
 use crate::event::Change;
 use crate::formula::Formula;
 use crate::grant::Grant;
 use crate::id::{FormulaId, GrantNumber, MessageNumber, RunNumber};
-use crate::message::Body;
 use crate::provenance::{Provenance, Source};
 use crate::run::{Attachment, Delivery, Input, Parent, Run, Shape, State as RunState, Usage};
-use crate::state::State;
+use crate::state::{State, Subject};
 
 pub(super) fn start(state: &mut State<'_>, start: Start) -> Result<Reply, Fault> {
     Ok(start_for(state, start, None, &Provenance::host())?.0)
@@ -31,8 +30,13 @@ pub(super) fn start_for(
     let number = RunNumber(state.count("next_run")?);
     let (run, worker) = (state.fresh_id(), state.fresh_id());
     let verb = if delivery.is_some() { "endow" } else { "run" };
-    let body = Body::Command { verb: verb.to_owned(), text: start.text, run: Some(number), made: Some(run) };
-    let source = state.deliver(body, None, false, Provenance::host())?;
+    // Who endows what was proposed answers the proposal.
+    let answers = match &delivery {
+        Some(delivery) => state.message_of(delivery.message)?,
+        None => None,
+    };
+    let said = Said { verb: verb.to_owned(), text: start.text };
+    let source = state.tell(said, Subject { answers, run: Some(number), grant: None }, Some(run))?;
     let mut grants = BTreeMap::new();
     for binding in start.bindings {
         let slot = binding.slot.clone();
@@ -182,6 +186,7 @@ fn grant(
         given_ms: state.env.now_ms(),
         expires_ms: None,
         revoked_ms: None,
+        revoked_by: None,
     };
     Ok(state.make_grant(grant, Some(run))?.id)
 }
@@ -253,6 +258,7 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
         drive: None,
         delivery: seed.delivery,
         cancelled: None,
+        cancelled_by: None,
         principal: None,
         endowed_by: None,
         additions: BTreeMap::new(),

@@ -1,5 +1,7 @@
 //! Write: a run says something to its host, asks it for a thing, or proposes code to it.
 
+use passable::{Quoting, quoting};
+
 use crate::command::{Fault, Writing};
 use crate::formula::Formula;
 use crate::id::StepRef;
@@ -108,12 +110,13 @@ fn is_slot(name: &str) -> bool {
 fn refusal(state: &mut State<'_>, run: &Run, writing: &Writing) -> Result<Option<Finding>, Fault> {
     let above = state.ancestors(run)?;
     if above.iter().chain([run]).any(|run| run.written >= MOST) {
-        let message = format!("this run, with those above and below it, has written {MOST} messages");
+        let message =
+            Quoting::ours(format!("this run, with those above and below it, has written {MOST} messages"));
         return Ok(Some(Finding::new("mail/many", message).allowed("what can be done without a message")));
     }
     let Writing::Request { slot, .. } = writing else { return Ok(None) };
     if run.grants.contains_key(slot) || is_wished(state, run, slot)? {
-        let message = format!("there is a slot `{slot}` already, or it has been asked for");
+        let message = quoting!("there is a slot `{}` already, or it has been asked for", slot);
         return Ok(Some(Finding::new("mail/name", message).at("name").allowed("another name")));
     }
     Ok(None)

@@ -199,6 +199,7 @@ impl State<'_> {
             given_ms: self.env.now_ms(),
             expires_ms: None,
             revoked_ms: None,
+            revoked_by: None,
         };
         self.make_grant_through(grant, None, gift.through.clone()).map(|grant| grant.id)
     }

@@ -85,6 +85,7 @@ impl State<'_> {
                 dismissed_ms: None,
                 done: 0,
                 endowed: vec![],
+                came: None,
             };
             state.drop_in(&whose, &agent, &message, mail)
         };
@@ -137,7 +138,7 @@ impl State<'_> {
     }
 
     /// Changes how a message lies there, and whether it is among those that wait.
-    fn put_mail_of(
+    pub(crate) fn put_mail_of(
         &mut self,
         owner: &crate::txn::Owner,
         mailbox: &FormulaId,
@@ -235,6 +236,7 @@ impl State<'_> {
         mail.message = None;
         mail.needs_you = false;
         mail.endowed.clear();
+        mail.came = None;
         mail.dismissed_ms = Some(self.env.now_ms());
         self.put_mail(number, &mail)?;
         self.event(Change::Dismissed { number })

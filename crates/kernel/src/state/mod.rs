@@ -9,6 +9,7 @@ mod names;
 mod promise;
 mod runs;
 mod timers;
+mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +18,14 @@ use crate::env::Env;
 use crate::event::{Change, Event};
 use crate::formula::{Agent, Formula};
 use crate::head::{self, Head};
-use crate::id::{BlobHash, FormulaId, Number};
+use crate::id::{BlobHash, FormulaId, MessageNumber, Number};
 use crate::provenance::{Provenance, Source};
 use crate::table::{self, FormulaRow};
 use crate::txn::{NOBODY, Owner, StoreFault, Table, Txn};
 
 pub(crate) use grants::Gift;
 pub(crate) use mail::Letter;
+pub(crate) use told::{Ended, Subject};
 
 /// The state as one command sees and changes it.
 pub(crate) struct State<'a> {
@@ -50,6 +52,10 @@ pub(crate) struct State<'a> {
     pub(crate) leaving: Option<names::Spot>,
     /// How many values inside of values are being handed on at this moment.
     giving: usize,
+    /// The message that keeps the command, once it is there.
+    pub(crate) told: Option<MessageNumber>,
+    /// What the command has ended.
+    pub(crate) ended: Vec<Ended>,
 }
 
 impl<'a> State<'a> {
@@ -100,6 +106,8 @@ impl<'a> State<'a> {
             forced: false,
             leaving: None,
             giving: 0,
+            told: None,
+            ended: Vec::new(),
         }
     }
 

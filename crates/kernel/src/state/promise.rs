@@ -58,6 +58,7 @@ impl State<'_> {
         }
         self.put_promise(promise, &row)?;
         crate::commands::answered(self, promise, &row)?;
+        crate::commands::came(self, promise, &row)?;
         let ok = matches!(row, PromiseRow::Fulfilled { .. });
         self.event_for(&asker.0, Change::Settled { promise: *promise, ok })?;
         super::follow::settled(self, promise, &row)?;

@@ -188,7 +188,8 @@ fn a_secret_is_sealed_and_delivered_as_a_capability() {
 #[test]
 fn a_secret_is_sealed_whoever_has_not_said_so() {
     let (mut w, host, fae) = world();
-    let (key, spare) = (Pattern::refine(Refinement::Secret), Pattern::opt(Pattern::refine(Refinement::Secret)));
+    let (key, spare) =
+        (Pattern::refine(Refinement::Secret), Pattern::opt(Pattern::refine(Refinement::Secret)));
     let fields = vec![field("key", key), field("spare", spare)];
     let (promise, message) = posted(&mut w, fae, form("@host", fields));
     let fault = w.fault(host, submit(message, &[("key", value(string("hunter2")))]));

@@ -34,6 +34,7 @@ mod runs;
 mod standing;
 mod talking;
 mod timers;
+mod transcript;
 mod vats;
 mod who_may;
 mod world;

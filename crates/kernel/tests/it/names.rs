@@ -351,3 +351,37 @@ fn what_was_seen_of_a_name_is_what_is_changed_or_nothing_is() {
     w.as_agent(host, seen(a, remove("a")));
     assert!(w.found(host, "a").is_err());
 }
+
+#[test]
+fn a_thing_goes_by_the_shortest_path_through_directories_of_ones_own() {
+    let mut w = world();
+    let (host, fae) = (w.host, w.agents[0]);
+    let called = |w: &mut World, agent: FormulaId, id: &FormulaId| {
+        query::path_to(&mut w.store, &agent, id).unwrap().map(|path| path.join("/"))
+    };
+    let handle = w.id(host, "fae");
+    for name in ["a", "d", "d/b", "d/e/c", "fae"] {
+        let id = w.id(host, name);
+        assert_eq!(called(&mut w, host, &id).as_deref(), Some(name));
+        assert_eq!(called(&mut w, fae, &id), None, "{name}");
+    }
+    let c = w.id(host, "d/e/c");
+    // A way round leads nowhere new.
+    w.as_agent(host, copy("d", "d/e/up"));
+    assert_eq!(called(&mut w, host, &c).as_deref(), Some("d/e/c"));
+    w.as_agent(host, copy("d/e/c", "d/short"));
+    assert_eq!(called(&mut w, host, &c).as_deref(), Some("d/short"));
+    w.as_agent(host, move_to("fae", "d/e/fae"));
+    assert_eq!(called(&mut w, host, &handle).as_deref(), Some("d/e/fae"));
+    // However much mail has come from there.
+    for _ in 0..3 {
+        w.as_agent(fae, send("@host", &[]));
+    }
+    assert_eq!(called(&mut w, host, &handle).as_deref(), Some("d/e/fae"));
+    // A directory that has no name leads nowhere (it has one in itself alone), and what others call a thing is theirs.
+    w.as_agent(host, remove("d"));
+    w.as_agent(fae, store(string("mine"), "mine"));
+    let mine = w.id(fae, "mine");
+    assert_eq!((called(&mut w, host, &mine), called(&mut w, fae, &mine).as_deref()), (None, Some("mine")));
+    assert_eq!(called(&mut w, host, &handle), None);
+}

@@ -355,9 +355,12 @@ fn a_stalled_run_goes_on_only_when_told() {
     let trouble = Trouble { code: "model/busy".to_owned(), message: text("429"), help: "wait".to_owned() };
     w.advance(run, vec![Move::Stall { trouble: trouble.clone() }]);
     assert_eq!(w.run(run).state, State::Stalled { trouble });
-    let outcome = w.apply(Act::Resume { run });
+    let outcome = w.apply(Act::Resume { runs: vec![run], named: None });
     assert_eq!(outcome.ready, [w.mine(run)]);
-    assert_eq!(w.apply(Act::Resume { run }).reply, kernel::command::Reply::NotStalled);
+    assert_eq!(
+        w.apply(Act::Resume { runs: vec![run], named: None }).reply,
+        kernel::command::Reply::NotStalled
+    );
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
         (Act::Start(Box::new(started)), "only a host can start runs"),
         (Act::Advance(Advance { run: RunNumber(1), moves: vec![] }), "only a host can have runs"),
         (Act::Answer(answer), "only a host can approve"),
-        (Act::Resume { run: RunNumber(1) }, "only a host can resume runs"),
+        (Act::Resume { runs: vec![RunNumber(1)], named: None }, "only a host can resume runs"),
         (Act::Apply { run: RunNumber(1), files: vec![] }, "only a host can apply what runs changed"),
         (Act::Discard { run: RunNumber(1), files: vec![] }, "only a host can discard what runs changed"),
         (Act::Forget { run: RunNumber(1) }, "only a host can forget runs"),

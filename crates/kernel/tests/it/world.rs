@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::command::{
     Act, Advance, AnswerApproval, Binding, Choice, Command, Fault, Judgement, Move, Outcome, Program, Reply,
-    Start, Target,
+    Said, Start, Target,
 };
 use kernel::env::Env;
 use kernel::event::Event;
@@ -63,9 +63,20 @@ impl World {
 
     /// The same for any agent.
     pub(crate) fn try_as(&mut self, actor: FormulaId, act: Act) -> Result<Outcome, Fault> {
+        self.try_said(actor, None, act)
+    }
+
+    /// The same, as a person has said it.
+    pub(crate) fn try_said(
+        &mut self,
+        actor: FormulaId,
+        said: Option<&str>,
+        act: Act,
+    ) -> Result<Outcome, Fault> {
         self.ticks += 1;
         let mut after = self.store.clone();
-        let outcome = kernel::apply(&mut after, &env(self.ticks), Command { actor, act, said: None })?;
+        let said = said.map(|verb| Said { verb: verb.to_owned(), text: text(verb) });
+        let outcome = kernel::apply(&mut after, &env(self.ticks), Command { actor, act, said })?;
         self.store = after;
         self.check_laws();
         Ok(outcome)

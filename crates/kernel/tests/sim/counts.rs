@@ -94,6 +94,7 @@ names!(ACTS, act_name, Act, {
     Act::Answer(_) => "answer",
     Act::Say { .. } => "say",
     Act::Resume { .. } => "resume",
+    Act::Refused { .. } => "refused",
     Act::Undo { .. } => "undo",
     Act::Apply { .. } => "apply",
     Act::Discard { .. } => "discard",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use kernel::command::{Act, Choice, Command, Fault, GrantAct, MailAct, Outcome, Reply, Said};
+use kernel::command::{About, Act, Choice, Command, Fault, GrantAct, MailAct, Outcome, Reply, Said};
 use kernel::env::Env;
 use kernel::formula::Formula;
 use kernel::message::{Body, Mail};
@@ -118,13 +118,31 @@ impl World {
 
     /// Applies a command as a group-committing store does, and checks what must hold of any command.
     pub(crate) fn apply(&mut self, actor: FormulaId, act: Act) -> Result<Result<Outcome, Fault>, Broken> {
-        let name = counts::act_name(&act);
-        let env = self.env();
-        let before = laws::choice::before(self, &actor, &act);
         let said = self
             .random
             .one_in(16)
             .then(|| Said { verb: "do".to_owned(), text: Untrusted::new("as it was typed") });
+        let about = About::of(&act);
+        let applied = self.apply_said(actor, act, said.clone())?;
+        // The daemon keeps what a person said also when nothing came of it.
+        if let (Err(fault), Some(said)) = (&applied, said)
+            && !matches!(fault, Fault::Store(_))
+        {
+            let why = Untrusted::new(fault.to_string());
+            self.apply_said(actor, Act::Refused { about, why }, Some(said))?.ok();
+        }
+        Ok(applied)
+    }
+
+    fn apply_said(
+        &mut self,
+        actor: FormulaId,
+        act: Act,
+        said: Option<Said>,
+    ) -> Result<Result<Outcome, Fault>, Broken> {
+        let name = counts::act_name(&act);
+        let env = self.env();
+        let before = laws::choice::before(self, &actor, &act);
         let due = laws::ticks::before(self, &act);
         let moves = if let Act::Advance(advance) = &act {
             advance.moves.iter().map(counts::move_name).collect()

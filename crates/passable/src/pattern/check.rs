@@ -164,8 +164,10 @@ pub(super) fn confirm<C: Reference, R: Report>(
                 format!("Expected tagged object, not \"{}\": {}", specimen.kind(), about())
             }),
         },
-        Matcher::BigInt(limits) => Ok(confirm_style(pattern, "bigint", specimen, report)?
-            && digits(pattern, specimen, limits, report)?),
+        Matcher::BigInt(limits) => {
+            Ok(confirm_style(pattern, "bigint", specimen, report)?
+                && digits(pattern, specimen, limits, report)?)
+        }
         Matcher::Nat(limits) => {
             if !confirm_style(pattern, "bigint", specimen, report)? {
                 return Ok(false);

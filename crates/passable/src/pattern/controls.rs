@@ -270,7 +270,8 @@ fn widget<C: Reference>(pattern: &Pattern<C>) -> Widget {
             if let ("record", Matcher::And(parts)) = (of, key.matcher())
                 && let [name, text] = parts.as_slice()
             {
-                let is_line = unwrap_and(parts).as_ref() == Some(text) && !matches!(name.matcher(), Matcher::Refine(_));
+                let is_line =
+                    unwrap_and(parts).as_ref() == Some(text) && !matches!(name.matcher(), Matcher::Refine(_));
                 asks.asks = if is_line { text.describe() } else { name.describe() };
             }
             Widget::Pairs { key: asks, value: boxed(&value), max, of }

@@ -153,7 +153,8 @@ fn at_most(limit: Limit, most: f64) -> String {
 
 /// One of several, told apart from the others.
 pub(super) fn among<C: Reference>(all: &[Pattern<C>], part: &Pattern<C>, level: usize) -> String {
-    let is_kind = |part: &Pattern<C>, name: &str| matches!(part.matcher(), Matcher::Kind(kind) if kind == name);
+    let is_kind =
+        |part: &Pattern<C>, name: &str| matches!(part.matcher(), Matcher::Kind(kind) if kind == name);
     let is_big = is_kind(part, "bigint") || matches!(part.matcher(), Matcher::BigInt(_) | Matcher::Nat(_));
     let is_number = |part: &Pattern<C>| match part.matcher() {
         Matcher::And(parts) => bounds(parts).is_some(),
@@ -353,7 +354,11 @@ fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
                 Matcher::Any => ", each counted".to_owned(),
                 _ => format!(", each counted ({})", inner(count)),
             };
-            format!("a bag of {}{counted}{}", plural(key, level + 1), limit(limits, Limit::NumUniqueBagElements))
+            format!(
+                "a bag of {}{counted}{}",
+                plural(key, level + 1),
+                limit(limits, Limit::NumUniqueBagElements)
+            )
         }
         Matcher::RecordOf(name, value, limits) => {
             let names = match name.matcher() {

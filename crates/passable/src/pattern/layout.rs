@@ -355,10 +355,8 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
 
 /// What a name of a record is: text of a bounded length, and whatever else is asked of it.
 fn named<C: Reference>(name: &Pattern<C>, limits: &Limits) -> Pattern<C> {
-    let text = Pattern::string_within(Limits::of([(
-        Limit::StringLength,
-        limits.get(Limit::PropertyNameLength),
-    )]));
+    let text =
+        Pattern::string_within(Limits::of([(Limit::StringLength, limits.get(Limit::PropertyNameLength))]));
     // There is always a name, so that none can be left out.
     let name = std::iter::successors(Some(name), |name| name.as_optional()).last().unwrap_or(name);
     match name.matcher() {

@@ -12,7 +12,9 @@ fn body(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 
 fn resolve(part: &P, name: &str) -> Option<V> {
     let labelled = match part.matcher() {
-        passable::Matcher::Remotable(label) | passable::Matcher::Promise(label) => label.to_str_lossy().into_owned(),
+        passable::Matcher::Remotable(label) | passable::Matcher::Promise(label) => {
+            label.to_str_lossy().into_owned()
+        }
         _ => String::new(),
     };
     // Each is known by the first letter of what it is called.
@@ -88,25 +90,62 @@ fn many_choices_are_typed_as_they_show() {
 #[test]
 fn what_exceeds_a_limit_is_told_the_limit() {
     let long = "x".repeat(100_001);
-    let rows = |count: usize| {
-        (0..count).map(|at| (format!("value/{at}"), format!("\"{at}\""))).collect::<Vec<_>>()
-    };
+    let rows =
+        |count: usize| (0..count).map(|at| (format!("value/{at}"), format!("\"{at}\""))).collect::<Vec<_>>();
     let single = |text: &str| vec![("value".to_owned(), text.to_owned())];
     let fields = |count: usize| {
-        let row = |at: usize| [(format!("value/{at}/key"), format!("k{at}")), (format!("value/{at}/value"), "1".to_owned())];
+        let row = |at: usize| {
+            [(format!("value/{at}/key"), format!("k{at}")), (format!("value/{at}/value"), "1".to_owned())]
+        };
         (0..count).flat_map(row).collect::<Vec<_>>()
     };
     for (pattern, pairs, expected) in [
         ("M.string()", single(&long), "text (at most 100000 characters), found a text of 100001 characters"),
-        ("M.string({ stringLengthLimit: 2 })", single("abc"), "text (at most 2 characters), found a text of 3 characters"),
-        ("M.byteArray()", single(&format!("hex:{}", "00".repeat(100_001))), "bytes (at most 100000 bytes), found 100001 bytes"),
-        ("M.bigint()", single(&"9".repeat(101)), "a whole number (at most 100 digits), found a big integer of 101 digits"),
-        ("M.nat()", single(&"9".repeat(101)), "a whole number, 0 or more (at most 100 digits), found a big integer of 101 digits"),
-        ("M.symbol()", single(&"s".repeat(101)), "a symbol (at most 100 characters), found a symbol of 101 characters"),
-        ("M.arrayOf(M.string())", rows(10_001), "a list of texts (at most 10000 elements), found a list of 10001 elements"),
-        ("M.setOf(M.string())", rows(10_001), "a set of texts (at most 10000 elements), found a set of 10001 elements"),
-        ("M.recordOf(M.string(), M.number())", fields(81), "(at most 80 fields), found a record of 81 fields"),
-        ("M.mapOf(M.string(), M.number())", fields(5_001), "(at most 5000 entries), found a map of 5001 entries"),
+        (
+            "M.string({ stringLengthLimit: 2 })",
+            single("abc"),
+            "text (at most 2 characters), found a text of 3 characters",
+        ),
+        (
+            "M.byteArray()",
+            single(&format!("hex:{}", "00".repeat(100_001))),
+            "bytes (at most 100000 bytes), found 100001 bytes",
+        ),
+        (
+            "M.bigint()",
+            single(&"9".repeat(101)),
+            "a whole number (at most 100 digits), found a big integer of 101 digits",
+        ),
+        (
+            "M.nat()",
+            single(&"9".repeat(101)),
+            "a whole number, 0 or more (at most 100 digits), found a big integer of 101 digits",
+        ),
+        (
+            "M.symbol()",
+            single(&"s".repeat(101)),
+            "a symbol (at most 100 characters), found a symbol of 101 characters",
+        ),
+        (
+            "M.arrayOf(M.string())",
+            rows(10_001),
+            "a list of texts (at most 10000 elements), found a list of 10001 elements",
+        ),
+        (
+            "M.setOf(M.string())",
+            rows(10_001),
+            "a set of texts (at most 10000 elements), found a set of 10001 elements",
+        ),
+        (
+            "M.recordOf(M.string(), M.number())",
+            fields(81),
+            "(at most 80 fields), found a record of 81 fields",
+        ),
+        (
+            "M.mapOf(M.string(), M.number())",
+            fields(5_001),
+            "(at most 5000 entries), found a map of 5001 entries",
+        ),
         (
             "M.refine('integer')",
             single("9007199254740994"),
@@ -137,12 +176,20 @@ fn a_number_is_what_was_typed() {
         ("M.key()", "{\"a\": 1e-400}", Err("the nearest is 0")),
         ("M.key()", "[\"9007199254740993\", 1]", Ok("['9007199254740993', 1]")),
         // As a big integer it has all its digits.
-        ("makeCopyMap([['a', M.bigint()]])", "[[\"a\", 9007199254740993]]", Ok("makeCopyMap([['a', 9007199254740993n]])")),
+        (
+            "makeCopyMap([['a', M.bigint()]])",
+            "[[\"a\", 9007199254740993]]",
+            Ok("makeCopyMap([['a', 9007199254740993n]])"),
+        ),
     ] {
         let read = said(&P::parse(pattern).unwrap(), &[("value", text)]);
         match expected {
-            Ok(value) => assert_eq!(read, V::parse(value).map_err(|error| error.to_string()), "{pattern} {text}"),
-            Err(words) => assert!(read.as_ref().is_err_and(|why| why.contains(words)), "{pattern} {text}: {read:?}"),
+            Ok(value) => {
+                assert_eq!(read, V::parse(value).map_err(|error| error.to_string()), "{pattern} {text}")
+            }
+            Err(words) => {
+                assert!(read.as_ref().is_err_and(|why| why.contains(words)), "{pattern} {text}: {read:?}")
+            }
         }
     }
     let Ok(Value::Number(zero)) = said(&P::number(), &[("value", "-0")]) else { panic!("a number") };
@@ -161,8 +208,18 @@ fn json_picks_nothing_that_its_place_does_not_offer() {
         ("M.remotable('c')", "value:json", say("c1"), true),
         ("M.remotable('c')", "value:json", say("l1"), false),
         ("M.any()", "value:json", say("l1"), true),
-        ("{ a: M.remotable('c'), b: M.remotable('l') }", "value:json", format!(r#"{{"a":{},"b":{}}}"#, say("c1"), say("l1")), true),
-        ("{ a: M.remotable('c'), b: M.remotable('l') }", "value:json", format!(r#"{{"a":{},"b":{}}}"#, say("l1"), say("c1")), false),
+        (
+            "{ a: M.remotable('c'), b: M.remotable('l') }",
+            "value:json",
+            format!(r#"{{"a":{},"b":{}}}"#, say("c1"), say("l1")),
+            true,
+        ),
+        (
+            "{ a: M.remotable('c'), b: M.remotable('l') }",
+            "value:json",
+            format!(r#"{{"a":{},"b":{}}}"#, say("l1"), say("c1")),
+            false,
+        ),
         ("{ a: M.opt(M.remotable('c')) }", "value:json", format!(r#"{{"a":{}}}"#, say("l1")), false),
         ("M.or(M.remotable('c'), M.remotable('l'))", "value:json", say("l1"), true),
         ("M.and(M.any(), M.remotable('c'))", "value:json", say("l1"), false),
@@ -173,17 +230,37 @@ fn json_picks_nothing_that_its_place_does_not_offer() {
         ("M.mapOf(M.remotable('c'), M.any())", "value:json", map(&say("l1"), "1"), false),
         ("M.mapOf(M.string(), M.remotable('c'))", "value:json", map("\"k\"", &say("l1")), false),
         ("M.mapOf(M.string(), M.remotable('c'))", "value:json", map("\"k\"", &say("c1")), true),
-        ("M.recordOf(M.string(), M.remotable('c'))", "value:json", format!(r#"{{"k":{}}}"#, say("l1")), false),
+        (
+            "M.recordOf(M.string(), M.remotable('c'))",
+            "value:json",
+            format!(r#"{{"k":{}}}"#, say("l1")),
+            false,
+        ),
         ("M.splitRecord({ a: M.remotable('c') })", "value:json", format!(r#"{{"a":{}}}"#, say("l1")), false),
-        ("M.splitRecord({}, { a: M.remotable('c') })", "value:json", format!(r#"{{"a":{}}}"#, say("l1")), false),
+        (
+            "M.splitRecord({}, { a: M.remotable('c') })",
+            "value:json",
+            format!(r#"{{"a":{}}}"#, say("l1")),
+            false,
+        ),
         (
             "M.splitRecord({}, {}, M.recordOf(M.any(), M.remotable('c')))",
             "value:json",
             format!(r#"{{"a":{}}}"#, say("l1")),
             false,
         ),
-        ("M.splitArray([], [], M.arrayOf(M.remotable('c')))", "value:json", format!("[{}]", say("l1")), false),
-        ("M.tagged('t', M.remotable('c'))", "value:json", format!(r#"{{"@qclass":"tagged","tag":"t","payload":{}}}"#, say("l1")), false),
+        (
+            "M.splitArray([], [], M.arrayOf(M.remotable('c')))",
+            "value:json",
+            format!("[{}]", say("l1")),
+            false,
+        ),
+        (
+            "M.tagged('t', M.remotable('c'))",
+            "value:json",
+            format!(r#"{{"@qclass":"tagged","tag":"t","payload":{}}}"#, say("l1")),
+            false,
+        ),
         // Nor where JSON is what the control takes.
         ("makeCopyMap([['k', M.remotable('c')]])", "value", map("\"k\"", &say("l1")), false),
         ("makeCopyMap([['k', M.remotable('c')]])", "value", map("\"k\"", &say("c1")), true),
@@ -208,7 +285,9 @@ fn names_of_records_are_asked_for_as_what_they_are() {
         ("M.recordOf(M.refine('date'), M.nat())", "a date (YYYY-MM-DD)", ""),
         ("M.recordOf(M.gte('k'), M.nat())", "text (at most 100 characters)", "text that sorts from \"k\""),
     ] {
-        let passable::Widget::Pairs { key, .. } = P::parse(pattern).unwrap().controls().widget else { panic!("{pattern}") };
+        let passable::Widget::Pairs { key, .. } = P::parse(pattern).unwrap().controls().widget else {
+            panic!("{pattern}")
+        };
         assert_eq!((key.asks.as_str(), key.checks.join("; ").as_str()), (asks, checks), "{pattern}");
     }
     let pattern = P::parse("M.recordOf(M.or('a', 'b'), M.nat())").unwrap();

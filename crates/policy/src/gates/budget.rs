@@ -1,6 +1,7 @@
 //! What the run may still use up.
 
 use kernel::proposal::Finding;
+use passable::Quoting;
 
 use super::Gate;
 use crate::facts::Context;
@@ -14,12 +15,15 @@ fn judge(context: &Context<'_>) -> Ruling {
     let tokens = spent.used.input_tokens.saturating_add(spent.used.output_tokens);
     let over = |rule: &str, what: &str, used: u64, limit: u64| {
         (used >= limit).then(|| {
-            Finding::new(format!("budget/{rule}"), format!("the run has used {used} of its {limit} {what}"))
-                .at(format!("limits.{rule}"))
-                .counter_example(used.to_string())
-                .allowed(format!(
-                    "nothing more in this run; a run started with a higher `limits.{rule}` could"
-                ))
+            Finding::new(
+                format!("budget/{rule}"),
+                Quoting::ours(format!("the run has used {used} of its {limit} {what}")),
+            )
+            .at(format!("limits.{rule}"))
+            .counter_example(used.to_string())
+            .allowed(Quoting::ours(format!(
+                "nothing more in this run; a run started with a higher `limits.{rule}` could"
+            )))
         })
     };
     let limits = &spent.limits;

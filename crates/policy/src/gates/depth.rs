@@ -1,6 +1,7 @@
 //! How deep workers may call workers.
 
 use kernel::proposal::Finding;
+use passable::Quoting;
 
 use super::Gate;
 use crate::facts::Context;
@@ -15,11 +16,13 @@ fn judge(context: &Context<'_>) -> Ruling {
         Some(depth) if depth > limit => Ruling::deny(
             Finding::new(
                 "depth/limit",
-                format!("the call would start a worker {depth} deep; the limit is {limit}"),
+                Quoting::ours(format!("the call would start a worker {depth} deep; the limit is {limit}")),
             )
             .at("limits.depth")
             .counter_example(depth.to_string())
-            .allowed(format!("at most {limit}: finish this task without calling another worker")),
+            .allowed(Quoting::ours(format!(
+                "at most {limit}: finish this task without calling another worker"
+            ))),
         ),
         _ => Ruling::allow(),
     }

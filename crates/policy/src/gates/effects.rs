@@ -1,6 +1,7 @@
 //! The defaults that follow from what a method does to the world and from whose words it is called with.
 
 use kernel::proposal::{Caller, Effect, Finding};
+use passable::{Quoting, quoting};
 
 use super::Gate;
 use crate::facts::Context;
@@ -11,13 +12,13 @@ pub(super) const GATE: Gate =
 
 fn judge(context: &Context<'_>) -> Ruling {
     let proposal = context.proposal;
-    let call = format!("`{}.{}`", proposal.slot, proposal.method);
+    let call = quoting!("`{}.{}`", proposal.slot, proposal.method);
     if context.grant.ask.contains(&proposal.method) {
         return Ruling::ask(
             Lift::Permission,
             Finding::new(
                 "effects/asked-for",
-                format!("the worker file wants a person to be asked about {call}"),
+                Quoting::ours("the worker file wants a person to be asked about ").then(&call),
             )
             .at("method")
             .counter_example(proposal.method.clone())
@@ -27,22 +28,23 @@ fn judge(context: &Context<'_>) -> Ruling {
     // What people endowed as code they have read; whatever it passes on of a model's words is the model's call.
     let (rule, lift, does) = match (proposal.caller, proposal.effect) {
         (Caller::Code, _) | (_, Effect::Observe) => return Ruling::allow(),
-        (Caller::Model, Effect::Modify) => ("effects/modify", Lift::Endowment, "changes something"),
+        (Caller::Model, Effect::Modify) => ("effects/modify", Lift::Endowment, " changes something"),
         (Caller::Model, Effect::Commit) => {
-            ("effects/commit", Lift::Operator, "is seen outside or cannot be undone")
+            ("effects/commit", Lift::Operator, " is seen outside or cannot be undone")
         }
     };
     Ruling::ask(
         lift,
-        Finding::new(rule, format!("{call} {does}, and a model chose the call or its words"))
+        Finding::new(rule, call.and(does).and(", and a model chose the call or its words"))
             .at("method")
             .counter_example(proposal.method.clone())
             .allowed(match lift {
-                Lift::Endowment => format!(
+                Lift::Endowment => quoting!(
                     "a person's approval, or an endowment that allows it (`--allow {}.{}`)",
-                    proposal.slot, proposal.method
+                    proposal.slot,
+                    proposal.method
                 ),
-                Lift::Operator | Lift::Permission => "a person's approval of exactly this call".to_owned(),
+                Lift::Operator | Lift::Permission => "a person's approval of exactly this call".into(),
             }),
     )
 }

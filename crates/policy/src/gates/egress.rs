@@ -3,7 +3,7 @@
 use kernel::proposal::{Caller, Effect, Finding};
 use kernel::provenance::Source;
 use kernel::web::Origin;
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 
 use super::Gate;
 use crate::egress::{private, refused};
@@ -31,22 +31,25 @@ fn reach(context: &Context<'_>, destination: &Destination) -> Ruling {
             format!("{} under {}", methods.join(" or "), each.place)
         })
         .collect();
-    let deny = |rule: &str, what: String| {
+    let deny = |rule: &str, what: Quoting| {
         Ruling::deny(
             Finding::new(rule, what).at(destination.argument.clone()).counter_example(shown.clone()).allowed(
-                if places.is_empty() { "nothing through this grant".to_owned() } else { places.join("; ") },
+                match places.is_empty() {
+                    true => Quoting::ours("nothing through this grant"),
+                    false => Quoting::theirs(places.join("; ")),
+                },
             ),
         )
     };
     let Some(origin) = origin(destination) else {
-        return deny("egress/server", format!("{shown} names no server in a plain way"));
+        return deny("egress/server", quoting!("{} names no server in a plain way", shown));
     };
     let named: Vec<_> = allowed.iter().filter(|each| each.place.holds(&origin, &destination.path)).collect();
     if named.is_empty() {
-        return deny("egress/server", format!("{shown} is not what was granted"));
+        return deny("egress/server", quoting!("{} is not what was granted", shown));
     }
     let Some(grant) = named.iter().find(|each| each.methods.contains(&destination.method)) else {
-        return deny("egress/method", format!("{} was not granted there", destination.method));
+        return deny("egress/method", quoting!("{} was not granted there", destination.method));
     };
     for address in &destination.addresses {
         if let Some(reach) = refused(&origin.host, *address, grant.address) {
@@ -93,13 +96,14 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         Lift::Endowment,
         Finding::new(
             "egress/carries",
-            format!("{to} is told {what}, and the run has read {}", sources.join(", ")),
+            quoting!("{} is told ", to).and(what).and(", and the run has read ").quote(sources.join(", ")),
         )
         .at(at)
         .counter_example(example)
-        .allowed(format!(
+        .allowed(quoting!(
             "a person's approval, or an endowment that allows it (`--allow {}.{}`)",
-            proposal.slot, proposal.method
+            proposal.slot,
+            proposal.method
         )),
     ))
 }

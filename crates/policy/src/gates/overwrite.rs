@@ -1,7 +1,7 @@
 //! Files that would be lost.
 
 use kernel::proposal::{Caller, Effect, Finding};
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 use super::Gate;
 use crate::facts::Context;
@@ -21,10 +21,10 @@ fn judge(context: &Context<'_>) -> Ruling {
     let path = visible_line(&lost.path);
     let finding = Finding::new(
         "overwrite/replaces",
-        format!(
-            "`{path}` exists ({} bytes) and was not written by this run; its content would be lost",
+        quoting!("`{}` exists", path).and(format!(
+            " ({} bytes) and was not written by this run; its content would be lost",
             lost.bytes
-        ),
+        )),
     )
     .at("path")
     .counter_example(path.to_string())

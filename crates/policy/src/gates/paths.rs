@@ -2,7 +2,7 @@
 //! within it whose names say that they hold keys, or that a program obeys them.
 
 use kernel::proposal::{Effect, Finding};
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 use super::Gate;
 use crate::facts::{Context, PathFact};
@@ -32,7 +32,7 @@ fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
     let (rule, does) = if reads { ("paths/keys", "read") } else { ("paths/protected", "written") };
     Some(Ruling::ask(
         Lift::Permission,
-        Finding::new(rule, format!("`{shown}` would be {does}, and {}", why.words()))
+        Finding::new(rule, quoting!("`{}` would be ", shown).and(does).and(", and ").and(why.words()))
             .at(fact.argument.clone())
             .counter_example(shown)
             .allowed("a person's approval of exactly this call, or another file"),

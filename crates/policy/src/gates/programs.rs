@@ -2,7 +2,7 @@
 
 use kernel::programs::Interpreter;
 use kernel::proposal::Finding;
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 
 use super::Gate;
 use crate::facts::{Context, ProgramFact, SecretFact};
@@ -27,21 +27,20 @@ fn judge(context: &Context<'_>) -> Ruling {
             return Ruling::deny(
                 Finding::new(
                     "programs/not-endowed",
-                    format!("{} is not a program that was endowed", called(program)),
+                    called(program).and(" is not a program that was endowed"),
                 )
                 .at("argv[0]")
                 .counter_example(argv)
-                .allowed(format!("one of these, by its name: {}", program.allowed.join(", "))),
+                .allowed(quoting!("one of these, by its name: {}", program.allowed.join(", "))),
             );
         }
         Some(endowed) if endowed != program.digest => {
-            let message =
-                format!("{} is not the program that was endowed: its file has changed", called(program));
+            let message = called(program).and(" is not the program that was endowed: its file has changed");
             return Ruling::deny(
                 Finding::new("programs/changed", message)
                     .at("argv[0]")
                     .counter_example(format!("{} {}", visible_line(&program.path), program.digest.short()))
-                    .allowed(format!(
+                    .allowed(quoting!(
                         "{} {}; the user can endow it anew",
                         visible_line(&program.path),
                         endowed.short()
@@ -54,18 +53,21 @@ fn judge(context: &Context<'_>) -> Ruling {
                 let all = each.collect::<Vec<_>>().join(", ");
                 if all.is_empty() { "nothing".to_owned() } else { all }
             };
-            let message = format!("{} is a script, and what reads it is not what it was", called(program));
+            let message = called(program).and(" is a script, and what reads it is not what it was");
             return Ruling::deny(
                 Finding::new("programs/changed", message)
                     .at("argv[0]")
                     .counter_example(shown(&program.interpreters))
-                    .allowed(format!("{}; the user can endow it anew", shown(&program.endowed_interpreters))),
+                    .allowed(quoting!(
+                        "{}; the user can endow it anew",
+                        shown(&program.endowed_interpreters)
+                    )),
             );
         }
         Some(_) => {}
     }
     let seen = "a person's approval of exactly this call; nothing else lifts this";
-    let ask = |rule: &str, at: String, message: String| {
+    let ask = |rule: &str, at: String, message: Quoting| {
         Finding::new(rule, message).at(at).counter_example(argv.clone()).allowed(seen)
     };
     let mut findings = Vec::new();
@@ -74,19 +76,19 @@ fn judge(context: &Context<'_>) -> Ruling {
         findings.push(ask(rule, format!("argv[{}]", launch.at), launch.what));
     }
     if program.starts_others && findings.is_empty() {
-        let message = format!("{} was endowed to start any program of this machine", called(program));
+        let message = called(program).and(" was endowed to start any program of this machine");
         findings.push(ask("programs/starts-others", "argv[0]".to_owned(), message));
     }
     for named in program.names.protected.iter().take(MOST) {
-        let message = format!("`{}` is named, and {}", visible_line(&named.path), named.why.words());
+        let message = quoting!("`{}` is named, and ", visible_line(&named.path)).and(named.why.words());
         findings.push(ask("programs/protected", format!("argv[{}]", named.at), message));
     }
     if let Some(at) = program.names.beyond {
-        let message = "there is more than can be searched for the names of protected files".to_owned();
-        findings.push(ask("programs/protected", format!("argv[{at}]"), message));
+        let message = "there is more than can be searched for the names of protected files";
+        findings.push(ask("programs/protected", format!("argv[{at}]"), message.into()));
     }
     if program.network {
-        let message = format!("{} can reach the network, and send what it reads anywhere", called(program));
+        let message = called(program).and(" can reach the network, and send what it reads anywhere");
         findings.push(ask("programs/network", "argv[0]".to_owned(), message));
     }
     let mut rulings: Vec<Ruling> =
@@ -102,19 +104,22 @@ fn given(context: &Context<'_>, program: &ProgramFact, given: &SecretFact) -> Ru
     let (lift, what, allowed) = match &given.slot {
         None => (
             Lift::Endowment,
-            format!("{name} gets {variable} from the secret `{}`", given.secret),
-            format!(
+            name.then(&quoting!(" gets {} from the secret `{}`", variable, given.secret)),
+            quoting!(
                 "a person's approval, or an endowment that allows it (`--allow {}.{}`)",
-                context.proposal.slot, context.proposal.method
+                context.proposal.slot,
+                context.proposal.method
             ),
         ),
         Some(slot) => (
             Lift::Permission,
-            format!(
-                "{name} gets {variable} from the secret `{}`, which the slot `{slot}` holds",
-                given.secret
-            ),
-            "a person's approval of exactly this call; nothing else lifts this".to_owned(),
+            name.then(&quoting!(
+                " gets {} from the secret `{}`, which the slot `{}` holds",
+                variable,
+                given.secret,
+                slot
+            )),
+            "a person's approval of exactly this call; nothing else lifts this".into(),
         ),
     };
     Ruling::ask(
@@ -132,25 +137,20 @@ pub(crate) fn commits(program: &ProgramFact) -> bool {
 fn launched(program: &ProgramFact) -> Vec<Launch> {
     let mut found = launches(&program.path, &program.argv);
     if let Some(reader) = program.interpreters.last() {
-        let what = format!(
-            "{} is a script, and `{}` does what it says",
-            called(program),
-            visible_line(&reader.path)
-        );
+        let what = called(program)
+            .then(&quoting!(" is a script, and `{}` does what it says", visible_line(&reader.path)));
         found.insert(0, Launch { at: 0, what });
     }
     if found.is_empty() && program.writes && obeys_repository(&program.path, &program.argv) {
-        let what = format!(
-            "{} does what the settings of a repository say, and those can be written",
-            called(program)
-        );
+        let what =
+            called(program).and(" does what the settings of a repository say, and those can be written");
         found.push(Launch { at: 0, what });
     }
     found
 }
 
-fn called(program: &ProgramFact) -> String {
-    format!("`{}`", visible_line(program.argv.first().map_or("", String::as_str)))
+fn called(program: &ProgramFact) -> Quoting {
+    quoting!("`{}`", visible_line(program.argv.first().map_or("", String::as_str)))
 }
 
 /// The argument vector, so that where one argument ends and the next begins can be seen.

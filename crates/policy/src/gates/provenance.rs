@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kernel::proposal::{Effect, Finding, Trace};
 use kernel::provenance::Source;
-use passable::visible_line;
+use passable::{Quoting, quoting, visible_line};
 
 use super::Gate;
 use crate::facts::Context;
@@ -35,12 +35,12 @@ fn judge(context: &Context<'_>) -> Ruling {
     let sources: Vec<String> = proposal.provenance.untrusted().map(describe).collect();
     let main = Finding::new(
         "provenance/untrusted",
-        format!(
-            "`{}.{}` is seen outside or cannot be undone, and what it says may come from {}",
+        quoting!(
+            "`{}.{}` is seen outside or cannot be undone, and what it says may come from ",
             proposal.slot,
-            proposal.method,
-            enumerate(&sources)
-        ),
+            proposal.method
+        )
+        .then(&enumerate(&sources)),
     )
     .at("method")
     .counter_example(sources.join(", "))
@@ -67,7 +67,7 @@ fn traced(traces: &[Trace]) -> impl Iterator<Item = Finding> {
         let text = traces.first().map(|trace| visible_line(&trace.text).to_string()).unwrap_or_default();
         Finding::new(
             "provenance/from-document",
-            format!("`{text}` in `{argument}` stands in {}", enumerate(&places)),
+            quoting!("`{}` in `{}` stands in ", text, argument).then(&enumerate(&places)),
         )
         .at(argument)
         .counter_example(text)
@@ -86,13 +86,14 @@ fn describe(source: &Source) -> String {
 }
 
 /// The first few by name, and how many more there are.
-fn enumerate(items: &[String]) -> String {
+fn enumerate(items: &[String]) -> Quoting {
     let named = &items[..items.len().min(NAMED)];
     let more = items.len() - named.len();
+    let listed = |items: &[String]| Quoting::joined(items.iter().map(Quoting::theirs), ", ");
     match named {
-        _ if more > 0 => format!("{} and {more} more", named.join(", ")),
-        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
-        _ => named.concat(),
+        _ if more > 0 => listed(named).and(format!(" and {more} more")),
+        [all @ .., last] if !all.is_empty() => listed(all).and(" and ").quote(last),
+        _ => listed(named),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kernel::proposal::{Effect, Finding};
+use passable::quoting;
 
 use super::Gate;
 use crate::facts::Context;
@@ -40,18 +41,23 @@ fn judge(context: &Context<'_>) -> Ruling {
             What::Value(name) => Ruling::deny(
                 Finding::new(
                     "secrets/value",
-                    format!("`{at}` holds the value of the secret `{name}` ({})", sighting.spelling),
+                    quoting!("`{}` holds the value of the secret `{}` ({})", at, name, sighting.spelling),
                 )
                 .at(at)
                 .counter_example(format!("the value of `{name}`"))
-                .allowed(format!(
-                    "the same without it. Where a server needs it, the user endows `…&key={name}`, and it is put in when the request is sent"
+                .allowed(quoting!(
+                    "the same without it. Where a server needs it, the user endows `…&key={}`, and it is put in when the request is sent",
+                    name
                 )),
             ),
             What::StandIn(name) => Ruling::deny(
                 Finding::new(
                     "secrets/stand-in",
-                    format!("`{at}` holds what was shown in the place of the secret `{name}`; the value itself would be lost"),
+                    quoting!(
+                        "`{}` holds what was shown in the place of the secret `{}`; the value itself would be lost",
+                        at,
+                        name
+                    ),
                 )
                 .at(at)
                 .counter_example(crate::secrets::stand_in(name))
@@ -59,7 +65,7 @@ fn judge(context: &Context<'_>) -> Ruling {
             ),
             What::Shape(kind) => Ruling::ask(
                 Lift::Permission,
-                Finding::new("secrets/shape", format!("`{at}` holds what looks like {kind}"))
+                Finding::new("secrets/shape", quoting!("`{}` holds what looks like ", at).and(kind))
                     .at(at)
                     .counter_example(*kind)
                     .allowed("a person's approval of exactly this call, or the same without it"),

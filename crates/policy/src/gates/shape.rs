@@ -2,7 +2,7 @@
 
 use kernel::proposal::{Finding, Value};
 use kernel::{Method, Param};
-use passable::{Mismatch, visible_line};
+use passable::{Mismatch, quoting, visible_line};
 
 use super::Gate;
 use crate::facts::Context;
@@ -17,7 +17,7 @@ fn judge(context: &Context<'_>) -> Ruling {
         let known: Vec<&str> = context.interface.methods.iter().map(|method| method.name.as_str()).collect();
         let named = visible_line(&proposal.method);
         return Ruling::deny(
-            Finding::new("shape/method", format!("`{}` has no method `{named}`", proposal.slot))
+            Finding::new("shape/method", quoting!("`{}` has no method `{}`", proposal.slot, named))
                 .at("method")
                 .counter_example(named)
                 .allowed(known.join(", ")),
@@ -37,7 +37,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     }
     if proposal.args.len() > method.params.len() {
         findings.push(
-            Finding::new("shape/count", format!("`{}` takes fewer arguments", method.name))
+            Finding::new("shape/count", quoting!("`{}` takes fewer arguments", method.name))
                 .at("arguments")
                 .counter_example(proposal.args.len().to_string())
                 .allowed(method.signature()),
@@ -64,7 +64,7 @@ fn finding(method: &Method, param: &Param, mismatch: &Mismatch) -> Finding {
         true => format!("{}{path}", param.name),
         false => format!("{}.{path}", param.name),
     };
-    Finding::new("shape/argument", format!("`{at}` of `{}`: {}", method.name, mismatch.teach()))
+    Finding::new("shape/argument", quoting!("`{}` of `{}`: {}", at, method.name, mismatch.teach()))
         .at(at)
         .counter_example(mismatch.found.clone())
         .allowed(mismatch.expected.clone())

@@ -190,11 +190,20 @@ fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pat
 }
 
 /// Whether the pattern itself says that its value is a secret; nothing if it asks for one where it cannot be sealed.
-fn is_secret(name: &str, pattern: &Pattern, span: &Range<usize>, problems: &mut Problems<'_>) -> Option<bool> {
+fn is_secret(
+    name: &str,
+    pattern: &Pattern,
+    span: &Range<usize>,
+    problems: &mut Problems<'_>,
+) -> Option<bool> {
     if pattern.secrecy() == Secrecy::Part {
-        let message =
-            format!("`{}` asks for a secret as a part of something else", name.escape_debug());
-        problems.error("form/secret", message, span, "a secret is a field of its own, as `key: secret` or `secret?`");
+        let message = format!("`{}` asks for a secret as a part of something else", name.escape_debug());
+        problems.error(
+            "form/secret",
+            message,
+            span,
+            "a secret is a field of its own, as `key: secret` or `secret?`",
+        );
         return None;
     }
     Some(pattern.secrecy() == Secrecy::Whole)
@@ -259,7 +268,11 @@ mod tests {
         // What is no field of its own cannot be sealed.
         for part in ["secret|number", "[secret]", "{ user: string, password: secret }"] {
             for text in [format!("k: {part}\n"), format!("k:\n  pattern: {part}\n  secret: true\n")] {
-                assert!(read(&text).contains("[form/secret] `k` asks for a secret as a part"), "{}", read(&text));
+                assert!(
+                    read(&text).contains("[form/secret] `k` asks for a secret as a part"),
+                    "{}",
+                    read(&text)
+                );
             }
         }
         assert_eq!(read("k: secret?\n"), "k: a secret (may be left out) / - / None / None / true");

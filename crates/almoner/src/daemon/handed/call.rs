@@ -8,6 +8,7 @@ use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal, Verdict};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::{CallSite, Completion, Origin};
 use kernel::{BlobHash, HostRun, Number, RunNumber, Value};
+use passable::Quoting;
 
 use super::gates::{ASKS, redact};
 use super::ground::Handed;
@@ -278,7 +279,9 @@ fn keep_operands(
 fn saw(desk: &Desk, at: HostRun, begun: &kernel::begun::Begun, came: &Result<Came, Failure>) {
     let completion = match came {
         Ok(came) => Completion::Done { value: came.seen(), provenance: begun.proposal().provenance.clone() },
-        Err(failure) => Completion::Failed(Finding::new("mount/failed", failure.message.raw())),
+        Err(failure) => {
+            Completion::Failed(Finding::new("mount/failed", Quoting::theirs(failure.message.raw())))
+        }
     };
     let done = Move::Complete { proposal: begun.step().step, completion };
     if desk.daemon.unwritten.add(at, done) {

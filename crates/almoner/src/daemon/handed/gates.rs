@@ -199,14 +199,8 @@ impl Gates {
 
 /// Takes the vault's values out of what was found.
 pub fn redact(secrets: &policy::Secrets, findings: &mut [Finding]) {
-    for finding in findings {
-        let Finding { message, at, counter_example, allowed, .. } = finding;
-        for text in
-            [Some(message), at.as_mut(), counter_example.as_mut(), allowed.as_mut()].into_iter().flatten()
-        {
-            *text = secrets.redact(text).into_owned();
-        }
-    }
+    let redact = |text: &mut String| *text = secrets.redact(text).into_owned();
+    findings.iter_mut().for_each(|finding| finding.redact(&redact));
 }
 
 /// What comes of two verdicts on parts of one call.

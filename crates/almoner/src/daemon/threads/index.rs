@@ -83,6 +83,14 @@ impl Index {
         }
     }
 
+    /// The messages of the thread of one that came behind it, oldest first; and whether it is the first of them.
+    pub(super) fn after(&self, id: &Number, number: MessageNumber) -> (bool, Vec<MessageNumber>) {
+        let first = self.firsts.get(id);
+        let all = first.and_then(|first| self.threads.get(first));
+        let later = all.into_iter().flatten().copied().filter(|other| *other > number);
+        (first == Some(&number), later.collect())
+    }
+
     pub(super) fn is_of(&self, number: MessageNumber, kind: Option<&str>) -> bool {
         kind.is_none_or(|kind| self.rows.get(&number).is_some_and(|row| row.kind == kind))
     }
@@ -156,8 +164,16 @@ mod tests {
             sent_ms: 0,
             reply_to: reply_to.map(number),
         };
-        let mail =
-            Mail { envelope, message: None, answers: BTreeMap::new(), needs_you: false, dismissed_ms: None };
+        let mail = Mail {
+            envelope,
+            message: None,
+            answers: BTreeMap::new(),
+            needs_you: false,
+            dismissed_ms: None,
+            done: 0,
+            endowed: vec![],
+            came: None,
+        };
         (MessageNumber(u64::from(id)), mail, run.map(RunNumber))
     }
 

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use kernel::message::{Body, Mail};
 use kernel::query::{self, Letter};
 use kernel::txn::{ReadTxn, StoreFault, Table};
-use kernel::{FormulaId, MessageNumber, RunNumber, table};
+use kernel::{FormulaId, MessageNumber, Number, RunNumber, table};
 
 use self::index::{Index, Seen, Who, end};
 use super::line::line;
@@ -132,6 +132,20 @@ impl Threads {
             }
         }
         Ok(page)
+    }
+
+    /// The messages of the thread of one that came behind it, oldest first; and whether all of them answer it, one way or
+    /// another, because the thread began with it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn after(
+        &self,
+        daemon: &Daemon,
+        id: &Number,
+        number: MessageNumber,
+    ) -> Result<(bool, Vec<MessageNumber>), Failure> {
+        self.ask(daemon, |index| index.after(id, number))
     }
 
     /// Threads, each by its first message.

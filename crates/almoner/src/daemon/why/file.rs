@@ -7,6 +7,7 @@ use kernel::formula::Formula;
 use kernel::proposal::Proposal;
 use kernel::run::{Completion, Entry, Parent, Run, Step};
 use kernel::{StepRef, query, standing, table};
+use passable::{Quoting, quoting};
 use worker::World as _;
 
 use super::{cause_of_run, command, made_on, meant, of_proposal, of_step, target_words};
@@ -165,7 +166,7 @@ fn settled(desk: &Desk, run: &Run, file: &std::path::Path, since: u64) -> Result
                     None => return true,
                 };
                 let said = format!("you had {what} {} thrown away", top.number);
-                found.push(Settled { at_ms, in_place: false, reason: Reason::new(at, said) });
+                found.push(Settled { at_ms, in_place: false, reason: Reason::new(at, Quoting::ours(said)) });
                 return true;
             }
             _ => return true,
@@ -173,7 +174,7 @@ fn settled(desk: &Desk, run: &Run, file: &std::path::Path, since: u64) -> Result
         if let Some(put_back) =
             files.into_iter().find(|put_back| std::path::Path::new(&put_back.path) == file)
         {
-            let said = format!("you had {} {what} ({})", top.number, put_back.to);
+            let said = Quoting::ours(format!("you had {} {what} (", top.number)).quote(&put_back.to).and(")");
             found.push(Settled { at_ms, in_place: true, reason: Reason::new(at, said) });
         }
         true
@@ -258,7 +259,7 @@ fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Option<Known>, Failu
         if *slot == name || directory.as_ref().is_some_and(|directory| directory == wanted) {
             let mut reasons = vec![Reason::new(
                 format!("slot {slot}"),
-                format!("is {} for {}", target_words(formula), run.number),
+                quoting!("is {} for ", target_words(formula)).and(run.number.to_string()),
             )];
             if let Some(source) = grant.source {
                 command(desk, &desk.daemon.host, source, &mut reasons)?;
@@ -293,7 +294,7 @@ fn of_change(
         _ => "written",
     };
     let place = if is_staged { "in a staged copy, " } else { "" };
-    reasons.push(Reason::new(name, format!("was {done} {place}by an effect")));
+    reasons.push(Reason::new(name, Quoting::ours(format!("was {done} {place}by an effect"))));
     of_proposal(desk, run, steps, proposed, &mut reasons)?;
     cause_of_run(desk, run, &mut reasons)?;
     let at_ms = put.map_or(done_ms, |put| put.max(done_ms));

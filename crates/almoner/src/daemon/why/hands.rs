@@ -9,6 +9,7 @@ use kernel::proposal::{Caller, Proposal};
 use kernel::run::Run;
 use kernel::txn::{Owner, ReadTxn, StoreFault};
 use kernel::{FormulaId, query, table};
+use passable::quoting;
 
 use super::{command, made_on, target_words};
 use crate::daemon::desk::Desk;
@@ -59,10 +60,13 @@ pub(super) fn of_call(
     }
     let words = made_on(&desk.daemon, proposal)?.map_or_else(|| grant.words.clone(), |f| target_words(&f));
     let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
-    reasons.push(Reason::new(
-        format!("grant {}", grant.id.short()),
-        format!("`{}` is {} ({})", grant.slot, words, methods.join(", ")),
-    ));
+    // A giver's numbers say nothing to anybody else.
+    let what = match grant.owner.0 == desk.daemon.host.number {
+        true => grant.number.to_string(),
+        false => grant.id.short(),
+    };
+    let said = quoting!("`{}` is {} ({})", grant.slot, words, methods.join(", "));
+    reasons.push(Reason::new(format!("grant {what}"), said));
     Ok(())
 }
 

@@ -1,25 +1,29 @@
 //! Why: from a thing back to the rule, the approval, the grant and the message that caused it.
 
+mod command;
 mod file;
 mod hands;
 
 use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::message::{Answer, Body};
-use kernel::proposal::{Decision, Proposal, Verdict};
+use kernel::proposal::{Decision, Finding, Proposal, Verdict};
+use kernel::provenance::Provenance;
 use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
-use kernel::{FormulaId, MessageNumber, RunNumber, StepRef, query, standing, table};
-use passable::{visible_line, with_article};
+use kernel::{MessageNumber, RunNumber, StepRef, query, standing, table};
+use passable::{Quoting, quoting};
 use worker::World as _;
 
 use crate::daemon::desk::Desk;
 use crate::daemon::listing;
 use crate::daemon::world::Daemon;
 use control::exit::{Exit, Failure};
-use control::show::card::source;
-use control::show::journal::{finding_line, state};
-use control::show::letter as letters;
+use control::show::came;
+use control::show::card::told_source;
+use control::show::journal::{ended, finding_told, state};
 use control::show::reason::{Reason, Thing};
+
+pub(super) use command::command;
 
 /// What a formula is to the person who endowed it.
 pub fn target_words(formula: &Formula) -> String {
@@ -74,10 +78,11 @@ fn run(desk: &Desk, number: RunNumber) -> Result<Run, Failure> {
 fn of_run(desk: &Desk, number: RunNumber) -> Result<Vec<Reason>, Failure> {
     let run = run(desk, number)?;
     let name = listing::name(&desk.daemon, &run)?;
-    let mut reasons =
-        vec![Reason::new(number.to_string(), format!("`{}`, {}", visible_line(&name), state(&run)))];
-    let read: Vec<String> = run.provenance.sources.iter().map(source).collect();
-    reasons.push(Reason::new("has been shown", read.join(", ")));
+    let mut reasons = vec![Reason::new(number.to_string(), quoting!("`{}`, ", name).then(&stands(&run)))];
+    if let Some(message) = run.cancelled_by {
+        command(desk, &desk.daemon.host, message, &mut reasons)?;
+    }
+    reasons.push(Reason::new("has been shown", sources(&run.provenance)));
     cause_of_run(desk, &run, &mut reasons)?;
     if run.is_standing() {
         hands::of_code(desk, &run, &mut reasons)?;
@@ -94,16 +99,42 @@ pub(super) fn cause_of_run(desk: &Desk, run: &Run, reasons: &mut Vec<Reason>) ->
             Place::Item { index } => format!("{parent}, item {}", index + 1),
         };
         at = self::run(desk, parent)?;
-        reasons.push(Reason::new(step, format!("started it, in `{}`", visible_line(&at.name))));
+        reasons.push(Reason::new(step, quoting!("started it, in `{}`", at.name)));
     }
-    match at.cause() {
-        Some(message) => command(desk, &desk.daemon.host, message, reasons),
-        None => {
-            let who = visible_line(&listing::name(&desk.daemon, &at)?).into_owned();
-            reasons.push(Reason::new(at.number.to_string(), format!("{who} did it without a run")));
-            Ok(())
+    let host = desk.daemon.host;
+    let Some(message) = at.cause() else {
+        let who = listing::name(&desk.daemon, &at)?;
+        reasons.push(Reason::new(at.number.to_string(), quoting!("{} did it without a run", who)));
+        return Ok(());
+    };
+    command(desk, &host, message, reasons)?;
+    // Stores that an earlier version made have commands that do not say what they answer.
+    if let Some(delivery) = at.delivery {
+        let what = format!("message {}", delivery.message);
+        if !reasons.iter().any(|reason| reason.what == what)
+            && let Some(letter) = desk.daemon.read(|txn| query::message(txn, &host, delivery.message))?
+        {
+            reasons.push(Reason::new(what, command::asked(desk, &host, &letter)?));
         }
     }
+    Ok(())
+}
+
+/// How a run stands. Why it does is told in words that a model or a server may have chosen.
+pub(super) fn stands(run: &Run) -> Quoting {
+    use kernel::run::{RunOutcome, State};
+    match &run.state {
+        State::Stalled { trouble } => Quoting::ours("stalled: ").quote(trouble.message.raw()),
+        State::Finished { outcome: RunOutcome::Failed(trouble) } => {
+            Quoting::ours(ended(run)).and(": ").quote(trouble.message.raw())
+        }
+        _ => Quoting::ours(state(run)),
+    }
+}
+
+/// Who has had a say in something.
+pub(super) fn sources(provenance: &Provenance) -> Quoting {
+    Quoting::joined(provenance.sources.iter().map(told_source), ", ")
 }
 
 /// What a call is made on; `None` if that is gone.
@@ -132,67 +163,48 @@ fn meant(grant: &Grant, formula: Formula) -> Formula {
     }
 }
 
-/// The command that a message of the agent's keeps, if it is one, or what a run asked for with it.
-pub(super) fn command(
-    desk: &Desk,
-    agent: &FormulaId,
-    number: MessageNumber,
-    reasons: &mut Vec<Reason>,
-) -> Result<(), Failure> {
-    let Some(letter) = desk.daemon.read(|txn| query::message(txn, agent, number))? else { return Ok(()) };
-    let said = match letter.body() {
-        Some(Body::Command { text, .. }) => format!("you said: {}", text.visible_line()),
-        Some(body @ Body::Request { by: Some(_), .. }) => format!("you gave it: {}", letters::summary(body)),
-        _ => return Ok(()),
-    };
-    reasons.push(Reason::new(format!("message {number}"), said));
-    Ok(())
-}
-
 fn of_message(desk: &Desk, number: MessageNumber) -> Result<Vec<Reason>, Failure> {
     let daemon = &desk.daemon;
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
     })?;
+    let what = format!("message {number}");
     let mut reasons = Vec::new();
     match letter.body() {
-        Some(Body::Command { text, run, .. }) => {
-            reasons
-                .push(Reason::new(format!("message {number}"), format!("you said: {}", text.visible_line())));
-            if let Some(run) = run {
-                reasons.push(Reason::new("it is about", run.to_string()));
+        Some(Body::Command { text, run, grant, .. }) => {
+            let mut said = Reason::new(&*what, Quoting::ours("you said: ").quote(text.raw()));
+            if let Some(came) = &letter.mail.came {
+                said = said.and(Quoting::ours("; ").then(&came::told(came)));
             }
+            reasons.push(said);
+            let run = run.map(|run| run.to_string());
+            let about = run.or(grant.map(|grant| format!("grant {grant}")));
+            reasons.extend(about.map(|about| Reason::new("it is about", Quoting::ours(about))));
+            command::answered(desk, &daemon.host, letter, &mut reasons)?;
         }
-        Some(Body::Approval { run, entries }) => {
-            reasons.push(Reason::new(
-                format!("message {number}"),
-                format!("{run} asks about {}", entries.len()),
-            ));
+        Some(body @ Body::Approval { entries, .. }) => {
+            reasons.push(Reason::new(what, command::summary(body)));
             for asked in entries {
                 reasons.extend(of_step(desk, asked.proposal)?);
             }
         }
-        Some(Body::Budget { run, trouble, .. }) => {
-            let asks = format!("{run} asks for more: {}", trouble.message.visible_line());
-            reasons.push(Reason::new(format!("message {number}"), asks));
-        }
-        Some(Body::Doubt { run, entry }) => {
-            let asks = format!("{run} asks whether {} happened", entry.proposal);
-            reasons.push(Reason::new(format!("message {number}"), asks));
+        Some(body @ Body::Budget { .. }) => reasons.push(Reason::new(what, command::summary(body))),
+        Some(body @ Body::Doubt { entry, .. }) => {
+            reasons.push(Reason::new(what, command::summary(body)));
             reasons.extend(of_step(desk, entry.proposal)?);
         }
         Some(
             body
             @ (Body::Request { .. } | Body::Package { .. } | Body::Definition { .. } | Body::Form { .. }),
         ) if body.run().is_some() => {
-            reasons.push(Reason::new(format!("message {number}"), letters::summary(body)));
+            reasons.push(Reason::new(what, command::summary(body)));
             if let Some(run) = body.run() {
                 reasons.extend(of_run(desk, run)?);
             }
         }
-        other => {
-            let kind = other.map_or_else(|| letter.mail.envelope.kind.clone(), |body| body.kind().to_owned());
-            reasons.push(Reason::new(format!("message {number}"), format!("is {}", with_article(&kind))));
+        _ => {
+            reasons.push(Reason::new(what, command::asked(desk, &daemon.host, &letter)?));
+            command::answered(desk, &daemon.host, letter, &mut reasons)?;
         }
     }
     Ok(reasons)
@@ -249,24 +261,30 @@ fn of_proposal(
         let at = format!("{}#{}", run.number, step.number);
         match &step.entry {
             Entry::Completed { proposal, completion } if *proposal == proposed => {
-                let said = match completion {
-                    Completion::Done { .. } => "it was done".to_owned(),
-                    Completion::Refused(f) => {
-                        format!("refused: {}", f.iter().map(finding_line).collect::<Vec<_>>().join("; "))
+                let (said, found) = match completion {
+                    Completion::Done { .. } => (Quoting::ours("it was done"), &[][..]),
+                    Completion::Refused(f) => (Quoting::ours("refused: ").then(&listed(f)), f.as_slice()),
+                    Completion::Failed(f) => {
+                        (Quoting::ours("failed: ").then(&finding_told(f)), std::slice::from_ref(f))
                     }
-                    Completion::Failed(f) => format!("failed: {}", finding_line(f)),
                 };
                 reasons.push(Reason::new(at, said));
+                if let Some(message) = run.cancelled_by
+                    && found.iter().any(|finding| finding.rule == "run/cancelled")
+                {
+                    command(desk, &desk.daemon.host, message, reasons)?;
+                }
             }
             Entry::Answered { proposal, message, approved } if *proposal == proposed => {
                 reasons.push(Reason::new(at, answer(desk, *message, *approved)?));
             }
             Entry::Vouched { proposal, message } if *proposal == proposed => {
-                reasons.push(Reason::new(at, format!("you said that it happened (message {message})")));
+                let said = format!("you said that it happened (message {message})");
+                reasons.push(Reason::new(at, Quoting::ours(said)));
             }
             Entry::Doubted { proposal, message } if *proposal == proposed => {
                 let said = format!("a crash cut it off: message {message} asked whether it happened");
-                reasons.push(Reason::new(at, said));
+                reasons.push(Reason::new(at, Quoting::ours(said)));
             }
             Entry::Judged { proposal, verdict, message } if *proposal == proposed => {
                 if verdict.decision == Decision::Ask
@@ -274,14 +292,14 @@ fn of_proposal(
                     && let Some((given, message)) = earlier_yes(steps, proposed)
                 {
                     let said = format!("you approved message {message} for the whole run");
-                    reasons.push(Reason::new(format!("{}#{given}", run.number), said));
+                    reasons.push(Reason::new(format!("{}#{given}", run.number), Quoting::ours(said)));
                 }
                 reasons.push(Reason::new(at, judged(verdict)));
             }
             Entry::Proposed { proposal, .. } if step.number == proposed => {
-                reasons.push(Reason::new(at, format!("{}.{} was proposed", proposal.slot, proposal.method)));
-                let from: Vec<_> = proposal.provenance.sources.iter().map(source).collect();
-                reasons.push(Reason::new("it depends on", from.join(", ")));
+                let called = quoting!("{}.{} was proposed", proposal.slot, proposal.method);
+                reasons.push(Reason::new(at, called));
+                reasons.push(Reason::new("it depends on", sources(&proposal.provenance)));
                 hands::of_call(desk, run, proposal, reasons)?;
             }
             _ => {}
@@ -309,25 +327,29 @@ fn earlier_yes(steps: &[Step], proposed: u64) -> Option<(u64, MessageNumber)> {
 }
 
 /// What the gates said; nothing need be said for what is allowed.
-fn judged(verdict: &Verdict) -> String {
-    let found: Vec<_> = verdict.findings.iter().map(finding_line).collect();
+fn judged(verdict: &Verdict) -> Quoting {
     let decision = format!("{:?}", verdict.decision).to_lowercase();
-    match found.is_empty() {
-        true => format!("the gates said {decision}"),
-        false => format!("the gates said {decision}: {}", found.join("; ")),
+    let said = Quoting::ours(format!("the gates said {decision}"));
+    match verdict.findings.is_empty() {
+        true => said,
+        false => said.and(": ").then(&listed(&verdict.findings)),
     }
 }
 
-fn answer(desk: &Desk, number: MessageNumber, approved: bool) -> Result<String, Failure> {
+fn listed(findings: &[Finding]) -> Quoting {
+    Quoting::joined(findings.iter().map(finding_told), "; ")
+}
+
+fn answer(desk: &Desk, number: MessageNumber, approved: bool) -> Result<Quoting, Failure> {
     let daemon = &desk.daemon;
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?;
     let reason = letter.iter().flat_map(|l| l.mail.answers.values()).find_map(|a| match a {
-        Answer::Denied { reason, .. } if !approved => Some(reason.visible_line().into_owned()),
+        Answer::Denied { reason, .. } if !approved => Some(reason.raw().to_owned()),
         _ => None,
     });
     Ok(match (approved, reason) {
-        (true, _) => format!("you approved message {number}"),
-        (false, Some(reason)) => format!("you denied message {number}: {reason}"),
-        (false, None) => format!("you denied message {number}"),
+        (true, _) => Quoting::ours(format!("you approved message {number}")),
+        (false, Some(reason)) => Quoting::ours(format!("you denied message {number}: ")).quote(reason),
+        (false, None) => Quoting::ours(format!("you denied message {number}")),
     })
 }

@@ -150,7 +150,9 @@ fn what_was_shown_is_endowed_once() {
     let number = wait_for_mail(&home, "definition").to_string();
     let visitor = Visitor::new(&home);
     let page = format!("/m/{number}");
-    let id = |name: &str| home.almoner(&["show", name, "--json"]).expect(0).json()["id"].as_str().unwrap().to_owned();
+    let id = |name: &str| {
+        home.almoner(&["show", name, "--json"]).expect(0).json()["id"].as_str().unwrap().to_owned()
+    };
     let counter = format!("s0={}", id("counter"));
     let counted = |expected: &str| {
         home.almoner(&["eval", "1"]).expect(0);
@@ -221,7 +223,17 @@ fn sends(visitor: &Visitor, page: &str, body: &str, status: u16, says: &[&str]) 
 
 /// A form's text as it is sent.
 fn form(text: &str) -> String {
-    text.bytes().map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    text.bytes()
+        .map(
+            |byte| {
+                if byte.is_ascii_alphanumeric() {
+                    char::from(byte).to_string()
+                } else {
+                    format!("%{byte:02X}")
+                }
+            },
+        )
+        .collect()
 }
 
 /// What a worker is shown to get is what it gets: places with all links followed, documents by what is in them.

@@ -341,7 +341,8 @@ fn what_is_typed_while_rows_move_is_kept() {
     // What stood there by itself, and was taken away, does not come back by itself.
     home.write("only.json", r#"{"words": {"pattern": "[string]", "label": "Words", "default": ["one"]}}"#);
     let file = home.path("only.json").display().to_string();
-    home.almoner(&["--as", "agent-fae", "form", "@host", "Say more", "--file", &file, "--result", "s"]).expect(0);
+    home.almoner(&["--as", "agent-fae", "form", "@host", "Say more", "--file", &file, "--result", "s"])
+        .expect(0);
     browser.go(&door.page(&format!("/m/{}", number + 1)));
     browser.press("button", "Remove row 1 of Words");
     is("");

@@ -2,7 +2,7 @@
 
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Value};
-use passable::visible_line;
+use passable::{quoting, visible_line};
 
 /// Names that lead from where a call is made.
 type Way = Vec<String>;
@@ -112,7 +112,7 @@ fn names(path: &str) -> Way {
 }
 
 fn mismatch(method: &str) -> Finding {
-    Finding::new("mount/arguments", format!("these are not the arguments of `{}`", visible_line(method)))
+    Finding::new("mount/arguments", quoting!("these are not the arguments of `{}`", visible_line(method)))
         .at("method")
         .counter_example(visible_line(method))
 }

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use kernel::begun::Begun;
 use kernel::id::BlobHash;
 use kernel::proposal::{Finding, Pin, Value};
-use passable::visible_line;
+use passable::{quoting, visible_line};
 use rustix::fs::{AtFlags, RenameFlags};
 use rustix::io::Errno;
 
@@ -186,7 +186,7 @@ fn expect_pinned(mount: &Mount, call: &Call<'_>, way: &[String], begun: &Begun) 
 
 fn changed(way: &[String]) -> Finding {
     let shown = visible_line(&way.join("/")).into_owned();
-    Finding::new(CHANGED, format!("`{shown}` is not what it was when the call was judged"))
+    Finding::new(CHANGED, quoting!("`{}` is not what it was when the call was judged", shown))
         .at("path")
         .counter_example(shown)
         .allowed("the same call once more: it is judged with what is there now")
@@ -208,7 +208,7 @@ fn before(mount: &Mount, way: &[String]) -> Result<Option<Vec<u8>>, Finding> {
             let shown = visible_line(&way.join("/")).into_owned();
             Err(Finding::new(
                 "mount/size",
-                format!("`{shown}` is no file to which anything is appended here"),
+                quoting!("`{}` is no file to which anything is appended here", shown),
             )
             .at("path"))
         }

@@ -17,7 +17,7 @@ use kernel::id::FormulaId;
 use kernel::proposal::{Finding, Pin, Value};
 use kernel::run::Completion;
 use kernel::standing;
-use passable::visible_line;
+use passable::{quoting, visible_line};
 use policy::Facts;
 
 use super::{MOST_BYTES, Mount};
@@ -92,7 +92,7 @@ impl Handed {
             return Ok(());
         }
         let (slot, method) = (visible_line(&proposal.slot), visible_line(&proposal.method));
-        Err(Finding::new("caps/grant", format!("`{slot}` was not granted `{method}` here")).at("method"))
+        Err(Finding::new("caps/grant", quoting!("`{}` was not granted `{}` here", slot, method)).at("method"))
     }
 
     /// What the call would change, as it stands now.

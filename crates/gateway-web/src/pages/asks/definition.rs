@@ -405,7 +405,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         return again(Some(&granted), Some(form::refused(&failure)), 422);
     }
     let act = chosen.act(number, &shown, Some(&granted))?;
-    match asked.act_once("endow", chosen.in_words(number, &shown), act) {
+    match asked.act_once("endow", chosen.in_words(number, &shown, Some(&granted)), act) {
         Ok(Reply::Started { run }) => Ok(Answer::Go(format!("/r/{run}"))),
         Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),
         Err(failure) => {
@@ -475,6 +475,7 @@ mod tests {
             kind: "object".to_owned(),
             words: Untrusted::new("made by code of yours"),
             methods: vec![],
+            others: false,
             pending: false,
             data: false,
             labels: vec![],

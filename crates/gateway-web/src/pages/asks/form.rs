@@ -145,9 +145,9 @@ impl OneField {
     /// Whether a secret was typed, which is not shown again.
     fn has_secret_text(&self, pairs: &Pairs) -> bool {
         has_secret(&self.control)
-            && pairs.iter().any(|(name, text)| {
-                is_below(name, &self.prefix) && !name.contains(':') && !text.is_empty()
-            })
+            && pairs
+                .iter()
+                .any(|(name, text)| is_below(name, &self.prefix) && !name.contains(':') && !text.is_empty())
     }
 
     /// What it is called; safe to show.

@@ -15,10 +15,10 @@ use passable::{Untrusted, visible, visible_line};
 
 use super::narrow::{self, Hole};
 use super::{confirm, definition};
-use crate::asked::{Asked, take};
+use crate::asked::{Asked, BACK, take, typed};
 use crate::field::pick::Picker;
 use crate::page::{link, parts};
-use crate::pages::approval::{self, BACK};
+use crate::pages::approval;
 
 /// The field with what a yes is bound to of what it would grant.
 pub const GRANTED: &str = "_granted";
@@ -99,12 +99,12 @@ impl Chosen {
             let path = path.map_err(|error| Failure::new(Exit::Invalid, error.to_string()))?;
             added.names.insert(slot.clone(), path);
             added.seen.insert(slot.clone(), row.id);
-            words += &format!(" {slot}={}", row.path);
+            words += &format!(" {}", typed(&format!("{slot}={}", row.path)));
         }
         for (slot, text) in &self.typed {
             let text = format!("{slot}={text}");
             added.endow.push(asked.site.backend.endowment(&text)?);
-            words += &format!(" -e {text}");
+            words += &format!(" -e {}", typed(&text));
         }
         if self.edited.is_some() {
             words += " --edited -";
@@ -377,7 +377,7 @@ fn card(asked: &Asked, view: &LetterView) -> Result<Card, Failure> {
 pub fn redrawn(asked: &Asked, view: &LetterView, place: &str) -> Result<Markup, Failure> {
     let mut asked = asked.clone();
     asked.body.push((FRESH.to_owned(), place.to_owned()));
-    approval::card(&asked, &card(&asked, view)?, asked.field(BACK))
+    approval::card(&asked, &card(&asked, view)?)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What can be said to any message: a refusal, words, a name for something that came with it.
 
 use control::exit::{Exit, Failure};
-use control::protocol::{AgentAct, Look, Response};
+use control::protocol::{AgentAct, Request, Response};
 use control::view::LetterView;
 use kernel::command::MailAct;
 use kernel::message::{Answer as Told, Body};
@@ -10,8 +10,9 @@ use maud::{Markup, html};
 use passable::Untrusted;
 
 use crate::answer::Answer;
-use crate::asked::Asked;
+use crate::asked::{Asked, typed};
 use crate::page::parts;
+use crate::pages::standing;
 
 /// Whether a message that asks for one thing can still be answered.
 pub fn is_open(view: &LetterView) -> bool {
@@ -44,7 +45,7 @@ pub fn refusal(asked: &Asked, number: MessageNumber, legend: &str, button: &str)
 pub fn reject(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     let number = view.letter.number;
     let reason = asked.filled("reason").unwrap_or("no");
-    let text = format!("reject {number} -r {reason:?}");
+    let text = format!("reject {number} -r {}", typed(reason));
     let act = match view.letter.body() {
         // What asks for an approval is denied, and not rejected.
         Some(Body::Release { .. }) => {
@@ -80,7 +81,7 @@ pub fn reply(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     };
     let (strings, names, paths) = (vec![Untrusted::new(text)], vec![], vec![]);
     let act = MailAct::Reply { number, strings, names, paths };
-    asked.act("reply", format!("reply {number} {text:?}"), AgentAct::Mail { act: Box::new(act) })?;
+    asked.act("reply", format!("reply {number} {}", typed(text)), AgentAct::Mail { act: Box::new(act) })?;
     Ok(Answer::Go(format!("/m/{number}")))
 }
 
@@ -109,37 +110,44 @@ pub fn adopt(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         Failure::new(Exit::Usage, error.to_string()).help("a name has no `@`; a path has `/` between names")
     })?;
     let act = MailAct::Adopt { number, edge: edge.clone(), path };
-    let text = format!("adopt {number} {edge} {name}");
+    let text = format!("adopt {number} {} {}", typed(&edge), typed(name));
     asked.act("adopt", text, AgentAct::Mail { act: Box::new(act) })?;
     Ok(Answer::Go(format!("/m/{number}")))
 }
 
-/// What came in answer to a message, oldest first.
+/// How many of the messages that came in answer to one are shown at once.
+const ANSWERS: usize = 50;
+
+/// What came in answer to a message, one way or another, oldest first. Of much the newest is shown, and the page of what is
+/// older.
 pub fn chain(asked: &Asked, view: &LetterView) -> Markup {
-    let from = Some(MessageNumber(view.letter.number.0.saturating_add(1)));
-    let Ok(Response::Letters(later)) = asked.look(Look::Letters { open: false, from }) else {
+    let message = view.letter.number;
+    let below = asked.query("below").and_then(|text| text.parse::<MessageNumber>().ok());
+    let request = Request::Answers { message, below, limit: ANSWERS };
+    let Ok(Response::Answers { letters, earlier }) = asked.ask(request) else {
         return html! {};
     };
-    let own = view.letter.mail.envelope.id;
-    let answers: Vec<_> = later.into_iter().filter(|one| one.mail.envelope.reply_to == Some(own)).collect();
     html! {
-        @if !answers.is_empty() {
+        @if !letters.is_empty() || below.is_some() {
             section #chain aria-labelledby="chain-title" {
                 h2 #chain-title { "What came of it" }
+                @if let Some(oldest) = letters.first().filter(|_| earlier > 0) {
+                    p { a href={ "/m/" (message) "?below=" (oldest.number) } { (earlier) " earlier" } }
+                }
                 ol.rows {
-                    @for one in &answers {
+                    @for one in &letters {
                         li {
                             a.row href={ "/m/" (one.number) } {
                                 span.number { "#" (one.number) } " "
                                 span.kind { (parts::word(&one.mail.envelope.kind)) } " "
-                                (parts::when(one.mail.envelope.sent_ms)) " "
-                                @if let Some(body) = one.body() {
-                                    (parts::summary(body))
-                                }
+                                @if let Some(body) = one.body() { span.what { (parts::summary(body)) } }
+                                " " span.state { (standing::state(asked, one)) }
+                                " " (parts::minute(one.mail.envelope.sent_ms))
                             }
                         }
                     }
                 }
+                @if below.is_some() { p { a href={ "/m/" (message) } { "The newest" } } }
             }
         }
     }

@@ -1,15 +1,18 @@
 //! Messages that tell: a value, what the person did.
 
 use control::exit::Failure;
-use control::protocol::{Look, Response};
+use control::protocol::{Look, Request, Response};
+use control::show::{came, letter};
 use control::view::LetterView;
-use kernel::NamePath;
+use kernel::came::{Came, CameTo};
 use kernel::message::Body;
+use kernel::{NamePath, RunNumber};
 use maud::{Markup, html};
+use passable::Untrusted;
 
 use super::said;
 use crate::asked::Asked;
-use crate::page::{parts, told};
+use crate::page::{link, parts, told};
 
 /// The card.
 ///
@@ -23,16 +26,44 @@ pub fn card(asked: &Asked, view: &LetterView, body: &Body) -> Result<Markup, Fai
             (said::adoption(asked, number, "value", 0))
             (said::answer_in_words(asked, number))
         },
-        Body::Command { text, run, .. } => html! {
+        Body::Command { text, run, grant, .. } => html! {
             p { "You did this:" }
             (parts::block("The command", text))
+            (outcome(asked, view, *run))
             @if let Some(run) = run { p { "It concerns " (parts::run(*run)) "." } }
+            @if let Some(grant) = grant { p { "It concerns grant " (link::grant(*grant)) "." } }
         },
         _ => {
             let text = control::show::letter::render(view, 100);
             html! { (parts::own_block("The message", &text)) }
         }
     })
+}
+
+/// What came of a command; of one that started a run, or that an earlier version has kept, how its run stands.
+fn outcome(asked: &Asked, view: &LetterView, run: Option<RunNumber>) -> Markup {
+    let Some(came) = &view.letter.mail.came else {
+        let run = run.map(|run| asked.ask(Request::GetRun { run }));
+        return html! {
+            @if let Some(Ok(Response::Run(run))) = run {
+                p.answer { "Outcome: " (parts::run(run.number)) " " (parts::state(&run)) }
+            }
+        };
+    };
+    // What stands in the line in part stands below in full.
+    let whole = match came {
+        Came::Done { to: Some(CameTo::Value { value }) } => {
+            Some(("The value", Untrusted::new(control::show::value::argument(value))))
+        }
+        Came::Refused { why } => Some(("Why it was refused", why.clone())),
+        Came::Failed { why } => Some(("Why it failed", why.clone())),
+        _ => None,
+    };
+    let whole = whole.filter(|(_, text)| letter::short(text).1 > 0 || text.raw().contains('\n'));
+    html! {
+        p.answer { "Outcome: " (parts::told(&came::told(came))) }
+        @if let Some((label, text)) = &whole { (parts::block(label, text)) }
+    }
 }
 
 /// What was sent, as far as it is data.

@@ -76,7 +76,10 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
                 dt { "Given" }
                 dd { (parts::when(grant.given_ms)) @if let Some(message) = grant.source { " by " (link::message(message)) } }
                 @if let Some(end) = grant.expires_ms { dt { "Ends by itself" } dd { (parts::when(end)) } }
-                @if let Some(end) = grant.revoked_ms { dt { "Revoked" } dd { (parts::when(end)) } }
+                @if let Some(end) = grant.revoked_ms {
+                    dt { "Revoked" }
+                    dd { (parts::when(end)) @if let Some(message) = grant.revoked_by { " by " (link::message(message)) } }
+                }
             }
             h2 { "What it was used for " span.count { (view.calls) } }
             @if view.last.is_empty() { p.note { "Nothing yet." } }

@@ -143,8 +143,10 @@ impl Shown {
             }
         };
         if fields.iter().any(Argument::is_secret) {
-            let message =
-                format!("`{}` asks for a secret, and a call is kept with all that it says", visible_line(&method));
+            let message = format!(
+                "`{}` asks for a secret, and a call is kept with all that it says",
+                visible_line(&method)
+            );
             return Err(
                 Failure::new(Exit::Invalid, message).help("call it by code that was endowed with the secret")
             );
@@ -162,7 +164,10 @@ impl Shown {
                     Some(further) => args.extend(further.iter().cloned()),
                     // No list fits, so that nobody can call it.
                     None => {
-                        let why = format!("further arguments are a list, and its guard asks for {}", field.control.asks);
+                        let why = format!(
+                            "further arguments are a list, and its guard asks for {}",
+                            field.control.asks
+                        );
                         wrong.insert(field.prefix.clone(), why);
                     }
                 },
@@ -397,15 +402,31 @@ mod tests {
         let parsed = |text: &str| Pattern::parse(text).unwrap();
         for (args, optional, rest, expected) in [
             (&["M.string()"][..], &[][..], None, "Argument 1: text"),
-            (&["M.string()"], &["M.number()"], None, "Argument 1: text|Argument 2: a number (may be left out)"),
+            (
+                &["M.string()"],
+                &["M.number()"],
+                None,
+                "Argument 1: text|Argument 2: a number (may be left out)",
+            ),
             // What follows is a list, whatever it is said to be.
             (&[], &[], Some("M.any()"), "Further arguments: a list of anything (rest)"),
-            (&[], &[], Some("M.arrayOf(M.nat())"), "Further arguments: a list of whole numbers, 0 or more (rest)"),
+            (
+                &[],
+                &[],
+                Some("M.arrayOf(M.nat())"),
+                "Further arguments: a list of whole numbers, 0 or more (rest)",
+            ),
             (&[], &[], Some("[]"), ""),
             (&["M.refine('secret')"], &[], None, "Argument 1: a secret (secret)"),
-            (&[], &["M.arrayOf(M.refine('secret'))"], None, "Argument 1: a list of secrets (may be left out) (secret)"),
+            (
+                &[],
+                &["M.arrayOf(M.refine('secret'))"],
+                None,
+                "Argument 1: a list of secrets (may be left out) (secret)",
+            ),
         ] {
-            let guards = |texts: &[&str]| texts.iter().map(|text| ArgGuard::Pattern(parsed(text))).collect::<Vec<_>>();
+            let guards =
+                |texts: &[&str]| texts.iter().map(|text| ArgGuard::Pattern(parsed(text))).collect::<Vec<_>>();
             let method = MethodGuard {
                 kind: CallKind::Async,
                 args: guards(args),

@@ -52,7 +52,11 @@ fn page(asked: &Asked, path: &str, wrong: Option<Markup>, status: u16) -> Result
 
 /// A failure of whoever looks for a name on a page: the way out is on the page, too.
 fn no_name(failure: Failure) -> Failure {
-    if failure.exit == Exit::NotFound { failure.help("the list of names is at the top, under Names") } else { failure }
+    if failure.exit == Exit::NotFound {
+        failure.help("the list of names is at the top, under Names")
+    } else {
+        failure
+    }
 }
 
 /// The page of a name whose thing can be used no more.

@@ -7,21 +7,22 @@ use kernel::command::Cancel;
 use passable::Untrusted;
 
 use crate::answer::Answer;
-use crate::asked::{Asked, take};
+use crate::asked::{Asked, take, typed};
 
 /// `POST /r/RUN/cancel`.
 pub fn cancel(asked: &Asked) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let reason = asked.filled("reason").unwrap_or("you said so");
     let act = AgentAct::Cancel { what: Cancel::Run { run }, reason: Untrusted::new(reason) };
-    asked.act("cancel", format!("cancel {run} -r {reason}"), act)?;
+    asked.act("cancel", format!("cancel {run} -r {}", typed(reason)), act)?;
     Ok(Answer::Go(format!("/r/{run}")))
 }
 
 /// `POST /r/RUN/resume`.
 pub fn resume(asked: &Asked) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
-    take!(asked.ask(Request::Resume { run: Some(run) })?, Reply);
+    let text = Untrusted::new(format!("resume {run}"));
+    take!(asked.ask(Request::Resume { text, run: Some(run) })?, Reply);
     // A conversation goes on where it is.
     Ok(Answer::Go(asked.back().unwrap_or_else(|| format!("/r/{run}"))))
 }

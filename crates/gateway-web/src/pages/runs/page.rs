@@ -99,6 +99,7 @@ fn head(asked: &Asked, run: &Run) -> Markup {
             span class={ "mark " (mark(run)) } { (parts::state(run)) }
             // Once it is over, how it stands says so.
             @if let Some(why) = run.cancelled.as_ref().filter(|_| mark(run) != "bad") { " cancelled: " (parts::line(why)) }
+            @if let Some(message) = run.cancelled_by { " by " (link::message(message)) }
             @if run.forgotten { " What it worked on was forgotten." }
         }
         p.envelope {
@@ -117,6 +118,7 @@ fn head(asked: &Asked, run: &Run) -> Markup {
                     @if let Some(Body::Command { text, .. }) = view.letter.body() {
                         code { (control::show::letter::one_line(text)) }
                     } @else { (parts::word(&view.letter.mail.envelope.kind)) }
+                    @if let Some(number) = view.answers { ", in answer to " (link::message(number)) }
                 }
             }
         }

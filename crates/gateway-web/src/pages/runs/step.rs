@@ -41,7 +41,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
                 a href={ "/r/" (number) "/step/" (wanted + 1) } rel="next" { "the next step" }
             }
         }
-        p { (parts::line(&Untrusted::new(journal::detail(&step.entry)))) }
+        p { (parts::told(&journal::told(&step.entry))) }
         (facts::findings(journal::findings(&step.entry).1))
         (what(asked, &known, &step.entry))
         h2 { "What it depends on" }

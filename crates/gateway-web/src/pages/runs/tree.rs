@@ -159,28 +159,16 @@ fn came_to(call: &Call<'_>) -> Markup {
 
 fn other(run: &Run, step: &Step, facts: &Facts) -> Markup {
     let reference = StepRef { run: run.number, step: step.number };
-    let words = journal::detail(&step.entry);
+    let words = journal::told(&step.entry);
     let id = id(run, step);
     html! {
         li.span.other #(id) {
             p.head {
                 (link::step(reference)) " " (at(run, step)) " "
                 span.kind { (step.entry.name()) } " "
-                (parts::line(&Untrusted::new(words)))
-                @if let Some(message) = message(&step.entry) { " " (link::message(message)) }
+                (parts::told(&words))
             }
             (facts.folded(&format!("{id}-facts")))
         }
-    }
-}
-
-/// The message that a step is about.
-fn message(entry: &Entry) -> Option<kernel::MessageNumber> {
-    match entry {
-        Entry::Said { message, .. }
-        | Entry::Exhausted { message, .. }
-        | Entry::Raised { message, .. }
-        | Entry::Held { message, .. } => Some(*message),
-        _ => None,
     }
 }

@@ -118,7 +118,15 @@ pub(super) fn evaluate(
     let vat = vat.cloned();
     park(
         state,
-        Code { author: None, expects: BTreeMap::new(), source, modules: None, ids, vat, source_message: None },
+        Code {
+            author: None,
+            expects: BTreeMap::new(),
+            source,
+            modules: None,
+            ids,
+            vat,
+            source_message: None,
+        },
         None,
         result_name,
     )
@@ -148,7 +156,15 @@ pub(super) fn make(
     let (source, vat) = (Untrusted::new(""), vat.cloned());
     park(
         state,
-        Code { author: None, expects: BTreeMap::new(), source, modules: Some(modules), ids, vat, source_message: None },
+        Code {
+            author: None,
+            expects: BTreeMap::new(),
+            source,
+            modules: Some(modules),
+            ids,
+            vat,
+            source_message: None,
+        },
         None,
         result_name,
     )
@@ -221,7 +237,15 @@ pub(super) fn grant(
     }
     let reply = park(
         state,
-        Code { author: None, expects: BTreeMap::new(), source, modules: None, ids, vat: None, source_message: Some(number) },
+        Code {
+            author: None,
+            expects: BTreeMap::new(),
+            source,
+            modules: None,
+            ids,
+            vat: None,
+            source_message: Some(number),
+        },
         Some(delivery),
         None,
     )?;

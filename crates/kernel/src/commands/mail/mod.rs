@@ -17,6 +17,7 @@ use crate::state::State;
 pub(super) use define::{check_slots, pattern};
 pub(super) use evaluate::{evaluated, park_cancelled};
 pub(super) use form::settle_fields;
+pub(super) use request::asked_by;
 pub(super) use share::{release, share};
 pub(super) use withdraw::withdraw;
 

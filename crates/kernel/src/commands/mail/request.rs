@@ -80,7 +80,7 @@ pub(super) fn resolve_with(
 }
 
 /// The number, in the actor's mailbox, of the message with which the resolver came.
-fn asked_by(state: &mut State<'_>, resolver: &FormulaId) -> Result<Option<MessageNumber>, Fault> {
+pub(crate) fn asked_by(state: &mut State<'_>, resolver: &FormulaId) -> Result<Option<MessageNumber>, Fault> {
     /// How many references are looked at: a copy of an edited definition is one more.
     const MOST: usize = 1000;
     let end = table::behind(&resolver.number);

@@ -56,7 +56,7 @@ fn tell_run(
     outcome: &RunOutcome,
     provenance: &Provenance,
 ) -> Result<(), Fault> {
-    let refused = |rule: &str, said: &str| {
+    let refused = |rule: &str, said: &'static str| {
         let completion = Completion::Refused(vec![Finding::new(rule, said)]);
         (completion, PromiseRow::Rejected { reason: said.to_owned() })
     };
@@ -64,7 +64,10 @@ fn tell_run(
         // What exactly went wrong may quote what only the host may read.
         RunOutcome::Failed(trouble) => {
             let said = format!("it was endowed, and failed: {}", trouble.code);
-            (Completion::Failed(Finding::new("define/failed", &said)), PromiseRow::Rejected { reason: said })
+            (
+                Completion::Failed(Finding::new("define/failed", said.clone())),
+                PromiseRow::Rejected { reason: said },
+            )
         }
         RunOutcome::Done(_) if delivery.goes_to == ResultGoesTo::Host => {
             refused("define/kept", "it was endowed and came to its end; the user keeps what came of it")

@@ -109,7 +109,7 @@ impl Told {
             Change::RunFinished { run, .. } => {
                 expect(self.finished.insert((owner, run.0)), "a-run-ends-once", || format!("{run}"))?;
             }
-            Change::Genesis { .. } | Change::Cancelled { .. } => {}
+            Change::Genesis { .. } | Change::Cancelled { .. } | Change::Came { .. } => {}
         }
         Ok(())
     }

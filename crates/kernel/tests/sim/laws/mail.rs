@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use kernel::came::Came;
 use kernel::formula::Formula;
-use kernel::message::Answer;
+use kernel::message::{Answer, Mail};
 use kernel::table::PromiseRow;
 
 use super::snapshot::{Number, Snapshot};
@@ -71,10 +72,41 @@ pub(crate) fn check(snapshot: &Snapshot) -> Law {
     expect(open == snapshot.awaiting, "what-waits-is-listed-and-nothing-else", || {
         format!("{} wait, {} are listed", open.len(), snapshot.awaiting.len())
     })?;
+    commands(snapshot)?;
     for (promise, formula) in &snapshot.formulas {
         if matches!(formula, Formula::Promise { .. }) {
             let has_row = snapshot.promises.contains_key(promise) || snapshot.going.contains(promise);
             expect(has_row, "a-promise-has-a-state", || "a promise without a row".to_owned())?;
+        }
+    }
+    Ok(())
+}
+
+/// What has not come to anything waits for a promise of which nothing has come, and nothing else does.
+fn commands(snapshot: &Snapshot) -> Law {
+    let is_going = |mail: &Mail| matches!(mail.came, Some(Came::Going | Came::Asked { .. }));
+    for (promise, agent, n) in &snapshot.waiting {
+        let row = snapshot.promises.get(promise);
+        expect(matches!(row, Some(PromiseRow::Pending)), "a-command-waits-for-what-can-come", || {
+            format!("message {n} waits for {row:?}")
+        })?;
+        let mut boxes =
+            snapshot.mail.iter().filter(|((owner, mailbox), _)| owner == agent && snapshot.stays(mailbox));
+        // What was dismissed, or went with its agent, says nothing any more.
+        if let Some((_, letters)) = boxes.next() {
+            let mail = letters.get(n);
+            let waits = mail.is_some_and(|mail| is_going(mail) || mail.dismissed_ms.is_some());
+            expect(waits, "a-command-waits-for-what-can-come", || {
+                format!("message {n} waits, and has come to {mail:?}")
+            })?;
+        }
+    }
+    let waits: BTreeSet<_> = snapshot.waiting.iter().map(|(_, agent, n)| (*agent, *n)).collect();
+    for ((owner, mailbox), letters) in &snapshot.mail {
+        for (n, mail) in letters.iter().filter(|(_, mail)| is_going(mail) && snapshot.stays(mailbox)) {
+            expect(waits.contains(&(*owner, *n)), "what-comes-of-a-command-is-noted", || {
+                format!("message {n}: {:?}", mail.came)
+            })?;
         }
     }
     Ok(())

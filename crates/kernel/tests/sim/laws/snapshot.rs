@@ -28,6 +28,8 @@ pub(crate) struct Snapshot {
     /// Owner, mailbox and number of what is listed as waiting.
     pub(crate) awaiting: BTreeSet<(Owner, Number, u64)>,
     pub(crate) promises: HashMap<Number, PromiseRow>,
+    /// Commands that wait for a promise: the promise, the agent and the number.
+    pub(crate) waiting: BTreeSet<(Number, Owner, u64)>,
 }
 
 impl Snapshot {
@@ -70,7 +72,15 @@ impl Snapshot {
             .rows(Table::Promise)
             .map(|(place, row)| (number(&place[32..]), decode_row(Table::Promise, row).unwrap()))
             .collect();
-        Snapshot { formulas, going, names, mail, awaiting, promises }
+        let waiting = store
+            .rows(Table::Meta)
+            .filter_map(|(place, _)| place.strip_prefix(&NOBODY[..])?.strip_prefix(b"came "))
+            .map(|key| {
+                let n = u64::from_be_bytes(key[64..].try_into().unwrap());
+                (number(key), number(&key[32..]), n)
+            })
+            .collect();
+        Snapshot { formulas, going, names, mail, awaiting, promises, waiting }
     }
 
     /// Whether the formula is there and not about to go.

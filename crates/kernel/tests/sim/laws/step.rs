@@ -1,6 +1,7 @@
 //! What every single command must leave as it was, and what it may do only once.
 
 use kernel::FormulaId;
+use kernel::came::Came;
 use kernel::formula::Formula;
 use kernel::message::{Body, Mail};
 use kernel::run::{Entry, Step};
@@ -28,6 +29,11 @@ pub(crate) fn check(world: &mut World, actor: &FormulaId, changes: &[Change]) ->
                 let [before, now] = [before, now].map(|row| decode_row::<Mail>(Table::Message, row).unwrap());
                 expect(before.envelope == now.envelope, "a-message-number-is-never-used-again", || {
                     format!("{} becomes {}", before.envelope.kind, now.envelope.kind)
+                })?;
+                let is_over = !matches!(before.came, None | Some(Came::Going | Came::Asked { .. }));
+                let stays = before.came == now.came || now.dismissed_ms.is_some();
+                expect(stays || !is_over, "what-came-of-a-command-stays", || {
+                    format!("{:?} becomes {:?}", before.came, now.came)
                 })?;
             }
             (Table::Event | Table::Journal, Some(_)) => {

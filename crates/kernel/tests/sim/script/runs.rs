@@ -49,15 +49,19 @@ pub(super) fn step(world: &mut World) -> Law {
         return act(world, actor, Act::Advance(advance));
     };
     match run.state {
-        State::Stalled { .. } if !world.random.one_in(8) => act(world, actor, Act::Resume { run: number }),
+        State::Stalled { .. } if !world.random.one_in(8) => act(world, actor, resume(number)),
         _ if world.random.one_in(if run.shape == Shape::Chat { 4 } else { 200 }) => {
             let (said, text) = (text("and then?"), text("almoner chat"));
             act(world, actor, Act::Say { run: number, said, documents: vec![], text })
         }
         State::Waiting if !world.random.one_in(8) => mail::answer(world, actor),
-        _ if world.random.one_in(60) => act(world, actor, Act::Resume { run: number }),
+        _ if world.random.one_in(60) => act(world, actor, resume(number)),
         _ => advance(world, actor, &run),
     }
+}
+
+fn resume(run: RunNumber) -> Act {
+    Act::Resume { runs: vec![run], named: Some(run) }
 }
 
 /// Undoes, applies or discards what a run has changed, or so it is said; or forgets what it worked on.

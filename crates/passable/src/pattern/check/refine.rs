@@ -19,9 +19,7 @@ pub(super) fn expected<C: Reference>(refinement: Refinement, value: &Value<C>) -
 
 pub(super) fn holds<C>(refinement: Refinement, value: &Value<C>) -> bool {
     match (refinement, value) {
-        (Refinement::Integer, Value::Number(number)) => {
-            number.fract() == 0.0 && number.abs() <= MAX_SAFE
-        }
+        (Refinement::Integer, Value::Number(number)) => number.fract() == 0.0 && number.abs() <= MAX_SAFE,
         (Refinement::Multiline | Refinement::Secret, Value::String(_)) => true,
         (Refinement::Date, Value::String(_)) => value.as_str().is_some_and(is_date),
         (Refinement::DateTime, Value::String(_)) => value.as_str().is_some_and(is_date_time),

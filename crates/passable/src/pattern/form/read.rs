@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{LISTED, choice_texts, number as numbers};
 use super::tree::{NOTHING, Place, number, refuse};
+use super::{LISTED, choice_texts, number as numbers};
 use crate::codec::error::{Fault, Problem};
 use crate::codec::fields::Fields;
 use crate::codec::json::{self, Bounds};
@@ -49,10 +49,12 @@ pub(super) fn read<C: Reference>(
             Ok(Some(value))
         }
         // Of many choices one is typed, and who has typed nothing has chosen none.
-        Layout::Menu(values) => match place.text()?.filter(|text| values.len() <= LISTED || !is_blank(text)) {
-            Some(text) => choice(pattern, &values, &choice_texts(&values), text).map(Some),
-            None => Ok(None),
-        },
+        Layout::Menu(values) => {
+            match place.text()?.filter(|text| values.len() <= LISTED || !is_blank(text)) {
+                Some(text) => choice(pattern, &values, &choice_texts(&values), text).map(Some),
+                None => Ok(None),
+            }
+        }
         Layout::Checks(values) => {
             let texts = choice_texts(&values);
             let chosen = |(at, text): (usize, Option<&str>)| {

@@ -4,8 +4,8 @@ use num_bigint::BigInt;
 
 use super::read;
 use super::tree::{NOTHING, Place, escape, number};
-use crate::pattern::layout::{Layout, layout};
 use crate::pattern::describe::literal;
+use crate::pattern::layout::{Layout, layout};
 use crate::pattern::{Comparison, Matcher, Pattern, Resolve};
 use crate::value::{Reference, Value};
 

@@ -13,7 +13,7 @@ use passable::{Untrusted, Widget, visible_line};
 
 use super::granted::Granted;
 use super::{Shown, gone};
-use crate::asked::{Asked, Pairs, take};
+use crate::asked::{Asked, Pairs, take, typed};
 use crate::field::check;
 use crate::field::draw::{Drawn, Spot};
 use crate::field::pick::Picker;
@@ -139,7 +139,8 @@ impl Chosen {
         let id = replaces.as_ref().map(|row| row.id.map_or_else(String::new, |id| id.to_string()));
         match id {
             Some(id) if id.is_empty() || id != self.text(REPLACED) => {
-                let message = format!("`{}` is the name of something of yours", visible_line(&path.to_string()));
+                let message =
+                    format!("`{}` is the name of something of yours", visible_line(&path.to_string()));
                 Err(Failure::new(Exit::Invalid, message)
                     .help("choose another name for the result, or say below that it may replace what it is"))
             }
@@ -414,15 +415,42 @@ impl Chosen {
     }
 
     /// The same as a person would have typed it.
-    pub fn in_words(&self, number: MessageNumber, all: &Shown) -> String {
-        let mut text = format!("endow {number}");
+    pub fn in_words(&self, number: MessageNumber, all: &Shown, seen: Option<&Granted>) -> String {
+        let mut words = vec!["endow".to_owned(), number.to_string()];
         for (slot, row) in self.picked(all).unwrap_or_default() {
-            text += &format!(" {slot}={}", row.path);
+            words.push(format!("{slot}={}", row.path));
         }
         for fill in self.fills(&all.proposed) {
-            text += &format!(" -e {fill}");
+            words.extend(["-e".to_owned(), fill]);
         }
-        text
+        if let Ok(AgentAct::Endow { run, goes_to, result_name, model, .. }) = self.act(number, all, seen) {
+            for (name, value) in &run.values {
+                words.push(match value.as_str() {
+                    Some(text) => format!("{name}={text}"),
+                    None => format!("{name}:={value}"),
+                });
+            }
+            words.extend(run.documents.iter().filter_map(|one| match one {
+                Document::File { path } => Some(path.clone()),
+                _ => None,
+            }));
+            let to = match goes_to {
+                ResultGoesTo::GuestData => None,
+                ResultGoesTo::GuestCapabilities => Some("guest-caps"),
+                ResultGoesTo::Host => Some("me"),
+            };
+            let model = model.filter(|model| !model.is_empty());
+            let options = [
+                ("--to", to.map(str::to_owned)),
+                ("--result", result_name.map(|name| name.to_string())),
+                ("-m", model),
+            ];
+            let options = options.into_iter().filter_map(|(option, value)| Some((option, value?)));
+            let allow = run.allow.iter().map(|method| ("--allow", method.clone()));
+            words.extend(options.chain(allow).flat_map(|(option, value)| [option.to_owned(), value]));
+        }
+        let words: Vec<String> = words.iter().map(|word| typed(word)).collect();
+        words.join(" ")
     }
 }
 

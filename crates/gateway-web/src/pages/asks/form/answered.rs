@@ -126,7 +126,9 @@ fn written(value: &Value) -> Markup {
 pub fn kept(fields: &Fields, typed: &Typed) -> Markup {
     let of = |one: &OneField| {
         let pairs = typed.pairs(&one.prefix);
-        let is_text = |(name, text): &(String, String)| !name.ends_with(":given") && !name.ends_with(":kind") && !text.trim().is_empty();
+        let is_text = |(name, text): &(String, String)| {
+            !name.ends_with(":given") && !name.ends_with(":kind") && !text.trim().is_empty()
+        };
         pairs.into_iter().filter(is_text).map(|(_, text)| said(fields, text)).collect::<Vec<_>>()
     };
     let all: Vec<(&OneField, Vec<String>)> = fields.all.iter().map(|one| (one, of(one))).collect();

@@ -1,0 +1,68 @@
+//! How a message stands, in a few words.
+
+use control::protocol::{Request, Response};
+use control::show::came;
+use kernel::message::{Answer as Said, Body};
+use kernel::query::Letter;
+use maud::{Markup, html};
+
+use crate::asked::Asked;
+use crate::page::parts;
+use crate::pages::runs::below;
+
+/// How a message stands, if anything came of it: for a row that is a link.
+pub fn state(asked: &Asked, one: &Letter) -> Markup {
+    if let Some(came) = &one.mail.came {
+        return parts::told_plainly(&came::told(came));
+    }
+    // What a run that was started comes to its own page says as well.
+    if let Some(Body::Command { run: Some(run), .. }) = one.body()
+        && let Ok(Response::Run(run)) = asked.ask(Request::GetRun { run: *run })
+    {
+        return html! { (run.number) ": " (below::state(asked, &run)) };
+    }
+    let mut said: Vec<&str> =
+        one.mail.answers.values().map(|answer| word(&one.mail.envelope.kind, answer)).collect();
+    said.dedup();
+    html! { @if one.mail.needs_you { "needs you" } @else { (said.join(", ")) } }
+}
+
+/// An answer to a message of a kind, in the words of the command that gives it.
+fn word(kind: &str, said: &Said) -> &'static str {
+    match (kind, said) {
+        (_, Said::Approved { for_run: true, .. }) => "approved for the run",
+        ("form", Said::Approved { .. }) => "submitted",
+        ("definition", Said::Approved { .. }) => "endowed",
+        ("request", Said::Approved { .. }) => "resolved",
+        (_, Said::Approved { .. }) => "approved",
+        ("form" | "definition" | "request", Said::Denied { .. }) => "rejected",
+        (_, Said::Denied { .. }) => "denied",
+        (_, Said::Happened { .. }) => "it happened",
+        (_, Said::Repeat { .. }) => "done again",
+        (_, Said::Withdrawn { .. }) => "withdrawn",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use passable::Untrusted;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_called_by_what_gives_it() {
+        let (approved, denied) = (
+            Said::Approved { for_run: false, at_ms: 0 },
+            Said::Denied { reason: Untrusted::new("no"), at_ms: 0 },
+        );
+        for (kind, yes, no) in [
+            ("form", "submitted", "rejected"),
+            ("definition", "endowed", "rejected"),
+            ("request", "resolved", "rejected"),
+            ("eval-request", "approved", "denied"),
+            ("approval", "approved", "denied"),
+        ] {
+            assert_eq!((word(kind, &approved), word(kind, &denied)), (yes, no), "{kind}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What came of a command that a person gave.
+//!
+//! It lies beside the command's message in the mailbox and stays when what was made is gone: it is a record, and keeps
+//! nothing alive. Of a command that started a run nothing stands here: the run says how it stands.
+
+use passable::Untrusted;
+use serde::{Deserialize, Serialize};
+
+use crate::command::Reply;
+use crate::id::{FormulaId, GrantNumber, MessageNumber};
+use crate::proposal::Value;
+use crate::table::PromiseRow;
+
+/// The most bytes of a value that are kept with the command that came to it: what is larger has its own place.
+const LARGEST: usize = 4 << 10;
+
+/// The most bytes that are kept of why nothing came of it.
+const LONGEST: usize = 2 << 10;
+
+/// What came of a command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "came", rename_all = "snake_case")]
+pub enum Came {
+    /// Nothing yet: what it set going is at work.
+    Going,
+    /// Nothing yet: whoever it asked has not answered.
+    Asked {
+        /// The message that asks; `None` if an earlier command has sent it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        number: Option<MessageNumber>,
+    },
+    /// It was done.
+    Done {
+        /// To what that came, if it came to anything that can be told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<CameTo>,
+    },
+    /// Nothing was left to do: somebody was first, or it had ended by itself.
+    Unchanged,
+    /// It was refused, by the daemon or by whoever was asked. Nothing was done.
+    Refused {
+        /// Why. It may quote foreign text.
+        why: Untrusted,
+    },
+    /// What it set going has failed.
+    Failed {
+        /// Why. It may quote foreign text.
+        why: Untrusted,
+    },
+}
+
+/// To what a command came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "to", rename_all = "snake_case")]
+pub enum CameTo {
+    /// Data.
+    Value {
+        /// It.
+        value: Value,
+    },
+    /// Something that is not kept here.
+    Thing {
+        /// What it was, in words.
+        words: String,
+    },
+    /// A message was sent.
+    Message {
+        /// Its number.
+        number: MessageNumber,
+    },
+    /// A grant was made.
+    Grant {
+        /// Its number.
+        number: GrantNumber,
+    },
+    /// So many messages were dismissed.
+    Dismissed {
+        /// How many.
+        count: u64,
+    },
+}
+
+impl Came {
+    /// What a reply says of the command that it answers, and the promise that says the rest. `None` where somebody else
+    /// says it: a run how it stands, or nobody because no person gave the command.
+    pub(crate) fn of(reply: &Reply) -> Option<(Came, Option<FormulaId>)> {
+        let done = |to| Some((Came::Done { to }, None));
+        match reply {
+            Reply::Done | Reply::Answered { .. } | Reply::Made { .. } | Reply::Agent { .. } => done(None),
+            Reply::Sent { number } => done(Some(CameTo::Message { number: *number })),
+            Reply::Granted { number } => done(Some(CameTo::Grant { number: *number })),
+            Reply::Dismissed { count } => done(Some(CameTo::Dismissed { count: *count })),
+            Reply::Asked { promise, number } => Some((Came::Asked { number: *number }, Some(*promise))),
+            Reply::Parked { promise, .. } => Some((Came::Going, Some(*promise))),
+            Reply::AlreadyAnswered { .. } | Reply::AlreadySettled | Reply::NotStalled => {
+                Some((Came::Unchanged, None))
+            }
+            Reply::Started { .. }
+            | Reply::Standing { .. }
+            | Reply::Proposed { .. }
+            | Reply::AlreadyProposed { .. }
+            | Reply::NotSuspended
+            | Reply::Collected { .. }
+            | Reply::Ticked { .. } => None,
+        }
+    }
+
+    /// A refusal.
+    pub(crate) fn refused(why: &str) -> Came {
+        Came::Refused { why: shortened(why) }
+    }
+
+    /// The same once the promise that it waits for has settled; `None` while it has not.
+    pub(crate) fn settled(&self, row: &PromiseRow) -> Option<Came> {
+        Some(match row {
+            PromiseRow::Pending => return None,
+            PromiseRow::Fulfilled { value } => Came::Done { to: Some(CameTo::of(value)) },
+            PromiseRow::Rejected { reason } => match self {
+                Came::Asked { .. } => Came::Refused { why: shortened(reason) },
+                _ => Came::Failed { why: shortened(reason) },
+            },
+        })
+    }
+}
+
+impl CameTo {
+    fn of(value: &Value) -> CameTo {
+        let thing = |words: String| CameTo::Thing { words };
+        if value.as_reference().is_some() {
+            return thing("something that can be used".to_owned());
+        }
+        if !value.references().is_empty() {
+            return thing(format!(
+                "{} with something in it that can be used",
+                passable::with_article(value.kind())
+            ));
+        }
+        let bytes = passable::smallcaps::encode(value).body.len();
+        if bytes > LARGEST {
+            return thing(format!("{} of {bytes} bytes", passable::with_article(value.kind())));
+        }
+        CameTo::Value { value: value.clone() }
+    }
+}
+
+/// The beginning of a reason.
+fn shortened(why: &str) -> Untrusted {
+    let mut end = LONGEST.min(why.len());
+    while !why.is_char_boundary(end) {
+        end -= 1;
+    }
+    let (head, rest) = why.split_at(end);
+    Untrusted::new(if rest.is_empty() { head.to_owned() } else { format!("{head} …") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_promise_came_to_is_told_in_short() {
+        let id = FormulaId { number: [1; 32], node: [2; 32] };
+        let fulfilled = |value: Value| PromiseRow::Fulfilled { value };
+        let rejected = |reason: &str| PromiseRow::Rejected { reason: reason.to_owned() };
+        let to = |to: CameTo| Some(Came::Done { to: Some(to) });
+        let thing = |words: &str| to(CameTo::Thing { words: words.to_owned() });
+        let (going, asked) = (Came::Going, Came::Asked { number: None });
+        for (before, row, after) in [
+            (&going, PromiseRow::Pending, None),
+            (&going, fulfilled(Value::string("x")), to(CameTo::Value { value: Value::string("x") })),
+            (&going, fulfilled(Value::remotable(id)), thing("something that can be used")),
+            (
+                &going,
+                fulfilled(Value::array(vec![Value::remotable(id)])),
+                thing("an array with something in it that can be used"),
+            ),
+            (&going, fulfilled(Value::string("x".repeat(LARGEST))), thing("a string of 4098 bytes")),
+            (&going, rejected("no"), Some(Came::Failed { why: Untrusted::new("no") })),
+            (&asked, rejected("no"), Some(Came::Refused { why: Untrusted::new("no") })),
+            (
+                &asked,
+                rejected(&"ä".repeat(LONGEST)),
+                Some(Came::Refused { why: Untrusted::new("ä".repeat(LONGEST / 2) + " …") }),
+            ),
+        ] {
+            assert_eq!(before.settled(&row), after, "{row:?}");
+        }
+    }
+}

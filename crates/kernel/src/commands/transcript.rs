@@ -1,0 +1,186 @@
+//! The transcript: a person's command as a message to the agent itself, in answer to what it is about, with what came of
+//! it beside it.
+
+use crate::came::Came;
+use crate::command::{About, Act, Cancel, Fault, MailAct};
+use crate::event::Change;
+use crate::formula::Formula;
+use crate::id::{FormulaId, MessageNumber, Number};
+use crate::name::NamePath;
+use crate::state::{Ended, State, Subject};
+use crate::table::{self, EdgeRow, PromiseRow};
+use crate::txn::{NOBODY, StoreFault, Table};
+
+/// How many references to something are looked at.
+const REFERENCES: usize = 1_000;
+
+/// What stands before the rows of the commands that wait for a promise.
+fn prefix(promise: &FormulaId) -> Vec<u8> {
+    [b"came ", &promise.number[..]].concat()
+}
+
+fn key(promise: &FormulaId, agent: &FormulaId, number: MessageNumber) -> Vec<u8> {
+    [&prefix(promise)[..], &agent.number, &table::number_key(number.0)].concat()
+}
+
+/// What an act of the actor's is about, before it is done: afterwards it may be gone.
+pub(super) fn subject(state: &mut State<'_>, act: &Act) -> Result<Subject, Fault> {
+    let about = match act {
+        Act::Cancel { what: Cancel::Name { path }, .. } => named(state, path)?,
+        Act::Mail(act) => match resolver(act) {
+            Some(resolver) => About { message: super::mail::asked_by(state, resolver)?, ..About::default() },
+            None => About::of_mail(act),
+        },
+        act => About::of(act),
+    };
+    let mut subject = Subject::default();
+    if let Some(number) = about.message {
+        subject.answers = state.message_of(number)?;
+    }
+    if let Some(number) = about.run
+        && let Some(run) = table::run(state.txn, &state.actor.number, number)?
+    {
+        subject.run = Some(number);
+        subject.answers = subject.answers.or(match run.cause() {
+            Some(cause) => state.message_of(cause)?,
+            None => None,
+        });
+    }
+    if let Some(number) = about.grant
+        && let Some(grant) = super::grants::find(state, number)?
+    {
+        subject.grant = Some(number);
+        subject.answers = subject.answers.or(match grant.source {
+            Some(source) => state.message_of(source)?,
+            None => None,
+        });
+    }
+    Ok(subject)
+}
+
+fn resolver(act: &MailAct) -> Option<&FormulaId> {
+    match act {
+        MailAct::ResolveWith { resolver, .. } => Some(resolver),
+        MailAct::AsSeen { act, .. } => resolver(act),
+        _ => None,
+    }
+}
+
+/// What a name stands for, as a thing that has a number: a run, or a promise by the run that settles it or the message
+/// that asked for it.
+fn named(state: &mut State<'_>, path: &NamePath) -> Result<About, Fault> {
+    let id = match state.view().identify(state.txn, path) {
+        Ok(id) => id,
+        Err(Fault::Store(fault)) => return Err(fault.into()),
+        // Whoever cancels it is told.
+        Err(_) => return Ok(About::default()),
+    };
+    let Some(row) = table::formula(state.txn, &id)? else { return Ok(About::default()) };
+    if let Formula::Run { run, .. } = row.formula {
+        return Ok(About::run(run));
+    }
+    let edges: Vec<(Vec<u8>, EdgeRow)> = table::scan(
+        state.txn,
+        Table::Edge,
+        &NOBODY,
+        &id.number,
+        &table::behind(&id.number),
+        REFERENCES,
+        false,
+    )?;
+    let (owner, own) = (state.owner(), state.self_agent()?);
+    for (_, edge) in edges {
+        let from = table::formula(state.txn, &edge.from)?.map(|row| row.formula);
+        match (edge.label.as_str(), from) {
+            ("result", Some(Formula::Run { run, .. })) => return Ok(About::run(run)),
+            ("promise", Some(Formula::Message { .. })) => {
+                let number = Number(edge.from.number);
+                if let Some(number) = table::mail_number(state.txn, &owner, &own.mailbox, &number)? {
+                    return Ok(About::message(number));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(About::default())
+}
+
+/// Notes beside the command that was told of what came of it, and with what it ended the number of that command.
+/// `refused` says why nothing was done.
+pub(super) fn note(state: &mut State<'_>, refused: Option<Came>) -> Result<(), Fault> {
+    let Some(number) = state.told else { return Ok(()) };
+    let came = match refused {
+        Some(refused) => Some((refused, None)),
+        None => Came::of(&state.outcome.reply),
+    };
+    if let Some((mut came, promise)) = came {
+        if let Some(promise) = promise {
+            match table::promise(state.txn, &promise)?.as_ref().and_then(|row| came.settled(row)) {
+                Some(settled) => came = settled,
+                None => {
+                    let key = key(&promise, &state.actor, number);
+                    table::save(state.txn, Table::Meta, &NOBODY, &key, &true, None)?;
+                }
+            }
+        }
+        let mut mail = state.letter(number)?.mail;
+        mail.came = Some(came);
+        state.put_mail(number, &mail)?;
+    }
+    for ended in std::mem::take(&mut state.ended) {
+        match ended {
+            Ended::Grant(id) => {
+                if let Some(mut grant) = table::grant(state.txn, &id)? {
+                    grant.revoked_by = Some(number);
+                    state.put_grant(&grant)?;
+                }
+            }
+            // Its number says nothing where another host keeps the run.
+            Ended::Run(at) if at.host != state.actor => {}
+            Ended::Run(at) => {
+                let mut run = state.run(at.run)?;
+                run.cancelled_by = Some(number);
+                state.put_run(&run)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Something came of a promise: the commands that wait for it have come to that.
+pub(crate) fn settled(state: &mut State<'_>, promise: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
+    let start = prefix(promise);
+    let rows = state.txn.range(Table::Meta, &NOBODY, &start, &table::behind(&start), usize::MAX, false)?;
+    for (key, _) in rows {
+        state.txn.delete(Table::Meta, &NOBODY, &key)?;
+        let (agent, number) = waits(&key, start.len(), promise)?;
+        // The mailbox of an agent that was forgotten went with it.
+        let Some(mailbox) = crate::head::head(state.txn, &agent)?.and_then(|head| head.agent()) else {
+            continue;
+        };
+        let (owner, mailbox) = (agent.number, mailbox.mailbox);
+        let Some(mut mail) = table::mail(state.txn, &owner, &mailbox, number)? else { continue };
+        // What was dismissed says nothing any more.
+        let Some(came) = mail.came.as_ref().and_then(|came| came.settled(row)) else { continue };
+        mail.came = Some(came);
+        state.put_mail_of(&owner, &mailbox, number, &mail)?;
+        state.event_for(&owner, Change::Came { number })?;
+    }
+    Ok(())
+}
+
+/// Who waits, by a key.
+fn waits(key: &[u8], start: usize, promise: &FormulaId) -> Result<(FormulaId, MessageNumber), StoreFault> {
+    let bad = || StoreFault::Corrupt("a command waits under a bad key".to_owned());
+    let (agent, number) = key.get(start..).and_then(|key| key.split_at_checked(32)).ok_or_else(bad)?;
+    let agent = FormulaId { number: agent.try_into().map_err(|_| bad())?, node: promise.node };
+    let number = u64::from_be_bytes(number.try_into().map_err(|_| bad())?);
+    Ok((agent, MessageNumber(number)))
+}
+
+/// Nobody waits for a promise any more: it goes.
+pub(crate) fn forget(state: &mut State<'_>, promise: &FormulaId) -> Result<(), StoreFault> {
+    let start = prefix(promise);
+    let rows = state.txn.range(Table::Meta, &NOBODY, &start, &table::behind(&start), usize::MAX, false)?;
+    rows.into_iter().try_for_each(|(key, _)| state.txn.delete(Table::Meta, &NOBODY, &key))
+}

@@ -1,0 +1,332 @@
+//! A person's commands as messages: in answer to what they are about, with what came of them.
+
+use std::collections::BTreeMap;
+
+use kernel::audit::Kept;
+use kernel::came::{Came, CameTo};
+use kernel::command::{About, Act, AgentKind, Cancel, Choice, Filled, GrantAct, MailAct, Reply};
+use kernel::event::Change;
+use kernel::grant::Grant;
+use kernel::message::{Body, Mail};
+use kernel::proposal::Decision;
+use kernel::run::{ResultGoesTo, Run, RunOutcome, State, Trouble};
+use kernel::{FormulaId, GrantNumber, MessageNumber, Pattern, RunNumber, Value, query, table};
+
+use crate::agents::{
+    adopt, bind, code, define, dismiss, endow, field, form, mail, path, program_of, reject, remove, request,
+    resolve, send, start, store, string, worker,
+};
+use crate::world::{World, program, text};
+
+/// Does it as a person says it.
+fn say(w: &mut World, actor: FormulaId, act: Act) -> Reply {
+    w.try_said(actor, Some("do"), act).unwrap().reply
+}
+
+/// What the last command of an agent's says of itself: the message that it answers, its run, its grant, what came of it.
+fn told(
+    w: &mut World,
+    agent: FormulaId,
+) -> (Option<u64>, Option<RunNumber>, Option<GrantNumber>, Option<Came>) {
+    let letters = w.letters(agent);
+    let is_command = |letter: &&query::Letter| matches!(letter.body(), Some(Body::Command { .. }));
+    let last = letters.iter().rev().find(is_command).expect("a command");
+    let answers = last.mail.envelope.reply_to.map(|id| {
+        query::numbered(&mut w.store, &agent, &id).unwrap().expect("a message of the same mailbox").0
+    });
+    let Some(Body::Command { run, grant, .. }) = last.body() else { panic!("a command") };
+    (answers, *run, *grant, last.mail.came.clone())
+}
+
+fn done(to: Option<CameTo>) -> Option<Came> {
+    Some(Came::Done { to })
+}
+
+fn evaluate(source: &str) -> Act {
+    let source = text(source);
+    mail(MailAct::Evaluate { vat: None, source, names: vec![], paths: vec![], result_name: None })
+}
+
+fn failed(w: &mut World, eval: FormulaId, why: &str) {
+    let trouble = Trouble { code: "vat/threw".to_owned(), message: text(why), help: String::new() };
+    w.apply(Act::Evaluated { eval, outcome: RunOutcome::Failed(trouble) });
+}
+
+fn parked(reply: &Reply) -> FormulaId {
+    match reply {
+        Reply::Parked { eval, .. } => *eval,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_said_about_a_message_answers_it_and_says_what_came_of_it() {
+    let mut w = World::new();
+    let (host, fae) = (w.host, w.guest("fae"));
+    w.as_agent(host, store(string("five"), "five"));
+    let submit = |number: u64| {
+        let value = Filled::Value { value: string("x") };
+        let values = BTreeMap::from([("n".to_owned(), value)]);
+        mail(MailAct::Submit { number: MessageNumber(number), values })
+    };
+    let reply = |number: u64| {
+        let number = MessageNumber(number);
+        mail(MailAct::Reply { number, strings: vec![text("hello")], names: vec![], paths: vec![] })
+    };
+    let asks = [
+        request("@host", "a number", None),
+        request("@host", "another", None),
+        mail(MailAct::Form(form("@host", vec![field("n", Pattern::string())]))),
+        send("@host", &[("five", "@self")]),
+        request("@host", "a third", None),
+    ];
+    let first = w.letters(host).len() as u64;
+    for ask in asks {
+        w.as_agent(fae, ask);
+    }
+    let sent = |number: u64| done(Some(CameTo::Message { number: MessageNumber(number) }));
+    for (act, about, came) in [
+        (resolve(first, "five"), first, done(None)),
+        // Somebody was first.
+        (resolve(first, "five"), first, Some(Came::Unchanged)),
+        (reject(first + 1, "no"), first + 1, done(None)),
+        (submit(first + 2), first + 2, sent(first + 8)),
+        (reply(first + 3), first + 3, sent(first + 10)),
+        (adopt(first + 3, "five", "mine"), first + 3, done(None)),
+        (dismiss(first + 4), first + 4, done(None)),
+    ] {
+        say(&mut w, host, act);
+        assert_eq!(told(&mut w, host), (Some(about), None, None, came));
+    }
+    say(&mut w, host, mail(MailAct::DismissAll));
+    assert!(matches!(
+        told(&mut w, host),
+        (None, None, None, Some(Came::Done { to: Some(CameTo::Dismissed { .. }) }))
+    ));
+    say(&mut w, host, remove("five"));
+    assert_eq!(told(&mut w, host), (None, None, None, done(None)));
+}
+
+#[test]
+fn what_code_comes_to_stays_beside_the_command_when_all_else_is_gone() {
+    let mut w = World::new();
+    let host = w.host;
+    let mut evals = Vec::new();
+    for source in ["1 + 1", "throw Error('x')", "Far('o', {})"] {
+        let reply = say(&mut w, host, evaluate(source));
+        assert_eq!(told(&mut w, host).3, Some(Came::Going));
+        evals.push(parked(&reply));
+    }
+    let numbers: Vec<_> = w.letters(host).iter().rev().take(3).map(|letter| letter.number).collect();
+    let mut events = w.events().len();
+    w.evaluated(evals[0], Value::number(2.0));
+    failed(&mut w, evals[1], "x");
+    let handle = w.host_part("@self");
+    // What it holds itself may be what it comes to; here it comes to data with nothing in it.
+    w.evaluated(evals[2], Value::array(vec![]));
+    assert!(w.is_there(handle));
+    // Nothing of the code is left.
+    w.collect(1000);
+    assert!(evals.iter().all(|eval| !w.is_there(*eval)));
+    let of = |w: &mut World, number: MessageNumber| {
+        query::message(&mut w.store, &host, number).unwrap().unwrap().mail.came
+    };
+    let value = |value: Value| done(Some(CameTo::Value { value }));
+    assert_eq!(of(&mut w, numbers[2]), value(Value::number(2.0)));
+    assert_eq!(of(&mut w, numbers[1]), Some(Came::Failed { why: text("x") }));
+    assert_eq!(of(&mut w, numbers[0]), value(Value::array(vec![])));
+    // Whoever looks at it is told that it is otherwise now.
+    let mut came: Vec<_> = w.events().split_off(events).into_iter().map(|event| event.change).collect();
+    came.retain(|change| matches!(change, Change::Came { .. }));
+    events = came.len();
+    assert_eq!(events, 3);
+    // Nothing waits for anything any more, and what was dismissed says nothing.
+    let rows = w.store.rows(kernel::txn::Table::Meta);
+    assert!(!rows.iter().any(|(key, _)| key.windows(5).any(|part| part == b"came ")), "{rows:?}");
+    w.as_agent(host, dismiss(numbers[2].0));
+    assert_eq!(of(&mut w, numbers[2]), None);
+}
+
+#[test]
+fn what_somebody_was_asked_is_told_when_they_answer() {
+    let mut w = World::new();
+    let (host, fae) = (w.host, w.guest("fae"));
+    w.as_agent(host, store(string("five"), "five"));
+    let asked = |w: &mut World, what: &str| {
+        say(w, fae, request("@host", what, Some(what)));
+        let number = w.letters(fae).iter().rev().nth(1).unwrap().number;
+        assert_eq!(told(w, fae).3, Some(Came::Asked { number: Some(number) }));
+        w.last(host).number.0
+    };
+    let number = asked(&mut w, "a");
+    w.as_agent(host, resolve(number, "five"));
+    let five = done(Some(CameTo::Value { value: string("five") }));
+    assert_eq!(told(&mut w, fae).3, five);
+    // The same call attaches to what has been answered.
+    say(&mut w, fae, request("@host", "a", Some("a")));
+    assert_eq!(told(&mut w, fae).3, five);
+    let number = asked(&mut w, "b");
+    w.as_agent(host, reject(number, "not today"));
+    assert_eq!(told(&mut w, fae).3, Some(Came::Refused { why: text("not today") }));
+}
+
+#[test]
+fn who_endows_answers_the_proposal() {
+    let mut w = World::new();
+    let (host, fae) = (w.host, w.guest("fae"));
+    w.ask(fae, define(code("code", &[]), None));
+    let number = w.last(host).number.0;
+    let eval = parked(&say(&mut w, host, endow(number, &[], ResultGoesTo::Host)));
+    assert_eq!(told(&mut w, host), (Some(number), None, None, Some(Came::Going)));
+    w.evaluated(eval, string("for the host alone"));
+    let value = string("for the host alone");
+    assert_eq!(told(&mut w, host).3, done(Some(CameTo::Value { value })));
+    // A worker: its run says how it stands, and goes back to the command, which goes back to the proposal.
+    w.ask(fae, define(worker("w", &[]), None));
+    let number = w.last(host).number.0;
+    let start = Box::new(start(program_of("w"), vec![]));
+    let goes_to = ResultGoesTo::Host;
+    let act = MailAct::EndowWorker { number: MessageNumber(number), start, goes_to, result_name: None };
+    let Reply::Started { run } = w.as_agent(host, mail(act)) else { panic!("started") };
+    assert_eq!(told(&mut w, host), (Some(number), Some(run), None, None));
+    let source = w.run(run).source;
+    assert_eq!(query::message(&mut w.store, &host, source).unwrap(), Some(w.last(host)));
+}
+
+#[test]
+fn what_a_command_ended_keeps_its_number() {
+    let mut w = World::new();
+    let host = w.host;
+    let run = w.start();
+    let source = w.run(run).source;
+    let given = w.last_grant(host);
+    assert!(given.revoked_by.is_none());
+    let revoke = Act::Grant(GrantAct::Revoke { grant: given.number });
+    say(&mut w, host, revoke.clone());
+    let number = w.last(host).number;
+    assert_eq!(told(&mut w, host), (Some(source.0), None, Some(given.number), done(None)));
+    assert_eq!(w.last_grant(host).revoked_by, Some(number));
+    // A second time it changes nothing.
+    say(&mut w, host, revoke);
+    assert_eq!(told(&mut w, host).3, Some(Came::Unchanged));
+    assert_eq!(w.last_grant(host).revoked_by, Some(number));
+    // The log still tells that grants are as they were given, and that this was revoked.
+    for event in w.events() {
+        let kept = kernel::audit::kept(&mut w.store, &host, &event).unwrap();
+        assert!(matches!(kept, Kept::Whole | Kept::Uncovered), "{event:?}");
+    }
+
+    let (step, _) = w.propose(run, "reader", "call", Decision::Allow);
+    let child = match &w.run(run).open[&step] {
+        kernel::run::Phase::Called { child } => *child,
+        other => panic!("{other:?}"),
+    };
+    let cancel = || Act::Cancel { what: Cancel::Run { run }, reason: text("enough") };
+    say(&mut w, host, cancel());
+    let number = w.last(host).number;
+    assert_eq!(told(&mut w, host), (Some(source.0), Some(run), None, done(None)));
+    for ended in [run, child] {
+        assert_eq!(w.run(ended).cancelled_by, Some(number));
+    }
+    say(&mut w, host, cancel());
+    assert_eq!(w.run(run).cancelled_by, Some(number));
+    // By a name that stands for what it is to come to, it is the same run.
+    let target = vec![bind("d", kernel::command::Target::Mount { path: "/d".to_owned() }, &["read"])];
+    let Reply::Started { run } = w.apply(Act::Start(Box::new(start(program("w"), target)))).reply else {
+        panic!("started")
+    };
+    let (result, source) = (w.run(run).result, w.run(run).source);
+    w.give_name(host, "result", result);
+    say(&mut w, host, Act::Cancel { what: Cancel::Name { path: path("result") }, reason: text("enough") });
+    assert_eq!(told(&mut w, host), (Some(source.0), Some(run), None, done(None)));
+}
+
+#[test]
+fn the_number_of_anothers_command_says_nothing_here() {
+    let mut w = World::new();
+    let sub = w.agent(AgentKind::Host, "sub");
+    let act = Act::Start(Box::new(start(program("w"), vec![])));
+    let Reply::Started { run } = w.as_agent(sub, act) else { panic!("started") };
+    let found = table::run(&mut w.store, &sub.number, run).unwrap().unwrap();
+    w.give_name(w.host, "theirs", found.id);
+    let host = w.host;
+    say(&mut w, host, Act::Cancel { what: Cancel::Name { path: path("theirs") }, reason: text("enough") });
+    let found = table::run(&mut w.store, &sub.number, run).unwrap().unwrap();
+    assert!(found.cancelled.is_some() && found.cancelled_by.is_none());
+}
+
+#[test]
+fn resuming_and_answering_are_told_too() {
+    let mut w = World::new();
+    let host = w.host;
+    let run = w.start();
+    let source = w.run(run).source;
+    let trouble = Trouble { code: "model/refused".to_owned(), message: text("no"), help: String::new() };
+    w.advance(run, vec![kernel::command::Move::Stall { trouble }]);
+    assert!(matches!(w.run(run).state, State::Stalled { .. }));
+    let resume = || Act::Resume { runs: vec![run], named: Some(run) };
+    say(&mut w, host, resume());
+    assert_eq!(told(&mut w, host), (Some(source.0), Some(run), None, done(None)));
+    say(&mut w, host, resume());
+    assert_eq!(told(&mut w, host).3, Some(Came::Unchanged));
+    w.propose(run, "out", "write", Decision::Ask);
+    let card = w.open_mail()[0];
+    w.answer(card, Choice::Deny { reason: text("no") });
+    assert_eq!(told(&mut w, host), (Some(card.0), Some(run), None, done(None)));
+}
+
+#[test]
+fn what_was_refused_is_told_with_why_and_changes_nothing_else() {
+    let mut w = World::new();
+    let (host, fae) = (w.host, w.guest("fae"));
+    w.as_agent(fae, request("@host", "a number", None));
+    let number = w.last(host).number;
+    let run = w.start();
+    let (cause, grant) = (w.run(run).source, w.last_grant(host));
+    let letters = w.letters(host).len();
+    for (about, expected) in [
+        (About::message(number), (Some(number.0), None, None)),
+        (About::run(run), (Some(cause.0), Some(run), None)),
+        (About::grant(grant.number), (Some(cause.0), None, Some(grant.number))),
+        // What is not there is no reason to forget that it was tried.
+        (About::message(MessageNumber(99)), (None, None, None)),
+        (About::run(RunNumber(99)), (None, None, None)),
+        (About::default(), (None, None, None)),
+    ] {
+        let before = (w.run(run), w.last_grant(host));
+        say(&mut w, host, Act::Refused { about, why: text("no such name") });
+        let (answers, of, grant, came) = told(&mut w, host);
+        assert_eq!((answers, of, grant), expected);
+        assert_eq!(came, Some(Came::Refused { why: text("no such name") }));
+        assert_eq!((w.run(run), w.last_grant(host)), before);
+    }
+    assert_eq!(w.letters(host).len(), letters + 6);
+    // Guests keep what they were refused as well.
+    say(&mut w, fae, Act::Refused { about: About::default(), why: text("no") });
+    assert_eq!(told(&mut w, fae).3, Some(Came::Refused { why: text("no") }));
+}
+
+/// Rows of a store that knew nothing of all this, and rows that need it not.
+#[test]
+fn older_rows_are_read_and_newer_ones_say_no_more_than_they_must() {
+    let number = format!("\"{}\"", "01".repeat(32));
+    let id = format!("\"{}:{}\"", "01".repeat(32), "02".repeat(32));
+    let mail = format!(
+        r#"{{"envelope":{{"id":{number},"kind":"command","from":{number},"to":{number},"sent_ms":1,"reply_to":null}},"message":null,"answers":{{}},"needs_you":false,"dismissed_ms":null}}"#
+    );
+    let command = r#"{"type":"command","verb":"run","text":"run w","run":null,"made":null}"#;
+    let grant = format!(
+        r#"{{"id":{id},"number":1,"target":{id},"words":"w","holder":{id},"owner":{number},"slot":"s","methods":["read"],"attenuation":{{"suffixes":[],"max_bytes":null}},"allow":[],"ask":[],"source":null,"given_ms":1,"expires_ms":null,"revoked_ms":null}}"#
+    );
+    let read: Mail = serde_json::from_str(&mail).unwrap();
+    assert_eq!((read.came.clone(), serde_json::to_string(&read).unwrap()), (None, mail));
+    let read: Body = serde_json::from_str(command).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), command);
+    let read: Grant = serde_json::from_str(&grant).unwrap();
+    assert_eq!((read.revoked_by, serde_json::to_string(&read).unwrap()), (None, grant));
+    let mut w = World::new();
+    let run = w.start();
+    let mut row = serde_json::to_value(w.run(run)).unwrap();
+    assert!(row.as_object_mut().unwrap().remove("cancelled_by").is_none());
+    assert_eq!(serde_json::from_value::<Run>(row).unwrap(), w.run(run));
+}
