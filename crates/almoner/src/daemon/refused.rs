@@ -1,4 +1,4 @@
-//! Commands that were refused: the transcript keeps them as well, with why.
+//! Commands that were refused: the transcript keeps those that are about something, under that, with why.
 
 use kernel::FormulaId;
 use kernel::command::{About, Act, Cancel, Said};
@@ -38,10 +38,12 @@ impl Given {
         }
     }
 
-    /// Keeps it in the mailbox of whoever it was given for. What does not fit, or makes no sense, is told where it was
-    /// written, and is no command yet; and what the store could not do is nobody's refusal.
+    /// Keeps it in the mailbox of whoever it was given for, if it is about a message, a run or a grant. What begins
+    /// something, does not fit or makes no sense is told where it was written, and is no command yet; and what the store
+    /// could not do is nobody's refusal.
     pub fn refused(self, desk: &Desk, agent: FormulaId, failure: &Failure) {
         if self.said.text.raw().is_empty()
+            || self.about == About::default()
             || !matches!(failure.exit, Exit::NotFound | Exit::Denied | Exit::Conflict)
         {
             return;

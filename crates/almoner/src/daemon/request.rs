@@ -233,8 +233,11 @@ fn resume(
     // Oldest first, so that a parent comes before its children.
     let runs: Vec<RunNumber> = stalled.into_iter().map(|(run, _)| run).collect();
     runs.iter().for_each(|run| daemon.set_free(*run));
-    let said = (!text.raw().is_empty()).then(|| Said { verb: "resume".to_owned(), text });
-    desk.apply_as(daemon.host, said, Act::Resume { runs, named: only })?;
+    // Whoever only wants to see how it goes on has changed nothing that the transcript should tell of.
+    if !runs.is_empty() {
+        let said = (!text.raw().is_empty()).then(|| Said { verb: "resume".to_owned(), text });
+        desk.apply_as(daemon.host, said, Act::Resume { runs, named: only })?;
+    }
     // What was ready when the daemon came up is driven already, and so is what only the store had kept; asking again
     // is harmless.
     desk.engine.take_up(daemon.host)?;
