@@ -171,7 +171,7 @@ mod tests {
                 fulfilled(Value::array(vec![Value::remotable(id)])),
                 thing("a list with something in it that can be used"),
             ),
-            (&going, fulfilled(Value::string("x".repeat(LARGEST))), thing("text of 4098 bytes")),
+            (&going, fulfilled(Value::string("x".repeat(LARGEST))), thing("text of 4099 bytes")),
             (&going, rejected("no"), Some(Came::Failed { why: Untrusted::new("no") })),
             (&asked, rejected("no"), Some(Came::Refused { why: Untrusted::new("no") })),
             (

@@ -27,7 +27,7 @@ fn withheld(home: &Home, source: &str, own: &str) -> (u64, u64) {
 }
 
 /// The text of a page, without how it is set.
-fn text(page: &str) -> String {
+pub(super) fn text(page: &str) -> String {
     let pieces = page.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
     let text: String = pieces.collect();
     text.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
