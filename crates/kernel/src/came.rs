@@ -130,14 +130,11 @@ impl CameTo {
             return thing("something that can be used".to_owned());
         }
         if !value.references().is_empty() {
-            return thing(format!(
-                "{} with something in it that can be used",
-                passable::with_article(value.kind())
-            ));
+            return thing(format!("{} with something in it that can be used", value.in_words()));
         }
         let bytes = passable::smallcaps::encode(value).body.len();
         if bytes > LARGEST {
-            return thing(format!("{} of {bytes} bytes", passable::with_article(value.kind())));
+            return thing(format!("{} of {bytes} bytes", value.in_words()));
         }
         CameTo::Value { value: value.clone() }
     }
@@ -172,9 +169,9 @@ mod tests {
             (
                 &going,
                 fulfilled(Value::array(vec![Value::remotable(id)])),
-                thing("an array with something in it that can be used"),
+                thing("a list with something in it that can be used"),
             ),
-            (&going, fulfilled(Value::string("x".repeat(LARGEST))), thing("a string of 4098 bytes")),
+            (&going, fulfilled(Value::string("x".repeat(LARGEST))), thing("text of 4099 bytes")),
             (&going, rejected("no"), Some(Came::Failed { why: Untrusted::new("no") })),
             (&asked, rejected("no"), Some(Came::Refused { why: Untrusted::new("no") })),
             (

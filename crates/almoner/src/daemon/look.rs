@@ -12,7 +12,7 @@ use kernel::slot::{Slot, Want};
 use kernel::table::PromiseRow;
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, NamePath, Pattern, query, table};
-use passable::{Untrusted, visible_line, with_article};
+use passable::{Untrusted, visible_line};
 use worker::World as _;
 
 use super::agents;
@@ -118,7 +118,7 @@ fn name_row(txn: &mut dyn ReadTxn, view: &View, hub: &Hub, name: String) -> Resu
             Some(NameRow { name, kind, words: Untrusted::new(words), id: Some(id) })
         }
         Some(Found::Data(value)) => {
-            let (kind, words) = ("data".to_owned(), with_article(value.kind()));
+            let (kind, words) = ("data".to_owned(), value.in_words());
             Some(NameRow { name, kind, words: Untrusted::new(words), id: None })
         }
         None => None,
@@ -131,7 +131,7 @@ pub(super) fn describe(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(String,
     let mut words = query::words(&reached.formula);
     if let Formula::Promise { .. } = reached.formula {
         words = match table::promise(txn, &reached.id)? {
-            Some(PromiseRow::Fulfilled { value }) => format!("kept: {}", with_article(value.kind())),
+            Some(PromiseRow::Fulfilled { value }) => format!("kept: {}", value.in_words()),
             Some(PromiseRow::Rejected { .. }) => "broken".to_owned(),
             _ => "pending".to_owned(),
         };
@@ -152,7 +152,7 @@ pub(super) fn thing(desk: &Desk, view: &View, found: Found) -> Result<Thing, Fai
             return Ok(Thing {
                 id: None,
                 kind: "data".to_owned(),
-                words: Untrusted::new(with_article(value.kind())),
+                words: Untrusted::new(value.in_words()),
                 value: Some(value),
                 text: None,
                 promise: None,

@@ -152,7 +152,11 @@ fn told(value: &Value) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let head: String = line.chars().take(SHOWN).collect();
     let more = if head.len() < line.len() { " …" } else { "" };
-    format!("{}: {head}{more}", passable::with_article(value.kind()))
+    match value {
+        // They say it themselves.
+        Value::Undefined | Value::Null | Value::Bool(_) => line,
+        _ => format!("{}: {head}{more}", value.in_words()),
+    }
 }
 
 /// Whose code has made an object.

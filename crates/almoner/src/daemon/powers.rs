@@ -106,7 +106,7 @@ pub fn powers(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Opti
     };
     let mut limits = reached.grant().map(|grant| grant.attenuation.words()).unwrap_or_default();
     let ends = reached.grants.iter().chain(&reached.through).filter_map(|grant| grant.expires_ms).min();
-    limits.extend(ends.map(|end| format!("until {} at the latest", kernel::time::iso(end))));
+    limits.extend(ends.map(|end| format!("until {} at the latest", kernel::time::shown(end))));
     // What everything else is called says its type.
     let is_of_code = matches!(reached.formula, Formula::Export { .. });
     let interface = if is_of_code { picks::interface(txn, id)? } else { None };

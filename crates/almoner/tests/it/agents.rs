@@ -389,7 +389,11 @@ fn code_is_proposed_edited_run_and_asked_for() {
     fae(&home, &["request-evaluation", "x + 1", "x", "--result", "more"]).expect(0);
     let number = newest(&home, None, "eval-request");
     let letter = home.almoner(&["inbox", &number]).expect(0);
-    assert!(letter.out.contains("asks to run code") && letter.out.contains("uses x = "), "{}", letter.out);
+    assert!(
+        letter.out.contains("asks to run code") && letter.out.contains("uses x:\n      │ "),
+        "{}",
+        letter.out
+    );
     home.almoner(&["approve", &number, "--only", "1"]).expect(2);
     home.almoner(&["approve", &number]).expect(0);
     assert_eq!(fae(&home, &["show", "more", "--wait"]).expect(0).out.trim(), "2");

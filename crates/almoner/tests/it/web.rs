@@ -19,6 +19,7 @@ mod http;
 mod inbox;
 mod insert;
 mod journals;
+mod led;
 mod letting_in;
 mod live;
 mod losing;

@@ -56,11 +56,7 @@ mod tests {
             (done(CameTo::Value { value: Value::number(2.0) }), "done: 2", "2"),
             (done(CameTo::Value { value: Value::string("a\nb") }), "done: a ⏎ b", "a ⏎ b"),
             (done(CameTo::Value { value: Value::string("") }), "done", ""),
-            (
-                done(CameTo::Thing { words: "an array of 9 bytes".to_owned() }),
-                "done: an array of 9 bytes",
-                "",
-            ),
+            (done(CameTo::Thing { words: "a list of 9 bytes".to_owned() }), "done: a list of 9 bytes", ""),
             (done(CameTo::Message { number: MessageNumber(7) }), "done: message 7", ""),
             (done(CameTo::Grant { number: GrantNumber(3) }), "done: grant g3", ""),
             (done(CameTo::Dismissed { count: 2 }), "done: 2 messages", ""),

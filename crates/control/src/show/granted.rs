@@ -109,6 +109,9 @@ impl Endowing<'_> {
             for planned in plan.grants.iter().filter(|planned| planned.named.is_some()) {
                 all.extend(asked(planned));
             }
+            if plan.grants.iter().any(|planned| !asked(planned).is_empty()) {
+                all.push(Sentence::new("The gates may refuse any call, or ask you about it all the same."));
+            }
             all.extend(worked_on(plan));
         } else if self.picked.values().any(|row| !row.data) {
             all.push(Sentence::new(
@@ -151,9 +154,12 @@ impl Endowing<'_> {
             });
         }
         it = by_effect(it, &row.methods);
-        if row.others {
-            it = it.ours(" Only its code knows all its methods: it can do all that it can do for you.");
-        }
+        it = match (row.methods.is_empty(), row.others) {
+            (true, true) => it.ours(" Only its code knows its methods: all that you can call can be called."),
+            (false, true) => it.ours(" Only its code knows its other methods: these can be called as well."),
+            (true, false) if row.kind == "object" => it.ours(" It has no methods."),
+            _ => it,
+        };
         if self.plan.is_some() {
             return it;
         }
@@ -325,16 +331,32 @@ fn asked(planned: &Planned) -> Vec<Sentence> {
         }
     };
     let is = |one: &PlannedMethod, effect| one.effect == Some(effect);
-    say(named(&|one| is(one, Effect::Observe) && !one.asks()), ", which only reads: you are not asked.");
+    let reads = |one: &PlannedMethod| is(one, Effect::Observe) && !one.asks();
+    // An address carries words out, so a run that has read something else is asked about.
+    let is_web = planned.kind == "http";
+    say(named(&|one| reads(one) && !is_web), ", which only reads: you are not asked.");
+    say(
+        named(&|one| reads(one) && is_web && !one.allowed),
+        ", which only reads: you are asked once it has read something elsewhere.",
+    );
+    say(
+        named(&|one| reads(one) && is_web && one.allowed),
+        ", which only reads, without asking you: you have said so.",
+    );
     say(named(&|one| one.effect.is_none() && !one.asks()), ": you are not asked.");
-    say(
-        named(&|one| is(one, Effect::Modify) && !one.asks()),
-        ", which changes something, without asking you: you have said so.",
-    );
-    say(
-        named(&|one| is(one, Effect::Modify) && one.asks()),
-        ", which changes something: you are asked each time.",
-    );
+    // Of a program only the call itself says whether it sends.
+    let (freely, not_freely) = match planned.kind.as_str() {
+        "program" => (
+            ", which changes something, without asking you: you have said so. Where it could send, you are asked all the same.",
+            ", which changes or sends something: you are asked each time.",
+        ),
+        _ => (
+            ", which changes something, without asking you: you have said so.",
+            ", which changes something: you are asked each time.",
+        ),
+    };
+    say(named(&|one| is(one, Effect::Modify) && !one.asks()), freely);
+    say(named(&|one| is(one, Effect::Modify) && one.asks()), not_freely);
     say(named(&|one| is(one, Effect::Commit)), ", which sends: you are asked each time.");
     say(
         named(&|one| one.asked && !one.effect.is_some_and(|effect| effect != Effect::Observe)),
@@ -500,13 +522,26 @@ mod tests {
                 "directory /papers; only .md (object, 01010101). It reads: list. It changes: write.",
                 "As n it gets your five: the number 5.",
                 "As x it gets your map: pending (object, 01010101). Nothing has come of it yet: whoever answers it decides what this becomes.",
-                "Only its code knows all its methods",
+                "(object, 01010101). Only its code knows its methods: all that you can call can be called.",
                 "without asking you again",
                 "Its result goes to you and, if it is data, to fae; you are asked before",
                 "You give the result no name",
             ],
             &[],
         );
+        // What its guard says is all that there is, unless it lets other methods through.
+        for (methods, others, words) in [
+            (vec![can("incr", ""), can("get", "")], false, ". It can do: incr, get.\n"),
+            (
+                vec![can("incr", "")],
+                true,
+                ". It can do: incr. Only its code knows its other methods: these can be called as well.\n",
+            ),
+            (vec![], false, "01010101). It has no methods.\n"),
+        ] {
+            let made = PickRow { methods, others, ..row("made", "made by code of fae") };
+            expect(&said(vec![slot("c", Some("Counter"))], &[("c", made)], None), &[words], &[]);
+        }
         let text = said(vec![slot("c", Some("Counter"))], &[("c", later)], None);
         expect(&text, &["what does not fit the slot then is refused"], &["Together"]);
     }
@@ -543,6 +578,14 @@ mod tests {
                 planned("post", "outbox", "mail spool /post", outbox),
                 planned("helper", "worker", "worker helper (abc)", vec![]),
                 planned("q", "ask", "questions to you, in your inbox", vec![]),
+                planned("prog", "program", "make", vec![method("run", Effect::Modify, false, false)]),
+                planned("make", "program", "make", vec![method("run", Effect::Modify, true, false)]),
+                planned(
+                    "web",
+                    "http",
+                    "https://a.example/",
+                    vec![method("get", Effect::Observe, false, false)],
+                ),
             ],
             reads: vec![document],
             ..plan()
@@ -565,6 +608,11 @@ mod tests {
                 "about post.send, and are asked all the same: it sends.",
                 "As helper it may call worker helper (abc).",
                 "As q it may ask you questions, in your inbox.",
+                "Of prog it may call run, which changes or sends something: you are asked each time.",
+                "Of make it may call run, which changes something, without asking you: you have said so. Where it could \
+                 send, you are asked all the same.",
+                "Of web it may call get, which only reads: you are asked once it has read something elsewhere.",
+                "The gates may refuse any call, or ask you about it all the same.",
                 "It reads the document /d.md (4 bytes, digest ",
                 "whoever answers for it is told all that the worker reads",
                 "It may ask its model 3 times.",

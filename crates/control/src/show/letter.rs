@@ -69,13 +69,9 @@ pub fn render(view: &LetterView, columns: usize) -> String {
         Body::EvalRequest { .. } => {
             source(&mut out, view, "asks to run code", columns);
             for (name, powers) in &view.uses {
-                let uses = format!("{} = {}", visible_line(name), in_words(powers.as_ref()));
-                lines::write(
-                    &mut out,
-                    Marks { first: "    uses ", next: "         ", on: ON },
-                    &uses,
-                    columns,
-                );
+                let name = format!("{}:", visible_line(name));
+                lines::write(&mut out, Marks { first: "    uses ", next: "    ", on: ON }, &name, columns);
+                lines::write(&mut out, Marks::each("      │ "), &in_words(powers.as_ref()), columns);
             }
             let comes_to = format!("what it comes to {COMES_TO}");
             lines::write(&mut out, Marks { first: "    ", next: "    ", on: ON }, &comes_to, columns);

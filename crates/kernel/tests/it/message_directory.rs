@@ -196,7 +196,14 @@ fn release() {
     let (eval, _) = w.parked(host, endow(number, &[("d", "cap")], ResultGoesTo::GuestData));
     let kernel::formula::Formula::Eval { endowments, .. } = w.formula(eval) else { panic!("an eval") };
     w.evaluated(eval, Value::remotable(endowments["d"]));
-    let own = ["@from: handle", "@message: message", "@promise: promise", "@to: handle"];
+    // It answers the program that came to it.
+    let own = [
+        "@from: handle",
+        "@message: message",
+        "@promise: promise",
+        "@reply: number of a message",
+        "@to: handle",
+    ];
     check(&mut w, host, &[&own[..], &["@type: \"approval\"", "@value: marshal"]].concat());
 }
 

@@ -216,6 +216,9 @@ fn what_a_command_ended_keeps_its_number() {
         assert!(matches!(kept, Kept::Whole | Kept::Uncovered), "{event:?}");
     }
 
+    // What that run was given is gone: another one calls a worker.
+    let run = w.start();
+    let source = w.run(run).source;
     let (step, _) = w.propose(run, "reader", "call", Decision::Allow);
     let child = match &w.run(run).open[&step] {
         kernel::run::Phase::Called { child } => *child,

@@ -3,6 +3,7 @@
 use super::controls::told_apart;
 use super::mismatch::{found, number_text};
 use super::{Comparison, Limit, Limits, Matcher, Pattern, Refinement};
+use crate::keys::kind_of;
 use crate::text::Text;
 use crate::value::{Reference, Value};
 use crate::visible::visible_line;
@@ -26,6 +27,18 @@ impl<C: Reference> Pattern<C> {
     /// ```
     pub fn describe(&self) -> String {
         describe(self, 0)
+    }
+}
+
+impl<C: Reference> Value<C> {
+    /// What it is, in the words in which patterns say what they ask for.
+    ///
+    /// ```
+    /// use passable::{NoRef, Value};
+    /// assert_eq!(Value::<NoRef>::array([]).in_words(), "a list");
+    /// ```
+    pub fn in_words(&self) -> String {
+        kind(kind_of(self).unwrap_or(self.kind()))
     }
 }
 
@@ -183,6 +196,7 @@ fn kind(name: &str) -> String {
         "copySet" => "a set",
         "copyBag" => "a bag",
         "copyMap" => "a map",
+        "tagged" => "a tagged value",
         "error" => "an error",
         "remotable" => "a capability",
         "promise" => "a promise",

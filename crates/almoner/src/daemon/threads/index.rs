@@ -13,8 +13,8 @@ use control::threads::Standing;
 pub(super) struct Index {
     /// The number of the first message that was not looked at.
     pub(super) next: u64,
-    /// The first message of the thread to which each belongs, by its own number.
-    firsts: BTreeMap<Number, MessageNumber>,
+    /// What is kept of each message for those that answer it, by its own number, also once it was dismissed.
+    known: BTreeMap<Number, Known>,
     /// The messages of each thread, oldest first, by the first of them.
     pub(super) threads: BTreeMap<MessageNumber, Vec<MessageNumber>>,
     /// The first message of each thread, by the newest.
@@ -31,12 +31,21 @@ pub(super) struct Row {
     pub(super) who: Who,
 }
 
+/// What those that answer a message are told by.
+struct Known {
+    /// The first message of its thread.
+    first: MessageNumber,
+    /// Who sends what answers it from here.
+    who: Who,
+}
+
 /// Who sent a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
     /// Another agent: the number of its handle.
     Agent(Number),
-    /// A run of the host's or one that it has started: the command with which it all began.
+    /// A run of the host's or one that it has started: the command with which it all began. That command may itself answer
+    /// something, as an endowment does: what came of two commands is told apart, also in one thread.
     Command(MessageNumber),
     /// The journal of an agent or of code, which no command began.
     Standing(RunNumber),
@@ -49,8 +58,14 @@ impl Index {
     /// A message that is newer than all before.
     pub(super) fn add(&mut self, (number, mail, run): &Seen) {
         let envelope = &mail.envelope;
-        let answered = envelope.reply_to.and_then(|id| self.firsts.get(&id).copied());
-        let first = answered.unwrap_or(*number);
+        let answered = envelope.reply_to.and_then(|id| self.known.get(&id));
+        let first = answered.map_or(*number, |known| known.first);
+        let who = match run {
+            _ if envelope.from != envelope.to => Who::Agent(envelope.from),
+            Some(run) => Who::Standing(*run),
+            // What a program comes to asks for whoever has proposed that.
+            None => answered.map_or(Who::Command(first), |known| known.who),
+        };
         let thread = self.threads.entry(first).or_default();
         if let Some(before) = thread.last() {
             self.by_newest.remove(before);
@@ -58,12 +73,8 @@ impl Index {
         thread.push(*number);
         self.by_newest.insert(*number, first);
         // One that was sent to oneself lies here twice, and is answered once.
-        self.firsts.entry(envelope.id).or_insert(first);
-        let who = match run {
-            _ if envelope.from != envelope.to => Who::Agent(envelope.from),
-            Some(run) => Who::Standing(*run),
-            None => Who::Command(first),
-        };
+        let begins = if envelope.kind == "command" { Who::Command(*number) } else { who };
+        self.known.entry(envelope.id).or_insert(Known { first, who: begins });
         self.rows.insert(*number, Row { kind: envelope.kind.clone(), first, who });
         self.next = self.next.max(number.0.saturating_add(1));
     }
@@ -85,10 +96,10 @@ impl Index {
 
     /// The messages of the thread of one that came behind it, oldest first; and whether it is the first of them.
     pub(super) fn after(&self, id: &Number, number: MessageNumber) -> (bool, Vec<MessageNumber>) {
-        let first = self.firsts.get(id);
-        let all = first.and_then(|first| self.threads.get(first));
+        let first = self.known.get(id).map(|known| known.first);
+        let all = first.and_then(|first| self.threads.get(&first));
         let later = all.into_iter().flatten().copied().filter(|other| *other > number);
-        (first == Some(&number), later.collect())
+        (first == Some(number), later.collect())
     }
 
     pub(super) fn is_of(&self, number: MessageNumber, kind: Option<&str>) -> bool {
@@ -266,5 +277,56 @@ mod tests {
                 (agent(8), vec![2]),
             ]
         );
+    }
+
+    #[test]
+    fn runs_of_one_thread_ask_apart_and_each_as_one_whatever_was_said_of_it() {
+        let mut index = Index::default();
+        let fae = (7, 0);
+        for one in [
+            seen(1, None, "definition", fae, None),
+            // It is endowed twice.
+            told(2, Some(1), "command"),
+            told(3, Some(2), "approval"),
+            told(4, Some(1), "command"),
+            told(5, Some(4), "approval"),
+            // A yes answers the ask, a resumption what the run began with; the run asks on under the command that began it.
+            told(6, Some(3), "command"),
+            told(7, Some(2), "budget"),
+            told(8, Some(2), "command"),
+            told(9, Some(2), "doubt"),
+            // What came of the program is withheld: that is asked for its proposer.
+            told(10, Some(1), "release"),
+            seen(11, None, "request", fae, None),
+            // A run has proposed a program, and that was endowed.
+            told(12, Some(4), "definition"),
+            told(13, Some(12), "release"),
+            told(14, Some(12), "command"),
+            told(15, Some(14), "approval"),
+        ] {
+            index.add(&one);
+        }
+        let mut look = |gone: &[MessageNumber]| {
+            index.forget(gone);
+            let asks: Vec<MessageNumber> = [15, 13, 12, 11, 10, 9, 7, 5, 3].map(MessageNumber).into();
+            let all = index.by_sender(&asks);
+            all.into_iter()
+                .map(|(who, all)| (who, all.iter().map(|one| one.0).collect::<Vec<_>>()))
+                .collect::<Vec<_>>()
+        };
+        let command = |number| Who::Command(MessageNumber(number));
+        let expected = [
+            (command(14), vec![15]),
+            (command(4), vec![13, 12, 5]),
+            (Who::Agent(Number([7; 32])), vec![11, 10]),
+            (command(2), vec![9, 7, 3]),
+        ];
+        assert_eq!(look(&[]), expected);
+        assert_eq!(
+            look(&[1, 2, 4].map(MessageNumber)),
+            expected,
+            "whoever was dismissed still says who asks"
+        );
+        assert_eq!(index.below(None, &BTreeSet::new()).map(|(_, all)| all.len()), Some(11), "one thread");
     }
 }

@@ -27,7 +27,7 @@ fn withheld(home: &Home, source: &str, own: &str) -> (u64, u64) {
 }
 
 /// The text of a page, without how it is set.
-fn text(page: &str) -> String {
+pub(super) fn text(page: &str) -> String {
     let pieces = page.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
     let text: String = pieces.collect();
     text.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
@@ -127,11 +127,10 @@ fn a_request_to_run_code_names_what_it_would_use_and_a_yes_is_for_what_was_shown
     ] {
         assert!(text(&before).contains(says), "{says:?} is not in {}", text(&before));
     }
-    let card = home.almoner(&["inbox", &number.to_string()]).expect(0).out.replace("\n         ", "");
-    assert!(
-        card.contains("small = small: an object that code has made, recorded as Counter; it can do: incr"),
-        "{card}"
-    );
+    let card = home.almoner(&["inbox", &number.to_string()]).expect(0).out.replace("\n      ┆ ", "");
+    let uses =
+        "uses small:\n      │ small: an object that code has made, recorded as Counter; it can do: incr";
+    assert!(card.contains(uses), "{card}");
     // What is called otherwise meanwhile is read again.
     let seen = |body: &str| between(body, "name=\"_seen\" value=\"", "\"").to_owned();
     home.almoner(&["move", "small", "tiny"]).expect(0);

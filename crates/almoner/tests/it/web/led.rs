@@ -1,0 +1,107 @@
+//! What led to what: commands answer what they are about and say what came of them, things go by the person's own names, and
+//! why goes back to whoever proposed it.
+
+use serde_json::{Value as Json, json};
+
+use super::cards::text;
+use super::visitor::Visitor;
+use crate::home::Home;
+use crate::sends::wait_for_mail;
+
+/// The number of the newest command whose text has this in it.
+#[track_caller]
+fn command(home: &Home, part: &str) -> u64 {
+    let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
+    let is_it = |one: &&Json| {
+        let body = &one["message"]["body"];
+        body["type"] == "command" && body["text"].as_str().is_some_and(|text| text.contains(part))
+    };
+    let numbers = all.as_array().unwrap().iter().filter(is_it).filter_map(|one| one["number"].as_u64());
+    numbers.max().unwrap_or_else(|| panic!("no command with {part} in {all}"))
+}
+
+/// A home in which a guest has proposed a worker, which the host has given a directory of its own by name, and which asks.
+fn home() -> (Home, u64) {
+    let home = Home::new();
+    std::fs::create_dir(home.path("out")).unwrap();
+    home.write("note.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
+    let arguments = json!({ "path": "a.md", "content": "x" });
+    let turns = json!([{ "calls": [{ "name": "out_append", "arguments": arguments }] }, { "text": "done" }]);
+    home.write("script.json", json!([{ "turns": turns }]).to_string());
+    for args in [&["mkguest", "fae", "agent-fae"][..], &["mkdir", "team"], &["mount", "out", "mynotes"]] {
+        home.almoner(args).expect(0);
+    }
+    home.almoner(&["--as", "agent-fae", "define", "note.worker", "--result", "note"]).expect(0);
+    // Whoever has a name in a directory has a name.
+    home.almoner(&["move", "fae", "team/fae"]).expect(0);
+    let number = wait_for_mail(&home, "definition");
+    home.almoner(&["endow", &number.to_string(), "out=mynotes", "-m", "scripted:script.json"]).expect(7);
+    (home, number)
+}
+
+#[test]
+fn what_was_done_leads_back_to_whoever_proposed_it_by_the_names_of_whoever_looks() {
+    let (home, proposal) = home();
+    let visitor = Visitor::new(&home);
+    let page = |path: &str| visitor.get(path, &[]).body;
+    let says = |path: &str, parts: &[&str]| {
+        let page = page(path);
+        for part in parts {
+            assert!(text(&page).contains(part) || page.contains(part), "{path}: {part:?} is not in {page}");
+        }
+    };
+    let (asked, endowed) = (wait_for_mail(&home, "approval"), command(&home, "endow"));
+    let place = home.path("out").display().to_string();
+    // What a card is about goes by the person's own name.
+    let target = format!("mynotes (directory {place})");
+    says(&format!("/m/{asked}"), &[&target, "from run r1 (note)"]);
+    let card = home.almoner(&["inbox", &asked.to_string()]).expect(0).out.replace("\n  ┆ ", "");
+    assert!(card.replace("\n      ┆ ", "").contains(&target), "{card}");
+    says("/", &["team/fae", "r1 (note)"]);
+    says(&format!("/m/{proposal}"), &["team/fae proposes a worker", &format!("href=\"/m/{endowed}\"")]);
+    home.almoner(&["approve", &asked.to_string()]).expect(0);
+    home.almoner(&["resume"]).expect(0);
+    let resumed = command(&home, "resume");
+    says(&format!("/m/{endowed}"), &["What came of it", &format!("href=\"/m/{resumed}\"")]);
+    // A file, a run and a grant lead to the message with which it began, in words of ours that are plain.
+    for thing in [format!("{place}/a.md"), "r1".to_owned(), "g1".to_owned()] {
+        let why = page(&format!("/why?thing={}", thing.replace('/', "%2F")));
+        let shown = text(&why);
+        for part in
+            [&format!("message {endowed}")[..], &format!("message {proposal}"), "team/fae", "proposed it"]
+        {
+            assert!(shown.contains(part), "{thing}: {part:?} is not in {shown}");
+        }
+        assert!(why.contains(&format!("href=\"/m/{proposal}\"")), "{why}");
+    }
+    // One was pasted along; and a name that ends with one is found as well.
+    assert_eq!(visitor.get("/why?thing=%20r1%20", &[]).status, 200);
+    home.write("out/b.md ", "x");
+    assert_eq!(visitor.get("/why?thing=nothing%20", &[]).status, 404);
+    home.almoner(&["revoke", "g1"]).expect(0);
+    let revoked = command(&home, "revoke");
+    says("/grants/g1", &[&format!("by <a href=\"/m/{revoked}\"")]);
+    says("/why?thing=g1", &[&format!("href=\"/m/{revoked}\"")]);
+    says(&format!("/m/{revoked}"), &["done"]);
+}
+
+#[test]
+fn a_command_says_what_came_of_it_also_if_it_was_refused_or_failed() {
+    let home = Home::new();
+    let visitor = Visitor::new(&home);
+    for (args, says) in [
+        (&["eval", "1+1", "--name", "two"][..], "done: 2"),
+        (&["eval", "throw Error('no paper')"], "failed: "),
+        (&["eval", "[1, 2]", "--name", "two"], "done: [1, 2]"),
+        (&["cancel", "r7"], "refused: "),
+    ] {
+        home.almoner(args);
+        let row = |path: &str| text(&visitor.get(path, &[]).body);
+        let begun = std::time::Instant::now();
+        while !row("/?kind=command").contains(says) {
+            assert!(begun.elapsed().as_secs() < 60, "{args:?}: {says} is not in {}", row("/?kind=command"));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        home.almoner(&["dismiss", &command(&home, args[0]).to_string()]).expect(0);
+    }
+}
