@@ -310,7 +310,7 @@ fn the_page_tells_of_what_is_written() {
     browser.run(
         "const field = document.querySelector('[data-bytes-of]');
          const place = document.getElementById(field.dataset.bytesOf);
-         place.value = 'A'.repeat(6 << 20);
+         place.value = ('A'.repeat(75) + '\\n').repeat(70000);
          place.dispatchEvent(new Event('input', { bubbles: true }));",
     );
     browser.says("all that is filled in is more than can be sent: at most 4 MiB");
