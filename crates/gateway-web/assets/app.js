@@ -95,7 +95,12 @@
   const own = window.trustedTypes
     ? trustedTypes.createPolicy('almoner', { createHTML: text => text })
     : { createHTML: text => text };
-  const parse = text => new DOMParser().parseFromString(own.createHTML(text), 'text/html');
+  // Whoever parses a page so has no scripts, and would show what is for those who have none.
+  const parse = text => {
+    const page = new DOMParser().parseFromString(own.createHTML(text), 'text/html');
+    for (const one of $$('noscript', page)) one.remove();
+    return page;
+  };
 
   // ---- A page brought up to date in place: what is focused or written in stays as it is -----------------------
   const held = node => node.nodeType === 1 && (node.contains(document.activeElement) || $$('[data-dirty]', node).length > 0 || node.matches('[data-dirty]'));

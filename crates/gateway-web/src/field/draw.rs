@@ -12,6 +12,7 @@ use passable::{Choice, Control, NoRef, Symbol, Untrusted, Value, Variant, Widget
 use super::files;
 use super::pick::Picker;
 use super::place::id;
+use super::slider::slider;
 use super::tally::{self, Tallies};
 use super::told::told;
 use super::typed::{Typed, step};
@@ -431,44 +432,6 @@ struct Line {
     format: Option<&'static str>,
 }
 
-/// How far a slider goes, and in which steps: where both bounds are known and there are at most a hundred.
-fn steps(min: Option<&(f64, bool)>, max: Option<&(f64, bool)>, whole: bool) -> Option<(f64, f64, f64)> {
-    let (&(low, from), &(high, to)) = (min?, max?);
-    let integral = low.fract() == 0.0 && high.fract() == 0.0;
-    let (low, high, step) = match whole {
-        true => {
-            let low = if from || low.fract() != 0.0 { low.ceil() } else { low + 1.0 };
-            let high = if to || high.fract() != 0.0 { high.floor() } else { high - 1.0 };
-            (low, high, 1.0)
-        }
-        // A bound that is not meant itself could be reached.
-        false if !from || !to => return None,
-        false if integral && high - low > 1.0 => (low, high, 1.0),
-        false => (low, high, (high - low) / 100.0),
-    };
-    let count = (high - low) / step;
-    (low < high && step > 0.0 && count <= 100.5 && count.is_finite()).then_some((low, high, step))
-}
-
-/// The same value as in the field of a number, by moving something. It is not sent.
-fn slider(
-    spot: &Spot<'_>,
-    min: Option<&(f64, bool)>,
-    max: Option<&(f64, bool)>,
-    whole: bool,
-    text: Option<&str>,
-) -> Markup {
-    let value = text.and_then(|text| text.trim().parse::<f64>().ok());
-    html! {
-        @if let Some((low, high, step)) = steps(min, max, whole) {
-            // It has to stand somewhere, also while nothing is said.
-            input.by-script.unset[value.is_none()] type="range" data-slides=(id(spot.place)) min=(low) max=(high) step=(step)
-                value=(value.unwrap_or(low).clamp(low, high)) aria-label={ (spot.said) ", as a slider" }
-                aria-valuetext=[value.is_none().then_some("nothing yet")];
-        }
-    }
-}
-
 fn single(body: Markup) -> Framed {
     Framed { several: false, class: "field", body }
 }
@@ -513,23 +476,51 @@ fn wants(control: &Control) -> Markup {
 mod tests {
     use super::*;
 
+    /// What is drawn of a pattern, in whose control a text stands.
+    #[track_caller]
+    fn check(pattern: &str, text: &str, has: &[&str], lacks: &[&str]) {
+        let control = kernel::Pattern::parse(pattern).unwrap().controls();
+        let typed = Typed::sent(&vec![("f0".to_owned(), text.to_owned())]);
+        let (wrong, tallies) = (BTreeMap::new(), Tallies::new());
+        let drawn = Drawn { typed: &typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: false };
+        let said = drawn.part(&control, "f0", html! { "It" }, "It").into_string();
+        has.iter().for_each(|part| assert!(said.contains(part), "{pattern}: {part:?} is not in {said}"));
+        lacks.iter().for_each(|part| assert!(!said.contains(part), "{pattern}: {part:?} is in {said}"));
+    }
+
     #[test]
-    fn a_slider_has_at_most_a_hundred_steps() {
-        for (low, high, whole, expected) in [
-            ((1.0, true), (5.0, true), false, Some((1.0, 5.0, 1.0))),
-            ((0.0, true), (1.0, true), false, Some((0.0, 1.0, 0.01))),
-            ((0.0, true), (100.0, true), true, Some((0.0, 100.0, 1.0))),
-            ((0.0, false), (100.5, true), true, Some((1.0, 100.0, 1.0))),
-            ((0.0, true), (101.0, true), true, None),
-            ((0.0, true), (101.0, true), false, None),
-            ((0.0, false), (1.0, true), false, None),
-            ((5.0, true), (5.0, true), true, None),
-            ((5.0, true), (1.0, true), false, None),
-            ((f64::NEG_INFINITY, true), (f64::INFINITY, true), true, None),
-            ((f64::NAN, true), (1.0, true), false, None),
-        ] {
-            assert_eq!(steps(Some(&low), Some(&high), whole), expected, "{low:?} {high:?} {whole}");
-        }
-        assert_eq!(steps(None, Some(&(1.0, true)), true), None);
+    fn a_browser_changes_nothing_that_is_typed() {
+        check("M.refine('email')", "", &["type=\"text\" inputmode=\"email\""], &["type=\"email\""]);
+        check("M.refine('uri')", "", &["type=\"text\" inputmode=\"url\""], &["type=\"url\""]);
+        // A line would lose the ends of lines.
+        check("M.string()", "", &["<textarea class=\"grows\"", "rows=\"1\""], &["<input"]);
+        check("M.string({ stringLengthLimit: 200 })", "", &["<input"], &["<textarea"]);
+        check("M.string({ stringLengthLimit: 200 })", "a\nb", &["a\nb</textarea>"], &["<input"]);
+        check(
+            "M.refine('secret')",
+            "hunter2",
+            &["type=\"password\"", "<noscript>"],
+            &["hunter2", "<textarea"],
+        );
+        check(
+            "M.number()",
+            "9007199254740993",
+            &["type=\"text\" inputmode=\"decimal\""],
+            &["type=\"number\""],
+        );
+        check("M.byteArray()", "", &["name=\"_file f0\"", "data-most=\"100000\""], &[]);
+        check("M.byteArray({ byteLengthLimit: 5 })", "", &["data-most=\"5\""], &[]);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_said_in_words() {
+        let words = "(NaN, Infinity and -Infinity are written as words)";
+        check("M.number()", "", &[words], &[]);
+        check("M.and(M.number(), M.gte(1))", "", &["(Infinity is written as a word)"], &["NaN", "-Infinity"]);
+        check("M.and(M.number(), M.lte(1))", "", &["(-Infinity is written as a word)"], &["NaN"]);
+        check("M.and(M.number(), M.gte(1), M.lte(1000))", "", &["1000"], &["Infinity", "NaN", "slider"]);
+        check("M.eq(3n)", "", &[">3<"], &["qclass"]);
+        check("M.eq([1n, undefined])", "", &["[1, nothing]"], &["qclass"]);
+        check("M.undefined()", "", &["nothing (undefined)"], &["qclass"]);
     }
 }

@@ -12,6 +12,7 @@ pub mod insert;
 mod list;
 pub mod pick;
 mod place;
+mod slider;
 pub mod summary;
 pub mod tally;
 mod told;

@@ -61,7 +61,7 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[Label]) -> Strin
             // A record has no elements: what has a number, or says so, is a row of what follows its own fields.
             let is_rest = steps.first().is_some_and(Label::is_rest);
             let field = match first {
-                Segment::Index(at) if *of == "list" => fields.get(*at),
+                Segment::Index(at) if *of == "list" && !is_rest => fields.get(*at),
                 Segment::Name(name) if !is_rest => {
                     fields.iter().find(|field| name.as_str() == Some(&field.name))
                 }
@@ -71,8 +71,8 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[Label]) -> Strin
                 (Some(field), ..) => {
                     find(&field.control, &format!("{place}/{}", step(&field.name)), typed, further)
                 }
-                // What comes after the elements of a list counts on from them.
-                (None, Some(rest), Segment::Index(at)) if *of == "list" => {
+                // What comes after the elements of a list counts on from them, unless it says that it does not.
+                (None, Some(rest), Segment::Index(at)) if *of == "list" && !is_rest => {
                     let at = Label::index(at.saturating_sub(fields.len()));
                     let steps: Vec<Label> = std::iter::once(at).chain(further.iter().cloned()).collect();
                     find(rest, &format!("{place}:rest"), typed, &steps)
@@ -325,6 +325,16 @@ mod tests {
                 "M.splitArray([M.string()], [], M.arrayOf(M.number()))",
                 vec![("value/0", "x"), ("value:rest/0", "1"), ("value:rest/4", "zz")],
                 "value:rest/4",
+            ),
+            (
+                "M.splitArray([M.string()], [], M.arrayOf(M.number()))",
+                vec![("value/0", "x"), ("value:rest/3", "zz")],
+                "value:rest/3",
+            ),
+            (
+                "M.splitArray([M.string()], [], M.arrayOf([M.number()]))",
+                vec![("value/0", "x"), ("value:rest/1/0", "1"), ("value:rest/3:given", "yes")],
+                "value:rest/3/0",
             ),
             (
                 "M.and(M.tagged('t', M.arrayOf(M.any())), M.tagged('t', M.arrayOf(M.number())))",

@@ -44,8 +44,8 @@ fn a_method_becomes_a_tool() {
         (row.effect, row.signature.as_str()),
         (
             "sends",
-            "send(to: text, parts: a list of elements that are each one of \"a\" or \"b\", copies?: a big integer \
-             (not negative)) → a record of id: text"
+            "send(to: text, parts: a list of elements that are each one of \"a\" or \"b\", copies?: a whole number, \
+             0 or more) → a record of id: text"
         )
     );
     let stored = serde_json::to_string(&interface).unwrap();
@@ -83,7 +83,7 @@ fn arguments_are_read_or_errors_teach() {
         ),
         (
             json!({ "to": "ada", "parts": [], "copies": "-3" }),
-            "`copies`: expected a big integer (not negative), found the big integer -3",
+            "`copies`: expected a whole number, 0 or more, found the big integer -3",
         ),
     ] {
         assert_eq!(read(json).unwrap_err(), expected);

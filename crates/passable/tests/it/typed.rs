@@ -299,6 +299,26 @@ fn names_of_records_are_asked_for_as_what_they_are() {
     assert_eq!(told, ["[0].key", "[1].value"]);
 }
 
+/// What is asked for is said as people say it.
+#[test]
+fn what_is_asked_for_is_said_plainly() {
+    for (pattern, said) in [
+        ("M.bigint()", "a whole number"),
+        ("M.nat()", "a whole number, 0 or more"),
+        ("M.arrayOf(M.nat())", "a list of whole numbers, 0 or more"),
+        ("M.or(M.string(), M.nat())", "text or a whole number, 0 or more"),
+        // Beside numbers, which can be whole too.
+        ("M.or(M.number(), M.bigint())", "a number or a big integer"),
+        ("M.promise()", "a promise"),
+        ("M.remotable()", "a capability"),
+        ("M.remotable('Counter')", "a capability (Counter)"),
+        ("M.bagOf(M.string(), M.any())", "a bag of texts, each counted"),
+        ("M.bagOf(M.string(), M.gte(2n))", "a bag of texts, each counted (at least 2)"),
+    ] {
+        assert_eq!(P::parse(pattern).unwrap().describe(), said, "{pattern}");
+    }
+}
+
 proptest! {
     #![proptest_config(cases())]
 

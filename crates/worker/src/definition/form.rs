@@ -266,7 +266,7 @@ mod tests {
         insta::assert_snapshot!(read("a: {\n"));
         insta::assert_snapshot!(read("a: string\na: number\n"));
         // What is no field of its own cannot be sealed.
-        for part in ["secret|number", "[secret]", "{ user: string, password: secret }"] {
+        for part in ["secret|number", "[secret]", "'{ user: M.string(), password: M.refine(\"secret\") }'"] {
             for text in [format!("k: {part}\n"), format!("k:\n  pattern: {part}\n  secret: true\n")] {
                 assert!(
                     read(&text).contains("[form/secret] `k` asks for a secret as a part"),
@@ -275,6 +275,8 @@ mod tests {
                 );
             }
         }
+        let login = "k: { pattern: { user: string, password: secret } }\n";
+        assert!(read(login).contains("[form/secret] `k` asks"), "{}", read(login));
         assert_eq!(read("k: secret?\n"), "k: a secret (may be left out) / - / None / None / true");
         for empty in ["", "# nothing\n", "{}"] {
             assert!(read(empty).contains("[form/empty]"), "{empty:?}");

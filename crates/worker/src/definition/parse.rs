@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use kernel::Pattern;
 use kernel::run::Limits;
-use passable::CAPABILITY_WORDS;
+use passable::{CAPABILITY_WORDS, Secrecy};
 
 use super::bundle::{Bundle, MAX_BYTES};
 use super::diagnostic::{Diagnostic, Severity};
@@ -437,7 +437,15 @@ fn usd(limits: &Node, problems: &mut Problems<'_>) -> Option<f64> {
 /// `mail|file` would otherwise hold one without anybody noticing.
 fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
     capability_words(node, problems);
-    shorthand(node, source, problems)
+    let pattern = shorthand(node, source, problems)?;
+    if pattern.secrecy() != Secrecy::None {
+        let message =
+            "inputs and outputs are kept, and told to models, as they are: none of them is a secret";
+        let help = "a secret comes through a slot of the kind `secret`, and no model reads it";
+        problems.error("worker/secret", message, &node.span, help);
+        return None;
+    }
+    Some(pattern)
 }
 
 /// A pattern in shorthand, in a text of which this is the whole.

@@ -306,6 +306,18 @@ fn the_page_tells_of_what_is_written() {
          field.dispatchEvent(new Event('change', { bubbles: true }));",
     );
     browser.says("the file has 100001 bytes, and at most 100000 fit");
+    // So is what cannot be sent, nor kept: all else is kept all the same.
+    browser.run(
+        "const field = document.querySelector('[data-bytes-of]');
+         const place = document.getElementById(field.dataset.bytesOf);
+         place.value = ('A'.repeat(75) + '\\n').repeat(70000);
+         place.dispatchEvent(new Event('input', { bubbles: true }));",
+    );
+    browser.says("all that is filled in is more than can be sent: at most 4 MiB");
+    browser.run("document.querySelector('[data-bytes-of]').nextElementSibling.value = ''");
+    browser.write("textbox", "Some bytes", "AQI=");
+    let gone = browser.wait(|| (!browser.text().contains("more than can be sent")).then_some(()));
+    assert!(gone.is_some(), "{}", browser.text());
     let names =
         browser.run("return [...document.querySelectorAll('datalist option')].map(o => o.value).join(' ')");
     assert!(names.as_str().unwrap().contains("@@asyncIterator"), "{names}");
@@ -313,5 +325,5 @@ fn the_page_tells_of_what_is_written() {
     browser.go(&door.page(&format!("/m/{number}")));
     assert_eq!(browser.value(&browser.find("textbox", "The key")), "");
     assert_eq!(browser.value(&browser.find("textbox", "Few words")), "123456789");
-    browser.clean(&[]);
+    browser.clean(&["413"]);
 }

@@ -12,6 +12,7 @@ const UP: &str = "\u{E013}";
 const ENTER: &str = "\u{E007}";
 const ESCAPE: &str = "\u{E00C}";
 const BACKSPACE: &str = "\u{E003}";
+const ALT: char = '\u{E00A}';
 
 const PICKER: &str = "What to count with";
 
@@ -34,6 +35,7 @@ fn asked() -> (Home, u64) {
         "Settings, please",
         "with:M.remotable('Counter')=What to count with",
         "words:M.arrayOf(M.string())=Words",
+        "more:M.arrayOf(M.remotable('Counter'))=More",
         "--result",
         "answer",
     ])
@@ -93,6 +95,8 @@ fn what_is_written_finds_and_only_what_is_picked_is_sent() {
     browser.press("button", "Send the answer");
     browser.says("Nothing was sent");
     browser.says("fill this in: a capability (Counter)");
+    // What one looked for is there again.
+    assert_eq!(written(), "counter");
     // What says that it is wrong leads there.
     browser.press("link", PICKER);
     assert_eq!(browser.focused(), PICKER);
@@ -132,6 +136,16 @@ fn what_was_picked_outlives_rows_and_a_reload() {
     browser.keys(DOWN);
     browser.says("The first 100 of 123 that fit");
     browser.keys(ESCAPE);
+    // A row in which one picks moves as any other does.
+    for (row, name) in [("1 of More", "counter"), ("2 of More", "tally-001")] {
+        browser.press("button", "Add a row to More");
+        browser.choose(row, name);
+    }
+    browser.chord(ALT, UP.chars().next().unwrap());
+    let first = || browser.value(&browser.find("combobox", "1 of More"));
+    assert!(browser.wait(|| first().starts_with("tally-001 · ").then_some(())).is_some(), "{}", first());
+    // What is drawn anew has nothing in it that is for those who have no scripts.
+    assert_eq!(browser.run("return document.querySelectorAll('.item noscript').length"), 0);
     browser.press("button", "Send the answer");
     browser.says("✓ answered");
     let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0).json();

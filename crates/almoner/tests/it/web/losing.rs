@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::visitor::Visitor;
+use super::visitor::{Visitor, between};
 use super::{Door, let_in};
 use crate::home::Home;
 
@@ -100,6 +100,52 @@ fn a_second_answer_is_refused_and_says_so() {
     }
     let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0).json();
     assert_eq!(got["promise"]["value"]["title"], "first");
+}
+
+/// Who fills in a form a second time finds both answers, and no secret.
+#[test]
+fn every_answer_to_a_form_is_there() {
+    let home = Home::new();
+    let number = asked(&home, &["often:M.nat()=How often", "key:secret?=A key", "--repeatable"]);
+    let visitor = Visitor::new(&home);
+    let path = format!("/m/{number}");
+    let page = || visitor.get(&path, &[]).body;
+    assert_eq!(visitor.send(&path, "f0=3&do=submit").status, 303);
+    let one = page();
+    assert!(one.contains("What you answered</h2>") && one.contains("left out"), "{one}");
+    assert_eq!(visitor.send(&path, "f0=41&f1=hunter2&f1:given=yes&do=submit").status, 303);
+    let both = page();
+    let answered = between(&both, "What you answered, 2 times", "</section>");
+    for (says, is) in [(">3<", true), ("left out", true), (">41<", true), ("sealed", true), ("qclass", false)]
+    {
+        assert_eq!(answered.contains(says), is, "{says}: {answered}");
+    }
+    assert!(!both.contains("hunter2"), "{both}");
+}
+
+/// Whoever only looks learns that a secret has to be typed again; a script, which keeps it, asks for no more than a field.
+#[test]
+fn what_is_looked_at_says_what_is_not_kept() {
+    let home = Home::new();
+    let number =
+        asked(&home, &["words:M.arrayOf(M.string())=Words", "key:secret?=A key", "other:string=Another"]);
+    let visitor = Visitor::new(&home);
+    let path = format!("/m/{number}");
+    for (sent, says) in [("", false), ("&f1=hunter2&f1:given=yes", true)] {
+        let looked = visitor.send(&path, &format!("f2=x&do=look{sent}"));
+        let (fits, again) =
+            ("Everything fits. Nothing was sent yet.", "What is secret is not kept: type it again");
+        assert_eq!((looked.status, looked.body.contains(fits)), (200, true), "{}", looked.body);
+        assert_eq!(looked.body.contains(&format!("{fits} {again}")), says, "{}", looked.body);
+        assert!(!looked.body.contains("hunter2"), "{}", looked.body);
+    }
+    let more = "f0/0=a&f0/0:given=yes&f2=x&_row=more f0";
+    for (piece, is_page) in [("", true), ("&_piece=yes", false)] {
+        let drawn = visitor.send(&path, &format!("{more}{piece}")).body;
+        let has = |part: &str| drawn.contains(part);
+        assert!(has("id=\"f0-0-item\"") && has("id=\"f0-1-item\""), "{drawn}");
+        assert_eq!((has("<html"), has("name=\"f2\"")), (is_page, is_page), "{drawn}");
+    }
 }
 
 #[test]

@@ -23,6 +23,13 @@ fn proposed(scripts: bool) {
     let errors = "return [...document.querySelectorAll('.slot .error')].filter(one => one.textContent.includes('nothing fills this slot')).length";
     assert_eq!(browser.run(errors), 3);
     looked_at_with(&browser, if scripts { "missing" } else { "missing-without-scripts" }, scripts);
+    if scripts {
+        // What is picked is not missing any more, to those who do not see it either. Each picker says what it is for.
+        let wrong = "return document.querySelectorAll('.pick [aria-invalid]').length";
+        assert_eq!(browser.run(wrong), 6, "three fields, and the menus behind them");
+        browser.choose("One of your names for s2", "counter");
+        assert_eq!((browser.run(errors), browser.run(wrong)), (2.into(), 4.into()));
+    }
     // What was shown is not what is endowed once something else is chosen.
     for slot in ["s0", "s1", "s2"] {
         browser.run(&format!(

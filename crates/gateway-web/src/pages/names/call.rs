@@ -100,7 +100,7 @@ fn further(guard: &ArgGuard<FormulaId>) -> Option<Pattern> {
         ArgGuard::Raw => Some(Pattern::array()),
         ArgGuard::Pattern(own) | ArgGuard::Await(own) => match own.matcher() {
             Matcher::Any => Some(Pattern::array()),
-            Matcher::Literal(_) => None,
+            Matcher::Literal(all) if all.as_array().is_some_and(<[_]>::is_empty) => None,
             _ => Some(own.clone()),
         },
     }
@@ -417,6 +417,7 @@ mod tests {
                 "Further arguments: a list of whole numbers, 0 or more (rest)",
             ),
             (&[], &[], Some("[]"), ""),
+            (&[], &[], Some("M.eq([1])"), "Further arguments: [1] (rest)"),
             (&["M.refine('secret')"], &[], None, "Argument 1: a secret (secret)"),
             (
                 &[],

@@ -136,6 +136,11 @@ fn patterns() {
     3:51 "mail|file" [worker/pattern] `file` is the word for a capability; inputs and outputs are data
       for the text `file` write '"file"'; authority comes through `slots`
     "#);
+    // Nothing seals what a worker works on.
+    for secret in ["input: { key: secret? }", "output: { keys: [secret] }"] {
+        let said = front(secret);
+        assert!(said.contains("[worker/secret] inputs and outputs are kept"), "{secret}: {said}");
+    }
     assert_snapshot!(front("input: { a?: string, a: number }\noutput: { a: M.nat(, b: \"M.nat(\" }"), @r#"
     2:22 "a" [worker/pattern] this name occurs twice
       keep one of the two; `?` marks a field, it is no part of its name

@@ -201,6 +201,8 @@ impl Chosen {
         let is_worker = all.proposed.worker.is_some();
         let pick = format!("s{at}");
         let said = format!("slot {}", visible_line(&slot.name));
+        // Of several pickers each says what it is for.
+        let called = format!("One of your names for {}", visible_line(&slot.name));
         let is_missing = self.told && own(is_worker, slot).is_none() && self.is_empty(at);
         let unfit = self.told && self.chosen(at, slot, all).is_err();
         // Where a capability is wanted by its interface, it is told how many others are not offered.
@@ -210,7 +212,7 @@ impl Chosen {
         let takes_capability = !slot.data || picks.iter().any(|row| !row.data && !row.pending);
         let picker = Picker {
             place: &pick,
-            called: "One of your names",
+            called: &called,
             label: slot.label.as_deref(),
             pending: slot.pending,
             data: slot.data,
@@ -226,7 +228,7 @@ impl Chosen {
                 @if !slot.words.raw().is_empty() && slot.words.raw() != slot.name { (said_of(all, &slot.words)) }
                 @if let Some(words) = own(is_worker, slot) { p { (words) } }
                 @else {
-                    label for=(pick) { "One of your names" }
+                    label for=(pick) { "One of your names for " (parts::line(&Untrusted::new(slot.name.as_str()))) }
                     p.note id={ (pick) "-wants" } { (wants(slot)) }
                     p.error id={ (pick) "-error" } role="status" {
                         @if is_missing { "nothing fills this slot: choose something, or send it back" }
