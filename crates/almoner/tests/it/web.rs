@@ -29,6 +29,7 @@ mod narrower;
 mod pages;
 mod promised;
 mod proposed;
+mod refused;
 mod rows;
 mod saving;
 mod senses;
