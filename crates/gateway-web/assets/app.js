@@ -256,14 +256,14 @@
   const later = () => { clearTimeout(timer); timer = setTimeout(refresh, 40); };
 
   // ---- What happens, as it happens: one tab listens and tells the others ---------------------------------------
-  let told = 0;
+  let fades = 0;
   const tell = (text, bad) => {
     if (!say) return;
     say.textContent = text;
     say.classList.toggle('bad', !!bad);
-    clearTimeout(told);
+    clearTimeout(fades);
     // What is well is known after a while; what is wrong stays until it is not.
-    if (text && !bad) told = setTimeout(() => { say.textContent = ''; }, TOLD);
+    if (text && !bad) fades = setTimeout(() => { say.textContent = ''; }, TOLD);
   };
   const topics = new Set((body.dataset.topics || '').split(' ').filter(Boolean));
   const happened = what => {
