@@ -293,7 +293,7 @@
     put('progress-', run, '');
     put('writes-', run, text, true);
   };
-  const told = ({ run, all }) => {
+  const caught = ({ run, all }) => {
     const own = written.get(run);
     if (own && (own.prompted > all.prompted || own.prompted === all.prompted && own.to >= all.to)) return;
     written.set(run, all);
@@ -304,7 +304,7 @@
     else if (kind === 'text') streamed(data);
     else if (kind === 'progress') put('progress-', data.run, data.line);
     else if (kind === 'wants') { const all = written.get(data); if (all) channel.postMessage({ kind: 'told', data: { run: data, all } }); }
-    else if (kind === 'told') told(data);
+    else if (kind === 'told') caught(data);
     else if (kind === 'there') body.dataset.stream = '';
     else if (kind === 'up') { body.dataset.stream = data ? 'up' : 'down'; if (data) { tell(''); later(); } else if (!over) tell(OFFLINE, true); }
   };

@@ -203,7 +203,7 @@ fn shown(show: Show) -> MethodRouter<Arc<Site>> {
                 body: vec![],
                 files: vec![],
             };
-            answered(asked, show).await
+            answered(asked, show, false).await
         },
     )
 }
@@ -237,7 +237,7 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
             if !marked || !asked.session.signed(asked.field(TOKEN), asked.field(KEY)) {
                 return refused(StatusCode::FORBIDDEN, UNSIGNED);
             }
-            answered(asked, done).await
+            answered(asked, done, true).await
         },
     )
 }
@@ -274,7 +274,7 @@ fn form(body: &[u8]) -> Pairs {
 }
 
 /// Answers away from the thread that reads from the network: the store may take its time.
-async fn answered(asked: Asked, show: Show) -> Answered {
+async fn answered(asked: Asked, show: Show, is_sent: bool) -> Answered {
     let of = asked.clone();
     let said = tokio::task::spawn_blocking(move || {
         // What happens while the page is made comes once more as an event, and does no harm.
@@ -282,7 +282,7 @@ async fn answered(asked: Asked, show: Show) -> Answered {
             Ok(Response::LastEvent(after)) => after,
             _ => 0,
         };
-        (after, show(&of).unwrap_or_else(|failure| failed(&failure)))
+        (after, show(&of).unwrap_or_else(|failure| failed(&failure, is_sent)))
     });
     match said.await {
         Ok((after, answer)) => finish(&asked, answer, after),
@@ -303,9 +303,19 @@ fn finish(asked: &Asked, answer: Answer, after: u64) -> Answered {
     }
 }
 
-/// A page that says what was wrong and what to do.
-pub fn failed(failure: &Failure) -> Answer {
-    let status = match failure.exit {
+/// A page that says what was wrong and what to do, with something that was sent or with what was to be looked at.
+pub fn failed(failure: &Failure, is_sent: bool) -> Answer {
+    let title = match (is_sent, failure.exit) {
+        (true, _) => "That was not done",
+        (false, Exit::NotFound) => "There is no such page",
+        (false, _) => "This cannot be shown",
+    };
+    Page::new("", title, page::parts::failure(title, failure)).status(status(failure)).into()
+}
+
+/// The status of a page that says what was wrong.
+pub fn status(failure: &Failure) -> u16 {
+    match failure.exit {
         Exit::Usage => 400,
         Exit::NotFound => 404,
         Exit::Denied => 403,
@@ -313,9 +323,7 @@ pub fn failed(failure: &Failure) -> Answer {
         Exit::Conflict => 409,
         Exit::NoDaemon => 503,
         _ => 500,
-    };
-    let main = page::parts::failure(failure);
-    Page::new("", "That was not done", main).status(status).into()
+    }
 }
 
 /// Sends a browser on.
@@ -340,13 +348,13 @@ async fn above(uri: Uri) -> Answered {
 
 /// What is said of an address that nothing stands at.
 fn nothing() -> Failure {
-    Failure::new(Exit::NotFound, "there is no such page")
+    Failure::new(Exit::NotFound, "nothing is at this address")
         .help("the parts of the site stand at the top of each page")
 }
 
 async fn no_page(State(site): State<Arc<Site>>, Extension(session): Extension<Session>) -> Answered {
     let asked = Asked { site, session, path: vec![], query: vec![], body: vec![], files: vec![] };
-    answered(asked, |_| Err(nothing())).await
+    answered(asked, |_| Err(nothing()), false).await
 }
 
 async fn asset(uri: Uri, headers: HeaderMap) -> Answered {

@@ -30,6 +30,7 @@ mod narrower;
 mod pages;
 mod promised;
 mod proposed;
+mod refused;
 mod rows;
 mod saving;
 mod senses;

@@ -86,7 +86,7 @@ impl Picker<'_> {
                 placeholder="type to find one of your names" data-same="find";
             div id={ (own) "-list" } role="listbox" aria-label={ "Your names for " (self.called) } data-same="list" hidden {}
             p.note role="status" data-same="fits" {}
-            p.detail data-same="detail" hidden { a href="/thing" target="_blank" { (DETAIL) } }
+            p.detail data-same="detail" hidden { a href="/thing" target="_blank" { (DETAIL) " (opens in a new tab)" } }
         }
     }
 

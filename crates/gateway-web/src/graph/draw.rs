@@ -11,7 +11,7 @@ use super::layout::{HEIGHT, Point, WIDTH, layout};
 use crate::page::{link, parts};
 
 /// How many letters of a text stand in a node.
-const LETTERS: usize = 24;
+const LETTERS: usize = 21;
 
 /// How deep the list goes.
 const DEEPEST: usize = 12;
@@ -39,6 +39,34 @@ pub fn drawing(graph: &Graph) -> Markup {
                     (label(link, points, risky.contains(&at)))
                 }
                 @for (node, corner) in graph.nodes.iter().zip(&found.nodes) { (self::node(graph, node, *corner)) }
+            }
+        }
+    }
+}
+
+/// What the drawing shows how: a class, its words, and whether it is a frame.
+const LEGEND: [(&str, &str, bool); 7] = [
+    ("edge holds", "may be used", false),
+    ("edge names", "has a name for it", false),
+    ("edge made", "was made of it", false),
+    ("edge risky", "⚠ on a way from a secret to outside", false),
+    ("node secret", "a secret, or what is private", true),
+    ("node outlet", "a way out of this machine", true),
+    ("node folded", "several, not drawn one by one", true),
+];
+
+/// What its lines and frames mean.
+pub fn legend() -> Markup {
+    html! {
+        ul.legend aria-label="What the lines and frames mean" {
+            @for (class, words, is_frame) in LEGEND {
+                li {
+                    svg viewBox="0 0 34 16" width="34" height="16" aria-hidden="true" {
+                        @if is_frame { rect class=(class) x="2" y="2" width="30" height="12" rx="3" {} }
+                        @else { path class=(class) d="M1 8H33" {} }
+                    }
+                    " " (words)
+                }
             }
         }
     }
@@ -258,6 +286,22 @@ mod tests {
             ),
         ] {
             assert_eq!(curve(&points), path);
+        }
+    }
+
+    #[test]
+    fn the_legend_shows_what_the_style_draws() {
+        let drawn = legend().0;
+        for (class, words, _) in LEGEND {
+            let own = class.split(' ').next_back().unwrap();
+            assert!(own == "names" || crate::assets::STYLE.text.contains(&format!(".{own}")), "{class}");
+            assert!(
+                drawn.contains(&format!("class=\"{class}\"")) && drawn.contains(words),
+                "{class}: {drawn}"
+            );
+        }
+        for words in ["secret", "way out", "risky"] {
+            assert!(drawn.contains(words), "{words}");
         }
     }
 

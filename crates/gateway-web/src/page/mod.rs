@@ -6,4 +6,5 @@ pub mod link;
 pub mod parts;
 pub mod seen;
 pub mod shell;
+pub mod table;
 pub mod told;

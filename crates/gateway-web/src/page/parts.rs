@@ -194,11 +194,11 @@ pub fn back(asked: &Asked) -> Markup {
     html! { @if let Some(back) = asked.back() { input type="hidden" name=(BACK) value=(back); } }
 }
 
-/// What was wrong and what to do.
-pub fn failure(failure: &Failure) -> Markup {
+/// What was wrong and what to do, under this title.
+pub fn failure(title: &str, failure: &Failure) -> Markup {
     html! {
         section.failure #wrong role="alert" tabindex="-1" {
-            h1 { "That was not done" }
+            h1 { (title) }
             (with_help(failure))
         }
     }
@@ -206,7 +206,24 @@ pub fn failure(failure: &Failure) -> Markup {
 
 /// The same below the title of a page that goes on.
 pub fn failure_below(failure: &Failure) -> Markup {
-    html! { div.failure #wrong role="alert" tabindex="-1" { (with_help(failure)) } }
+    not_done(&with_help(failure))
+}
+
+/// The same with a way to each field that it is about: its id, and what it is called.
+pub fn failure_at(failure: &Failure, fields: &[(&str, &str)]) -> Markup {
+    not_done(&html! {
+        (with_help(failure))
+        @if !fields.is_empty() {
+            p { "To mend it: " @for (at, (id, called)) in fields.iter().enumerate() {
+                @if at > 0 { ", " } a href={ "#" (id) } { (called) }
+            } }
+        }
+    })
+}
+
+/// Why nothing was done, on a page that goes on: the script goes there first.
+pub fn not_done(words: &Markup) -> Markup {
+    html! { div.failure #wrong role="alert" tabindex="-1" { (words) } }
 }
 
 fn with_help(failure: &Failure) -> Markup {

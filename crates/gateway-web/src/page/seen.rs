@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use crate::asked::Asked;
+use crate::page::parts;
 
 /// A digest of what a page shows.
 ///
@@ -17,11 +18,9 @@ pub fn digest<T: Serialize>(shown: &T) -> Result<String, Failure> {
 
 /// What is said to a yes to what is not so any more.
 pub fn changed(done: &str) -> Markup {
-    html! {
-        p.failure role="alert" {
-            "Nothing was " (done) ": this is not what it was when you saw it. Read it again as it is now."
-        }
-    }
+    parts::not_done(&html! {
+        p { "Nothing was " (done) ": this is not what it was when you saw it. Read it again as it is now." }
+    })
 }
 
 /// The paths that were marked, of so many. All of them are no choice: then nothing is left to change meanwhile.

@@ -14,6 +14,7 @@ use super::{approval, message};
 use crate::answer::Answer;
 use crate::asked::{Asked, take, typed};
 use crate::field::pick::NARROW;
+use crate::page::{parts, seen};
 
 /// `POST /m/NUMBER/answer`: yes or no to an approval as it was shown, and to no other.
 pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
@@ -26,11 +27,7 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         return Ok(Answer::Go(format!("/m/{number}")));
     }
     if asked.field("_seen") != Some(approval::digest(&card)?.as_str()) {
-        let wrong = html! {
-            p.failure role="alert" {
-                "Nothing was answered: this has changed since you saw it. Read it again as it is now."
-            }
-        };
+        let wrong = seen::changed("answered");
         return message::page(asked, number, Some(wrong), 409);
     }
     let entries = match entries(asked, &card) {
@@ -124,13 +121,13 @@ fn unread(asked: &Asked, number: MessageNumber, granted: Granted) -> Result<Answ
         return looked(asked, number, Ok(Some(granted)));
     }
     let was_shown = asked.field(GRANTED).is_some();
-    let wrong = html! {
-        p.failure role="alert" {
+    let wrong = parts::not_done(&html! {
+        p {
             "Nothing was answered"
             @if was_shown { ": this is not what you saw when you pressed the button." } @else { " yet." }
             " Read below what you would grant, then approve it."
         }
-    };
+    });
     message::page(asked, number, Some(wrong), if was_shown { 409 } else { 422 })
 }
 

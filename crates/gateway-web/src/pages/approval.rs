@@ -257,7 +257,7 @@ fn answers(card: &Card, reason: &str, is_shown: bool) -> Markup {
                 @if card.entries.iter().filter(|entry| entry.answer.is_none()).count() > 1 {
                     p { "Your answer covers the ticked calls; the others stay open." }
                 }
-                label for="reason" { "If not, why: the model reads this" }
+                label for="reason" { "Reason for denying (the model will read it)" }
                 textarea #reason name="reason" rows="2" { "\n" (reason) }
                 (parts::unfold_first())
                 div.buttons {

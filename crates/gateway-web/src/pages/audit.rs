@@ -13,7 +13,7 @@ use passable::{Untrusted, visible_line};
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
-use crate::page::{link, parts};
+use crate::page::{link, parts, table};
 
 /// How many events a page shows.
 const PAGE: usize = 100;
@@ -49,13 +49,13 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             button { "Is it in the log?" }
         }
         @match (&anchor, found.contains) {
-            (Some(Err(what)), _) => p.failure role="alert" { "That is no such line: " (visible_line(what)) },
+            (Some(Err(what)), _) => (parts::not_done(&html! { p { "That is no such line: " (visible_line(what)) } })),
             (Some(Ok(_)), Some(true)) => p.answer role="status" {
                 "✓ It is in the log, so nothing before it was changed."
             },
-            (Some(Ok(_)), _) => p.failure role="alert" {
-                "It is not in the log: the log was changed since, or the line is of another store."
-            },
+            (Some(Ok(_)), _) => (parts::not_done(&html! {
+                p { "It is not in the log: the log was changed since, or the line is of another store." }
+            })),
             (None, _) => {}
         }
         section #events aria-labelledby="events-title" {
@@ -126,18 +126,13 @@ fn there(asked: &Asked, events: &[&Event]) -> Result<BTreeSet<FormulaId>, Failur
 }
 
 fn table(events: &[&Event], there: &BTreeSet<FormulaId>) -> Markup {
-    html! {
-        div.wide tabindex="0" role="region" aria-label="The table of events" {
-            table {
-                thead { tr { th scope="col" { "Event" } th scope="col" { "When" } th scope="col" { "What" } } }
-                tbody { @for event in events { tr #{ "e-" (event.seq) } {
-                    th scope="row" { (event.seq) }
-                    td { (parts::when(event.at_ms)) }
-                    td { (parts::line(&Untrusted::new(event::words(&event.change)))) " " (about(&event.change, there)) }
-                } } }
-            }
-        }
-    }
+    let row = |event: &&Event| {
+        let words = html! {
+            (parts::line(&Untrusted::new(event::words(&event.change)))) " " (about(&event.change, there))
+        };
+        vec![html! { (event.seq) }, parts::when(event.at_ms), words]
+    };
+    table::table("The table of events", &["Event", "When", "What"], events.iter().map(row))
 }
 
 /// A link to what an event tells of, if it is still there.

@@ -3,15 +3,22 @@
 use control::exit::Failure;
 use control::protocol::Look;
 use maud::html;
+use passable::visible_line;
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::graph::draw;
+use crate::page::parts;
+use crate::pages::names::no_name;
+use crate::serve;
 
 /// `GET /graph`, with `?focus=` for where it begins: a run, a name or an identifier.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let focus = asked.query("focus").map(str::trim).filter(|focus| !focus.is_empty());
-    let graph = take!(asked.look(Look::Graph { focus: focus.map(str::to_owned) })?, Graph);
+    let found = match asked.look(Look::Graph { focus: focus.map(str::to_owned) }) {
+        Ok(found) => Ok(take!(found, Graph)),
+        Err(failure) => Err(no_name(failure)),
+    };
     let main = html! {
         h1 { "What leads to what" }
         form.search method="get" action="/graph" role="search" {
@@ -19,16 +26,22 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             input #focus name="focus" value=(focus.unwrap_or("")) autocomplete="off" spellcheck="false";
             button { "Show" }
         }
-        section #graph aria-label="Graph" data-live {
-            (draw::risks(&graph))
-            p.note {
-                "A solid line is something that may be used, a thin one a name, a dashed one what a thing was made of. A thick frame is a secret, a dashed frame a way out of this machine; thick lines with ⚠ lead from one to the other."
-                @if graph.left_out > 0 { " " (graph.left_out) " more are not drawn: begin further on." }
-            }
-            (draw::drawing(&graph))
-            h2 { "The same as a list" }
-            (draw::list(&graph))
+        @match &found {
+            Err(failure) => (parts::failure_at(failure, &[("focus", "Where it begins")])),
+            Ok(graph) => section #graph aria-label="Graph" data-live {
+                (draw::risks(graph))
+                (draw::legend())
+                @if graph.left_out > 0 { p.note { (graph.left_out) " more are not drawn: begin further on." } }
+                (draw::drawing(graph))
+                h2 { "The same as a list" }
+                (draw::list(graph))
+            },
         }
     };
-    Ok(Page::new("/names", "What leads to what", main).live("names grants").into())
+    let title = match focus {
+        Some(focus) => format!("What {} leads to", visible_line(focus)),
+        None => "What leads to what".to_owned(),
+    };
+    let status = found.as_ref().err().map_or(200, serve::status);
+    Ok(Page::new("/names", title, main).status(status).live("names grants").into())
 }

@@ -6,6 +6,7 @@ use control::view::LetterView;
 use kernel::MessageNumber;
 use kernel::message::{Answer as Said, Body};
 use maud::{Markup, html};
+use passable::visible_line;
 
 use super::asks::{definition, evaluation, form, narrow, release, said, wish, words};
 use super::{approval, package};
@@ -13,6 +14,7 @@ use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::field::pick::NARROW;
 use crate::page::{link, parts};
+use crate::serve;
 
 /// `GET /m/NUMBER`.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
@@ -36,8 +38,12 @@ fn sent(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     }
     match asked.field("do") {
         Some("reject") => return said::reject(asked, view),
-        Some("reply") => return said::reply(asked, view),
-        Some("adopt") => return said::adopt(asked, view),
+        Some("reply") => return again(asked, view, said::reply(asked, view), "reply", "Reply"),
+        Some("adopt") => {
+            let field =
+                format!("adopt-{}", asked.field("at").and_then(|at| at.parse().ok()).unwrap_or(0_usize));
+            return again(asked, view, said::adopt(asked, view), &field, "Your name");
+        }
         _ => {}
     }
     match view.letter.body() {
@@ -48,6 +54,19 @@ fn sent(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         Some(Body::Release { .. }) => release::send(asked, view),
         _ => Err(Failure::new(Exit::Usage, "this message is answered in another way")),
     }
+}
+
+/// What came of something that was written below a message; if it was not taken, the message again, with what was written.
+fn again(
+    asked: &Asked,
+    view: &LetterView,
+    done: Result<Answer, Failure>,
+    field: &str,
+    called: &str,
+) -> Result<Answer, Failure> {
+    let Err(failure) = done else { return done };
+    let wrong = parts::failure_at(&failure, &[(field, called)]);
+    page(asked, view.letter.number, Some(wrong), serve::status(&failure))
 }
 
 /// The message that an address names.
@@ -119,7 +138,7 @@ pub fn with_card(
             (dismissal(asked, view))
         }
     };
-    let title = format!("Message {number}");
+    let title = format!("#{number} {}", visible_line(&view.letter.mail.envelope.kind));
     Page::new("/", title, main).status(status).live(format!("message:{number} inbox names{topics}")).into()
 }
 

@@ -25,7 +25,7 @@ const LONGEST: u64 = 300;
 
 /// The spans of time for which figures are shown: a word, and so many days.
 const SINCE: &[(&str, Option<i64>)] =
-    &[("ever", None), ("30 days", Some(30)), ("7 days", Some(7)), ("a day", Some(1))];
+    &[("all time", None), ("last 30 days", Some(30)), ("last 7 days", Some(7)), ("last 24 hours", Some(1))];
 
 /// `GET /models`, with `?days=`.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
@@ -40,6 +40,7 @@ fn page(asked: &Asked, wrong: Option<&Failure>) -> Result<Page, Failure> {
     let all = &stats.model;
     let main = html! {
         h1 { "Models" }
+        @if let Some(failure) = wrong { (parts::failure_at(failure, &[("model", "Another model")])) }
         section aria-labelledby="asked-title" {
             h2 #asked-title { "What they were asked" }
             nav.filters aria-label="Since when" {

@@ -2,11 +2,12 @@
 
 use control::exit::Failure;
 use control::protocol::{PolicyRow, Request};
+use control::show::stats::Rule;
 use maud::{Markup, html};
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
-use crate::page::parts;
+use crate::page::{parts, table};
 
 /// `GET /policy`.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
@@ -41,14 +42,8 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             h2 { "What asked or refused most" }
             @if stats.rules.is_empty() { p.note { "No rule had anything to say yet." } }
             @else {
-                div.wide tabindex="0" role="region" aria-label="Rules by how often they spoke" {
-                    table {
-                        thead { tr { th scope="col" { "Rule" } th scope="col" { "Asked" } th scope="col" { "Refused" } } }
-                        tbody { @for one in &stats.rules { tr {
-                            th scope="row" { (parts::word(&one.rule)) } td { (one.asked) } td { (one.denied) }
-                        } } }
-                    }
-                }
+                @let row = |one: &Rule| vec![parts::word(&one.rule), html! { (one.asked) }, html! { (one.denied) }];
+                (table::table("Rules by how often they spoke", &["Rule", "Asked", "Refused"], stats.rules.iter().map(row)))
             }
         }
     };
@@ -56,22 +51,14 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 fn table(policies: &[PolicyRow]) -> Markup {
-    html! {
-        div.wide tabindex="0" role="region" aria-label="Rules" {
-            table {
-                thead { tr { th scope="col" { "Rule" } th scope="col" { "What it does" } th scope="col" { "Line" }
-                    th scope="col" { "Why" } } }
-                tbody { @for one in policies { tr {
-                    th scope="row" { (parts::word(&one.name)) }
-                    td { @match (one.forbids, one.invariant) {
-                        (true, true) => "forbids, whatever permits it",
-                        (true, false) => "forbids",
-                        (false, _) => "permits",
-                    } }
-                    td { (one.line) }
-                    td { @if let Some(reason) = &one.reason { (parts::line(reason)) } }
-                } } }
-            }
-        }
-    }
+    let row = |one: &PolicyRow| {
+        let does = match (one.forbids, one.invariant) {
+            (true, true) => "forbids, whatever permits it",
+            (true, false) => "forbids",
+            (false, _) => "permits",
+        };
+        let why = html! { @if let Some(reason) = &one.reason { (parts::line(reason)) } };
+        vec![parts::word(&one.name), html! { (does) }, html! { (one.line) }, why]
+    };
+    table::table("Rules", &["Rule", "What it does", "Line", "Why"], policies.iter().map(row))
 }

@@ -5,6 +5,7 @@ use control::protocol::{Look, Request, Response};
 use control::show::reason::{Reason, Thing};
 use kernel::FormulaId;
 use maud::{Markup, html};
+use passable::visible_line;
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, unexpected};
@@ -29,17 +30,15 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
         }
         @match &found {
             None => p.note { "Everything that happened has a chain of reasons that ends with something that you said." },
-            Some(Err(failure)) => div.failure role="alert" {
-                p { (parts::line(&failure.message)) }
-                @if !failure.help.is_empty() { p { (parts::word(&failure.help)) } }
-            },
+            Some(Err(failure)) => (parts::failure_below(failure)),
             Some(Ok(reasons)) => section aria-labelledby="chain-title" {
                 h2 #chain-title { "The chain, back to what it began with" }
                 ol.chain { @for one in reasons { (line(one)) } }
             },
         }
     };
-    Ok(Page::new("/why", "Why", main).status(status).into())
+    let title = thing.map_or("Why".to_owned(), |thing| format!("Why {}", visible_line(thing.trim())));
+    Ok(Page::new("/why", title, main).status(status).into())
 }
 
 /// The chain of reasons for a thing.

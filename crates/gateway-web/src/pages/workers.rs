@@ -3,12 +3,12 @@
 use control::exit::Failure;
 use control::protocol::{Look, Request};
 use control::show::money;
-use control::show::stats::Runs;
+use control::show::stats::{OfWorker, Runs};
 use maud::{Markup, html};
 
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
-use crate::page::{link, parts};
+use crate::page::{link, parts, table};
 
 /// `GET /workers`.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
@@ -21,30 +21,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             h2 #ran-title { "That have run " span.count { (stats.workers.len()) } }
             @if stats.workers.is_empty() { p.note { "None yet." } }
             @else {
-                div.wide tabindex="0" role="region" aria-label="Workers that have run" {
-                    table {
-                        thead { tr {
-                            th scope="col" { "Worker" } th scope="col" { "Runs" } th scope="col" { "With a result" }
-                            th scope="col" { "Asked models" } th scope="col" { "Tokens" } th scope="col" { "Cost" }
-                        } }
-                        tbody {
-                            @for one in &stats.workers {
-                                tr {
-                                    th scope="row" {
-                                        a href={ "/runs?worker=" (link::query(&one.worker)) "&all=yes" } {
-                                            (parts::word(&one.worker))
-                                        }
-                                    }
-                                    td { (one.runs.all()) }
-                                    td { (success(&one.runs)) }
-                                    td { (one.model.calls) }
-                                    td { (one.model.tokens()) }
-                                    td { (money::dollars(one.model.usd_micros)) }
-                                }
-                            }
-                        }
-                    }
-                }
+                (table::table("Workers that have run", COLUMNS, stats.workers.iter().map(row)))
             }
         }
         @if !endowed.is_empty() {
@@ -55,6 +32,20 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
         }
     };
     Ok(Page::new("/workers", "Workers", main).into())
+}
+
+/// What the table tells of each worker.
+const COLUMNS: &[&str] = &["Worker", "Runs", "With a result", "Asked models", "Tokens", "Cost"];
+
+fn row(one: &OfWorker) -> Vec<Markup> {
+    vec![
+        html! { a href={ "/runs?worker=" (link::query(&one.worker)) "&all=yes" } { (parts::word(&one.worker)) } },
+        html! { (one.runs.all()) },
+        success(&one.runs),
+        html! { (one.model.calls) },
+        html! { (one.model.tokens()) },
+        html! { (money::dollars(one.model.usd_micros)) },
+    ]
 }
 
 /// How many of the runs that are over have a result, as a bar with its figures.

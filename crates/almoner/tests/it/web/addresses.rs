@@ -1,6 +1,8 @@
 //! Addresses: what `almoner open` opens, what is not there, and what is no page.
 
-use super::visitor::Visitor;
+use std::collections::BTreeSet;
+
+use super::visitor::{Visitor, between};
 use super::{Door, let_in};
 use crate::home::Home;
 
@@ -37,6 +39,50 @@ fn what_there_is_not_is_not_found() {
     }
 }
 
+/// Among many tabs each says what it is about.
+#[test]
+fn every_page_has_a_title_of_its_own() {
+    let home = Home::new();
+    home.write("greeter.worker", "---\nslots: { place: dir }\n---\nGreet.\n");
+    home.write("done.json", r#"[{"turns": [{"text": "done"}]}]"#);
+    home.write("in/a.md", "a");
+    home.almoner(&["run", "greeter.worker", "-e", "place=in", "-m", "scripted:done.json"]).expect(0);
+    home.piped(&["chat", "-m", "scripted:done.json"], b"hello\n").expect(0);
+    let visitor = Visitor::new(&home);
+    let mut all = BTreeSet::new();
+    for (path, title) in [
+        ("/", "Inbox"),
+        ("/m/1", "#1 command"),
+        ("/runs", "Runs"),
+        ("/runs?state=stalled", "Runs: stalled"),
+        ("/r/r1", "r1 greeter"),
+        ("/r/r1?view=timeline", "r1 greeter: timeline"),
+        ("/r/r1/step/1", "r1#1 started"),
+        ("/grants", "Grants"),
+        ("/grants/g1", "Grant g1: place"),
+        ("/names", "Names"),
+        ("/names/@mail", "Names: @mail"),
+        ("/graph", "What leads to what"),
+        ("/graph?focus=@mail", "What @mail leads to"),
+        ("/why", "Why"),
+        ("/why?thing=r1", "Why r1"),
+        ("/workers", "Workers"),
+        ("/models", "Models"),
+        ("/policy", "Policy"),
+        ("/audit", "Audit"),
+        ("/doctor", "Doctor"),
+        ("/sessions", "Sessions"),
+        ("/chat", "Chat"),
+        ("/chat/r2", "Chat r2 chat"),
+        ("/nowhere", "There is no such page"),
+        ("/r/r99", "There is no such page"),
+    ] {
+        let page = visitor.get(path, &[]).body;
+        assert_eq!(between(&page, "<title>", " · Almoner</title>"), title, "{path}");
+        assert!(all.insert(title) || path == "/r/r99", "{path}");
+    }
+}
+
 /// Whoever loads the address of a form again comes to its page, and nothing is done.
 #[test]
 fn what_only_takes_a_form_leads_to_its_page() {
@@ -56,7 +102,7 @@ fn what_only_takes_a_form_leads_to_its_page() {
     }
     assert!(visitor.get("/", &[]).body.contains("needs you"));
     let (browser, door) = let_in(&home, true, "/m/1");
-    browser.write("textbox", "If not, why", "no");
+    browser.write("textbox", "Reason for denying", "no");
     home.almoner(&["approve", "1"]).expect(0);
     browser.says("This has changed while you were here");
     browser.press("button", "Deny");

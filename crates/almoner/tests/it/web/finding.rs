@@ -77,7 +77,10 @@ fn what_is_written_finds_and_only_what_is_picked_is_sent() {
     assert_eq!(shown(&browser), Vec::<String>::new());
     let picked = sent(&browser);
     assert!(!picked.is_empty());
-    let detail = browser.attribute(&browser.find("link", "What it is, and what it can be asked"), "href");
+    let detail = browser.attribute(
+        &browser.find("link", "What it is, and what it can be asked (opens in a new tab)"),
+        "href",
+    );
     assert!(detail.is_some_and(|to| to.ends_with(&picked)));
     // Looking around changes nothing; writing on picks nothing any more.
     browser.keys(DOWN);

@@ -92,13 +92,7 @@ fn what_has_names_in_it_has_a_page_like_anything_else() {
             ["move", "copy", "remove"].iter().filter(|verb| page.contains(&format!("value=\"{verb}\"")));
         assert_eq!(has.count(), verbs, "{path}: {page}");
         let name = path.strip_prefix("/names/").unwrap();
-        assert!(
-            page.contains(&format!(
-                "<title>{}",
-                if path.ends_with("note") { name.to_owned() } else { format!("Names in {name}") }
-            )),
-            "{path}: {page}"
-        );
+        assert!(page.contains(&format!("<title>Names: {name} · Almoner</title>")), "{path}: {page}");
         let (why, leads) = (between(&page, "/why?thing=", "\""), between(&page, "/graph?focus=", "\""));
         assert_eq!(why.replace("%3A", ":"), leads.replace("%3A", ":"), "{path}: {page}");
         if !path.ends_with("note") {

@@ -25,6 +25,10 @@ pub(crate) fn looked_at_with(browser: &Browser, name: &str, scripts: bool) {
             let over = browser
                 .run("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
             assert_eq!(over, serde_json::json!(0), "{name} at {width} pixels is {over} too wide");
+            let hidden = browser.run(
+                "return [...document.querySelectorAll('.wide:not(.drawing)')].filter(one => one.scrollWidth > one.clientWidth).length",
+            );
+            assert_eq!(hidden, serde_json::json!(0), "{name} at {width} pixels has tables that are too wide");
             browser.picture(&format!("{name}-{theme}-{width}"));
             if width == 1280 && scripts {
                 browser.axe(&format!("{name}, {theme}"));
@@ -223,7 +227,7 @@ fn cards_of_code_can_be_used_by_everybody() {
         looked_at(&browser, name);
     }
     // Each is answered as it stands there.
-    browser.press("button", "Let it run");
+    browser.press("button", "Allow this to run");
     browser.says("✓ answered");
     assert_eq!(fae(&["show", "more", "--wait"]).out.trim(), "2");
     browser.go(&door.page(&format!("/m/{release}")));

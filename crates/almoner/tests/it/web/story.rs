@@ -16,7 +16,7 @@ fn answers(scripts: bool) {
     let (browser, door) = let_in(&home, scripts, "/");
     browser.press("link", "#1");
     browser.says("a@b.example");
-    browser.write("textbox", "If not, why", "write to c@d.example instead");
+    browser.write("textbox", "Reason for denying", "write to c@d.example instead");
     browser.press("button", "Deny");
     browser.says("denied: write to c@d.example instead");
     home.almoner(&["resume"]);
@@ -47,7 +47,7 @@ fn what_happens_elsewhere_is_seen_and_nothing_that_was_typed_is_lost() {
     let (browser, door) = let_in(&home, true, "/m/1");
     browser.says("wants to do this");
     let reason = "because I say so";
-    browser.write("textbox", "If not, why", reason);
+    browser.write("textbox", "Reason for denying", reason);
     let first = browser.new_tab();
     browser.go(&door.page("/m/1"));
     browser.says("wants to do this");
@@ -56,7 +56,7 @@ fn what_happens_elsewhere_is_seen_and_nothing_that_was_typed_is_lost() {
     browser.says("✓ approved");
     browser.tab(&first);
     browser.says("This has changed while you were here");
-    assert_eq!(browser.value(&browser.find("textbox", "If not, why")), reason);
+    assert_eq!(browser.value(&browser.find("textbox", "Reason for denying")), reason);
     browser.press("button", "Approve");
     browser.says("Nothing was answered");
     browser.clean(&["409"]);
@@ -71,10 +71,13 @@ fn a_form_that_is_answered_elsewhere_stays_what_it_is() {
     let number = crate::sends::wait_for_mail(&home, "request");
     let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
     browser.says("something to eat");
-    browser.write("textbox", "Why: whoever asked reads this", "not before noon");
+    browser.write("textbox", "Reason (whoever asked will read it)", "not before noon");
     home.almoner(&["reject", &number.to_string(), "-r", "no"]).expect(0);
     browser.says("This has changed while you were here");
-    assert_eq!(browser.value(&browser.find("textbox", "Why: whoever asked reads this")), "not before noon");
+    assert_eq!(
+        browser.value(&browser.find("textbox", "Reason (whoever asked will read it)")),
+        "not before noon"
+    );
     browser.press("button", "Refuse");
     browser.says("That was not done");
     let all = home.almoner(&["inbox", "--all", "--json"]).expect(0);
@@ -244,7 +247,7 @@ fn the_story(scripts: bool) {
     let sent = || std::fs::read_dir(home.path("outbox")).unwrap().count();
     let first = waits_for(&home, "approval");
     browser.go(&door.page(&format!("/m/{first}")));
-    browser.write("textbox", "If not, why", "write to c@d.example");
+    browser.write("textbox", "Reason for denying", "write to c@d.example");
     browser.press("button", "Deny");
     browser.says("denied: write to c@d.example");
     let second = waits_for(&home, "approval");

@@ -43,6 +43,11 @@ fn talks_with_a_worker(scripts: bool) {
     browser.write("textbox", "Slot out", "other:rw");
     browser.press("button", "Begin");
     browser.says("does not begin at the root");
+    if scripts {
+        // One hears first what is wrong, and comes from there to the field.
+        assert_eq!(browser.run("return document.activeElement.id"), "wrong");
+    }
+    browser.press("link", "Slot out");
     let fill = format!("{}:rw", home.path("other").display());
     let box_ = browser.find("textbox", "Slot out");
     browser.write_into(&box_, &format!("{}{fill}", "\u{E003}".repeat(20)));

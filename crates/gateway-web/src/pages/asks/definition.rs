@@ -44,11 +44,9 @@ pub fn hashed<T: Serialize>(shown: &T) -> Result<String, Failure> {
 
 /// What is said when something else would happen than what was shown.
 pub fn stale() -> Markup {
-    html! {
-        p.failure role="alert" {
-            "Nothing was done: this is not what you saw when you pressed the button. Read it again as it is now."
-        }
-    }
+    parts::not_done(&html! {
+        p { "Nothing was done: this is not what you saw when you pressed the button. Read it again as it is now." }
+    })
 }
 
 /// What is said when a name has come to stand for something else.

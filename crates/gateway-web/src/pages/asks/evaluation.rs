@@ -45,7 +45,8 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
         }
         p { "What it comes to " (COMES_TO) "." }
     };
-    let card = YesOrNo { kind: "evaluation", digest: digest(view)?, shown, yes: "Let it run", or: "Or not" };
+    let card =
+        YesOrNo { kind: "evaluation", digest: digest(view)?, shown, yes: "Allow this to run", or: "Or not" };
     Ok(html! {
         p { (parts::word(&view.from)) " asks to run this code over what it holds." }
         (card.draw(asked, view))

@@ -345,7 +345,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
 /// What the daemon says where it knows more than the page did.
 pub fn refused(failure: &Failure) -> Markup {
     html! {
-        section.failure role="alert" {
+        section.failure #wrong role="alert" tabindex="-1" {
             h2 { "Nothing was sent" }
             p { (parts::line(&failure.message)) }
             @if !failure.help.is_empty() { p { (visible_line(&failure.help)) } }

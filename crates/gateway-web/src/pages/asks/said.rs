@@ -33,7 +33,7 @@ pub fn refusal(asked: &Asked, number: MessageNumber, legend: &str, button: &str)
             (parts::back(asked))
             fieldset {
                 legend { (legend) }
-                label for="why-not" { "Why: whoever asked reads this" }
+                label for="why-not" { "Reason (whoever asked will read it)" }
                 textarea #why-not name="reason" rows="2" {}
                 div.buttons { button name="do" value="reject" { (button) } }
             }
@@ -67,7 +67,7 @@ pub fn answer_in_words(asked: &Asked, number: MessageNumber) -> Markup {
             (parts::token(&asked.session))
             (parts::back(asked))
             label for="reply" { "Reply" }
-            textarea #reply name="text" rows="3" {}
+            textarea #reply name="text" rows="3" { "\n" (asked.field("text").unwrap_or("")) }
             div.buttons { button name="do" value="reply" { "Send" } }
         }
     }
@@ -87,13 +87,15 @@ pub fn reply(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
 
 /// Something that came with a message, and a place for a name of the person's.
 pub fn adoption(asked: &Asked, number: MessageNumber, edge: &str, at: usize) -> Markup {
+    let typed = asked.field("path").filter(|_| asked.field("edge") == Some(edge)).unwrap_or("");
     html! {
         form.adopt method="post" action={ "/m/" (number) } {
             (parts::token(&asked.session))
             (parts::back(asked))
             input type="hidden" name="edge" value=(edge);
+            input type="hidden" name="at" value=(at);
             label for={ "adopt-" (at) } { "Your name for " (parts::line(&Untrusted::new(edge))) }
-            input id={ "adopt-" (at) } name="path" autocomplete="off" spellcheck="false";
+            input id={ "adopt-" (at) } name="path" value=(typed) autocomplete="off" spellcheck="false";
             button name="do" value="adopt" { "Give it this name" }
         }
     }

@@ -19,6 +19,7 @@ use crate::asked::{Asked, take, unexpected};
 use crate::field::check::{self, Wrong};
 use crate::field::draw::{Drawn, Spot};
 use crate::field::early;
+use crate::field::summary::{self, Part};
 use crate::field::tally::{self, Tallies};
 use crate::field::typed::{ROW, Typed};
 use crate::page::parts;
@@ -29,7 +30,7 @@ use crate::pages::attached::{self, Kept};
 const INPUT: &str = "i";
 
 /// What stands before the name of a slot in the name of its field.
-const SLOT: &str = "slot-";
+pub(super) const SLOT: &str = "slot-";
 
 /// The form, as far as it was filled in.
 #[derive(Default)]
@@ -66,6 +67,18 @@ impl Form {
                 p.buttons { button { "Begin" } (attached::button()) }
             }
         })
+    }
+
+    /// All that is wrong, each with a way to its field.
+    pub(super) fn wrong(&self) -> Result<Markup, Failure> {
+        let pattern =
+            self.wanted.as_ref().filter(|_| !self.inputs.is_empty()).map(input).transpose()?.flatten();
+        let control = pattern.map(|pattern| pattern.controls());
+        let inputs = control.as_ref().map(|control| {
+            let part = Part { title: html! { "Its inputs" }, control, prefix: INPUT };
+            summary::listed(&[part], &self.typed, &self.inputs)
+        });
+        Ok(self.told.all(inputs.as_ref()))
     }
 
     /// What the chosen worker wants: its inputs, and something for each of its slots.

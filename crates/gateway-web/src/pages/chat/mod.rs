@@ -10,7 +10,7 @@ use control::talk::ChatRow;
 use kernel::RunNumber;
 use kernel::command::MOST_SAID;
 use maud::{Markup, html};
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 
 pub use begin::begin;
 pub use talk::{end, say, show};
@@ -19,7 +19,7 @@ use super::attached::{self, Kept};
 use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::parts;
-use begin::Form;
+use begin::{Form, SLOT};
 
 /// How many conversations that are over stand on a page.
 const OVER: usize = 30;
@@ -42,6 +42,24 @@ enum Place {
     Form,
 }
 
+impl Place {
+    /// The id of its field, and what that is called; the form has none.
+    fn field(&self) -> Option<(String, String)> {
+        let (id, called) = match self {
+            Place::Said => ("said", "What you say"),
+            Place::Worker => ("worker", "With whom"),
+            Place::Model => ("model", "Model"),
+            Place::Slot(name) => {
+                return Some((format!("{SLOT}{name}"), format!("Slot {}", visible_line(name))));
+            }
+            Place::Slots => ("fills", "What you hand it"),
+            Place::Documents => ("file", "Documents"),
+            Place::Form => return None,
+        };
+        Some((id.to_owned(), called.to_owned()))
+    }
+}
+
 /// What is wrong with what was sent, each where it is told.
 #[derive(Clone, Debug, Default)]
 struct Told(Vec<(Place, Failure)>);
@@ -54,6 +72,26 @@ impl Told {
     /// What is wrong at this place.
     fn at(&self, place: &Place) -> Option<&Failure> {
         self.0.iter().find(|(at, _)| at == place).map(|(_, failure)| failure)
+    }
+
+    /// All that is wrong, each with a way to its field; `inputs` says what is wrong with those of a worker.
+    fn all(&self, inputs: Option<&Markup>) -> Markup {
+        match self.0.as_slice() {
+            [] => html! {},
+            // Nothing else is wrong.
+            [(Place::Form, failure)] if inputs.is_none() => parts::failure_below(failure),
+            all => parts::not_done(&html! {
+                p { "Nothing was done yet:" }
+                ul {
+                    @for (place, failure) in all {
+                        @match place.field() {
+                            Some((id, called)) => li { a href={ "#" (id) } { (called) } ": " (parts::line(&failure.message)) },
+                            None => li { (parts::line(&failure.message)) @if let Some(inputs) = inputs { (inputs) } },
+                        }
+                    }
+                }
+            }),
+        }
     }
 
     /// What came of something, if it is well; else that is told at this place.
@@ -85,7 +123,7 @@ fn begins(asked: &Asked, form: &Form) -> Result<Page, Failure> {
         }
         section aria-labelledby="new-title" {
             h2 #new-title { "Begin another" }
-            @if let Some(failure) = form.told.at(&Place::Form) { (parts::failure_below(failure)) }
+            (form.wrong()?)
             (form.draw(asked)?)
         }
         @if !over.is_empty() || before.is_some() {

@@ -7,7 +7,7 @@ use kernel::command::Cancel;
 use kernel::run::{Attachment, Entry, Run, Shape, State, Step};
 use kernel::{BlobHash, MessageNumber, RunNumber};
 use maud::{Markup, html};
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 
 use super::{Place, Told, answered, is_bringing, speak, what_is_said, what_you_say};
 use crate::answer::{Answer, Page};
@@ -54,7 +54,7 @@ fn page(asked: &Asked, run: &Run, kept: &[Kept], told: &Told) -> Result<Page, Fa
         pre.foreign.writes #{ "writes-" (number) } aria-label="What the model is writing" tabindex="0" {}
         p.note #{ "progress-" (number) } role="status" {}
         section #asks aria-label="What is asked" data-live { (asks(asked, number, &family.asked)) }
-        @if let Some(failure) = told.at(&Place::Form) { (parts::failure_below(failure)) }
+        (told.all(None))
         section #stalled aria-label="What holds it up" data-live {
             @if let State::Stalled { trouble } = &run.state {
                 p { (parts::word(&trouble.help)) }
@@ -75,7 +75,7 @@ fn page(asked: &Asked, run: &Run, kept: &[Kept], told: &Told) -> Result<Page, Fa
     };
     let runs: String = family.members.iter().map(|run| format!("run:{} ", run.number)).collect();
     let topics = format!("{runs}run:{number} inbox");
-    Ok(Page::new("/chat", format!("Chat {number}"), main).live(topics))
+    Ok(Page::new("/chat", format!("Chat {number} {}", visible_line(&run.name)), main).live(topics))
 }
 
 /// How it stands, and a way to end it.

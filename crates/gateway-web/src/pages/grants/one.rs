@@ -104,7 +104,9 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
             @if grant.revoked_ms.is_none() { (revocation(asked, view, &digest)) }
         }
     };
-    Ok(Page::new("/grants", format!("Grant {number}"), main).live("grants").into())
+    Ok(Page::new("/grants", format!("Grant {number}: {}", visible_line(&grant.slot)), main)
+        .live("grants")
+        .into())
 }
 
 /// A call that was made or tried.

@@ -117,15 +117,21 @@ pub fn act(asked: &Asked) -> Result<Answer, Failure> {
         Ok(to) => Ok(Answer::Go(to)),
         Err(failure) => {
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
-            let wrong = html! {
-                div.failure role="alert" {
-                    p { (parts::line(&failure.message)) }
-                    @if !failure.help.is_empty() { p { (parts::word(&failure.help)) } }
-                }
-            };
+            let wrong = parts::failure_at(&super::no_name(failure), field_of(asked).as_slice());
             super::page(asked, path, Some(wrong), status)
         }
     }
+}
+
+/// The field of the form that was sent in which a name stands: its id, and what it is called.
+fn field_of(asked: &Asked) -> Option<(&'static str, &'static str)> {
+    Some(match asked.field("do")? {
+        "store" => ("store-name", "Name"),
+        "mkdir" => ("mkdir-name", "Name"),
+        "move" => ("move-to", "Its new name"),
+        "copy" => ("copy-to", "Another name for it"),
+        _ => return None,
+    })
 }
 
 fn bad_name(error: &kernel::name::NameError) -> Failure {

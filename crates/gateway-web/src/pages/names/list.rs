@@ -10,7 +10,7 @@ use passable::visible_line;
 use super::{act, thing, way};
 use crate::answer::Page;
 use crate::asked::{Asked, take};
-use crate::page::{link, parts};
+use crate::page::{link, parts, table};
 
 /// How many names stand on a page.
 const PAGE: usize = 100;
@@ -33,8 +33,7 @@ pub fn directory(
     let from = asked.query("from").and_then(|from| from.parse().ok()).unwrap_or(0);
     let look = Look::NamePage { path: path.cloned(), find: find.to_owned(), from, limit: PAGE };
     let page: NamePage = take!(asked.look(look)?, NamePage);
-    let title =
-        path.map_or("Names".to_owned(), |path| format!("Names in {}", visible_line(&path.to_string())));
+    let title = path.map_or("Names".to_owned(), |path| format!("Names: {}", visible_line(&path.to_string())));
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
         h1 { @match path { Some(path) => { "Names in " (parts::name(&path.to_string())) }, None => "Names" } }
@@ -95,25 +94,14 @@ fn rows(before: &[String], find: &str, from: usize, page: &NamePage) -> Markup {
 }
 
 fn table(label: &str, before: &[String], rows: &[NameRow]) -> Markup {
-    html! {
-        div.wide tabindex="0" role="region" aria-label=(label) {
-            table {
-                thead { tr { th scope="col" { "Name" } th scope="col" { "Type" } th scope="col" { "What it is" } } }
-                tbody {
-                    @for row in rows {
-                        tr {
-                            th scope="row" {
-                                a href=(link::names(before.iter().chain([&row.name]))) { (parts::name(&row.name)) }
-                                @if kernel::alike::mixes_scripts(&row.name) {
-                                    " " span.warning { "look-alike letters: " (row.name.escape_default().to_string()) }
-                                }
-                            }
-                            td { (parts::word(&row.kind)) }
-                            td { (parts::line(&row.words)) }
-                        }
-                    }
-                }
+    let row = |row: &NameRow| {
+        let name = html! {
+            a href=(link::names(before.iter().chain([&row.name]))) { (parts::name(&row.name)) }
+            @if kernel::alike::mixes_scripts(&row.name) {
+                " " span.warning { "look-alike letters: " (row.name.escape_default().to_string()) }
             }
-        }
-    }
+        };
+        vec![name, parts::word(&row.kind), parts::line(&row.words)]
+    };
+    table::table(label, &["Name", "Type", "What it is"], rows.iter().map(row))
 }

@@ -6,14 +6,14 @@ use control::exit::Failure;
 use control::inspect::FormulaView;
 use control::protocol::Look;
 use control::view::PromiseState;
-use kernel::facet::{Facet, Presence, Support, facet};
+use kernel::facet::{Facet, Method, Presence, Support, facet};
 use kernel::grant::EVERY_METHOD;
 use kernel::{FormulaId, Value};
 use maud::{Markup, html};
 use passable::{ArgGuard, CallKind, Effect, InterfaceGuard, MethodGuard, Untrusted, visible_line};
 
 use crate::asked::{Asked, take};
-use crate::page::{link, parts};
+use crate::page::{link, parts, table};
 
 /// The type of objects that code has made.
 const OF_CODE: &str = "export";
@@ -82,82 +82,69 @@ impl Methods {
                 }
                 Methods::Guarded(guard, can) => {
                     p.note { "Code has made it. This is its guard, as it was when it first left the code: what is called otherwise is refused there." }
-                    div.wide tabindex="0" role="region" aria-labelledby="methods" {
-                        table {
-                            thead { tr {
-                                th scope="col" { "Method" } th scope="col" { "Takes" } th scope="col" { "Gives" }
-                            } }
-                            tbody {
-                                @for (name, method) in &guard.methods {
-                                    @let name = name.to_str_lossy().into_owned();
-                                    @if can.contains(&name) { (guarded(&name, method, call(&name))) }
-                                }
-                            }
-                        }
-                    }
+                    @let rows = guard.methods.iter().filter_map(|(name, method)| {
+                        let name = name.to_str_lossy().into_owned();
+                        can.contains(&name).then(|| guarded(&name, method, call(&name)))
+                    });
+                    (table::table(TABLE, &["Method", "Takes", "Gives"], rows))
                     @if guard.default_guards.is_some() { p.note { "It may have other methods, whose arguments are not described." } }
                 }
                 Methods::Known(facet, can) => {
-                    div.wide tabindex="0" role="region" aria-labelledby="methods" {
-                        table {
-                            thead { tr {
-                                th scope="col" { "Method" } th scope="col" { "Takes" } th scope="col" { "Effect" }
-                                th scope="col" { "What it does" }
-                            } }
-                            tbody {
-                                @for method in can.iter().filter_map(|name| facet.methods.get(name)) {
-                                    tr {
-                                        th scope="row" {
-                                            @match call(method.name) {
-                                                Some(href) => a href=(href) aria-label={ "Call " (method.name) } { code { (method.name) } },
-                                                None => code { (method.name) },
-                                            }
-                                        }
-                                        td {
-                                            @if method.params.is_empty() { "nothing" }
-                                            @for (at, param) in method.params.iter().enumerate() {
-                                                @if at > 0 { "; " }
-                                                code { (param.name) } ": " (parts::word(&param.shape.pattern().describe()))
-                                                @match param.presence {
-                                                    Presence::Required => {}
-                                                    Presence::Optional => { ", or nothing" }
-                                                    Presence::Rest => { ", as many as there are" }
-                                                }
-                                            }
-                                        }
-                                        td { (method.effect.as_words()) }
-                                        td { (method.says) }
-                                    }
-                                }
-                            }
-                        }
-                    }
+                    @let known = can.iter().filter_map(|name| facet.methods.get(name));
+                    @let rows = known.map(|method| self::known(method, call(method.name)));
+                    (table::table(TABLE, &["Method", "Takes", "Effect", "What it does"], rows))
                 }
             }
         }
     }
 }
 
-/// One row: a method of code's, what it takes and what it gives.
-fn guarded(name: &str, method: &MethodGuard<FormulaId>, href: Option<String>) -> Markup {
-    let optional = method.optional.iter().flatten();
-    html! {
-        tr {
-            th scope="row" {
-                @let shown = parts::line(&Untrusted::new(name));
-                @match href { Some(href) => a href=(href) aria-label={ "Call " (visible_line(name)) } { (shown) }, None => (shown) }
-            }
-            td {
-                @if method.args.is_empty() && method.optional.is_none() && method.rest.is_none() { "nothing" }
-                ol.args {
-                    @for one in &method.args { li { (takes(one)) } }
-                    @for one in optional { li { (takes(one)) ", or nothing" } }
-                    @if let Some(rest) = &method.rest { li { "further: " (takes(rest)) } }
-                }
-            }
-            td { (takes(&method.returns)) @if method.kind == CallKind::Async { ", later" } }
+/// What the table is called.
+const TABLE: &str = "Table of methods";
+
+/// One row: a method of ours, what it takes and what it does.
+fn known(method: &Method, href: Option<String>) -> Vec<Markup> {
+    let name = html! {
+        @match href {
+            Some(href) => a href=(href) aria-label={ "Call " (method.name) } { code { (method.name) } },
+            None => code { (method.name) },
         }
-    }
+    };
+    let takes = html! {
+        @if method.params.is_empty() { "nothing" }
+        @for (at, param) in method.params.iter().enumerate() {
+            @if at > 0 { "; " }
+            code { (param.name) } ": " (parts::word(&param.shape.pattern().describe()))
+            @match param.presence {
+                Presence::Required => {}
+                Presence::Optional => { ", or nothing" }
+                Presence::Rest => { ", as many as there are" }
+            }
+        }
+    };
+    vec![name, takes, html! { (method.effect.as_words()) }, html! { (method.says) }]
+}
+
+/// One row: a method of code's, what it takes and what it gives.
+fn guarded(name: &str, method: &MethodGuard<FormulaId>, href: Option<String>) -> Vec<Markup> {
+    let optional = method.optional.iter().flatten();
+    let shown = parts::line(&Untrusted::new(name));
+    let called = html! {
+        @match href {
+            Some(href) => a href=(href) aria-label={ "Call " (visible_line(name)) } { (shown) },
+            None => (shown),
+        }
+    };
+    let takes_all = html! {
+        @if method.args.is_empty() && method.optional.is_none() && method.rest.is_none() { "nothing" }
+        ol.args {
+            @for one in &method.args { li { (takes(one)) } }
+            @for one in optional { li { (takes(one)) ", or nothing" } }
+            @if let Some(rest) = &method.rest { li { "further: " (takes(rest)) } }
+        }
+    };
+    let gives = html! { (takes(&method.returns)) @if method.kind == CallKind::Async { ", later" } };
+    vec![called, takes_all, gives]
 }
 
 /// What a guard lets through, in words.

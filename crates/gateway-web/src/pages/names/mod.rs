@@ -51,7 +51,7 @@ fn page(asked: &Asked, path: &str, wrong: Option<Markup>, status: u16) -> Result
 }
 
 /// A failure of whoever looks for a name on a page: the way out is on the page, too.
-fn no_name(failure: Failure) -> Failure {
+pub fn no_name(failure: Failure) -> Failure {
     if failure.exit == Exit::NotFound {
         failure.help("the list of names is at the top, under Names")
     } else {
@@ -61,7 +61,7 @@ fn no_name(failure: Failure) -> Failure {
 
 /// The page of a name whose thing can be used no more.
 fn ended(asked: &Asked, path: &NamePath, failure: &Failure, wrong: Option<Markup>) -> Answer {
-    let title = passable::visible_line(&path.to_string()).into_owned();
+    let title = format!("Names: {}", passable::visible_line(&path.to_string()));
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
         h1 { (parts::name(&path.to_string())) }

@@ -41,7 +41,7 @@ pub fn named(
         }
         (act::forms_of_name(asked, path))
     };
-    let title = visible_line(&path.to_string()).into_owned();
+    let title = format!("Names: {}", visible_line(&path.to_string()));
     Ok(Page::new("/names", title, main).status(status).live("names grants").into())
 }
 

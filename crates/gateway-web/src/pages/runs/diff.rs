@@ -103,7 +103,7 @@ fn apply(asked: &Asked, run: RunNumber, only: Vec<String>, parts: Vec<Part>) -> 
 fn sure(asked: &Asked, diff: &Diff, what: &str, yes: &str, with_marks: bool) -> Result<Markup, Failure> {
     let (run, is_copy) = (diff.run, !with_marks);
     Ok(html! {
-        section.failure role="alert" {
+        section.failure #wrong role="alert" tabindex="-1" {
             h2 { @if is_copy { "Throw the whole copy away?" } @else { "Throw away what is marked?" } }
             p {
                 @if is_copy { "The whole copy" (what) " is gone then, for good." }

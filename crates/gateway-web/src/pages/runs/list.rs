@@ -98,7 +98,8 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             }
         }
     };
-    Ok(Page::new("/runs", "Runs", main).live("runs").into())
+    let title = state.map_or("Runs".to_owned(), |state| format!("Runs: {state}"));
+    Ok(Page::new("/runs", title, main).live("runs").into())
 }
 
 /// What is said where no run stands.

@@ -9,7 +9,7 @@ use kernel::message::Body;
 use kernel::run::{Phase, Run, RunOutcome, Shape, State, Step};
 use kernel::{MessageNumber, RunNumber};
 use maud::{Markup, html};
-use passable::Untrusted;
+use passable::{Untrusted, visible_line};
 
 use super::below::below;
 use super::family::{Family, OF_ONE, Wanted, family, older};
@@ -70,7 +70,8 @@ pub fn page(asked: &Asked, number: RunNumber, wrong: Option<Markup>, status: u16
         section #started aria-labelledby="started-title" data-live { (started::started(asked, run, &known)?) }
         section #actions aria-labelledby="actions-title" data-live { (actions(asked, run, &open, &known)) }
     };
-    let title = if *view == "tree" { number.to_string() } else { format!("{number} {view}") };
+    let called = format!("{number} {}", visible_line(&run.name));
+    let title = if *view == "tree" { called } else { format!("{called}: {view}") };
     Ok(Page::new("/runs", title, main).status(status).live(family.topics(&open)).into())
 }
 

@@ -25,8 +25,9 @@ pub fn save(asked: &Asked) -> Result<Answer, Failure> {
     let saving = match saving(asked, run, false) {
         Ok(saving) => saving,
         Err(failure) => {
-            let form = form(asked, run, Some(&failure));
-            return Ok(page(run, &form).status(status(&failure)).into());
+            let fields = [("name", "Name"), ("dir", "Directory")];
+            let body = html! { (parts::failure_at(&failure, &fields)) (form(asked, run, Some(&failure))) };
+            return Ok(page(run, &body).status(status(&failure)).into());
         }
     };
     let digest = seen::digest(&saving)?;

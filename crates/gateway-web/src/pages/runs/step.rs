@@ -56,7 +56,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
             (parts::whole("step", &Untrusted::new(serde_json::to_string_pretty(&step).unwrap_or_default())))
         }
     };
-    Ok(Page::new("/runs", at.to_string(), main).into())
+    Ok(Page::new("/runs", format!("{at} {}", step.entry.name()), main).into())
 }
 
 /// What the step is about, in full.

@@ -1,0 +1,47 @@
+//! Tables: where there is no room for columns, what stands beside one another stands one below the other.
+
+use maud::{Markup, html};
+
+/// A table with these columns. The first cell of each row is what the row is about.
+pub fn table(label: &str, columns: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
+    // What is no table by its looks any more is still one for whoever hears it.
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(label) {
+            table.stack role="table" {
+                thead role="rowgroup" { tr role="row" {
+                    @for name in columns { th scope="col" role="columnheader" { (name) } }
+                } }
+                tbody role="rowgroup" {
+                    @for row in rows {
+                        tr role="row" {
+                            @for (at, (name, cell)) in columns.iter().zip(row).enumerate() {
+                                @if at == 0 { th scope="row" role="rowheader" data-label=(name) { (cell) } }
+                                @else { td role="cell" data-label=(name) { (cell) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cell_says_of_which_column_it_is() {
+        let cell = |text: &str| html! { (text) };
+        let drawn = table("Them", &["Name", "What"], [vec![cell("a"), cell("b")]]).0;
+        for part in [
+            "aria-label=\"Them\"",
+            "<table class=\"stack\"",
+            "role=\"columnheader\">What</th>",
+            "<th scope=\"row\" role=\"rowheader\" data-label=\"Name\">a</th>",
+            "<td role=\"cell\" data-label=\"What\">b</td>",
+        ] {
+            assert!(drawn.contains(part), "{part}: {drawn}");
+        }
+    }
+}
