@@ -276,6 +276,9 @@ pub struct EndowedView {
     /// The run, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunNumber>,
+    /// Whether it has ended and been collected.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_gone: bool,
     /// The agent's promise for the result.
     pub result: FormulaId,
     /// What came of that for the agent, whoever else has got something of it.

@@ -376,7 +376,8 @@ pub struct Mail {
     /// seen it as it is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub done: u64,
-    /// For a definition: the last that was made of it, oldest first. The mailbox keeps it as long as the message lies there.
+    /// For a definition: the last that was made of it, oldest first. The mailbox keeps what that comes to as long as the
+    /// message lies there, and nothing else of it: code that has ended and that nobody holds goes as always.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endowed: Vec<Endowed>,
     /// Of a command: what came of it.
@@ -387,8 +388,10 @@ pub struct Mail {
 /// What a definition was endowed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endowed {
-    /// The run or the code that was made.
+    /// The run or the code that was made. It may be gone.
     pub made: FormulaId,
+    /// The promise for what that comes to.
+    pub result: FormulaId,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
     /// What had been done with the definition before.
@@ -396,7 +399,7 @@ pub struct Endowed {
 }
 
 impl Endowed {
-    /// The part that it plays in the mailbox that keeps it, under its definition's number.
+    /// The part that its result plays in the mailbox that keeps it, under its definition's number.
     pub(crate) fn label(&self, number: MessageNumber) -> String {
         format!("endowed {number} {}", self.after)
     }

@@ -8,7 +8,7 @@ use super::{agents, look};
 use control::exit::Failure;
 use control::view::{EndowedView, GrantRow};
 
-/// The endowments of which the mailbox keeps what was made, oldest first.
+/// The endowments of which the mailbox keeps what came of them, oldest first.
 ///
 /// # Errors
 /// When there is no such message.
@@ -22,20 +22,21 @@ pub fn endowed(desk: &Desk, agent: FormulaId, number: MessageNumber) -> Result<V
         let grants: Vec<GrantRow> = look::grants(txn, &view)?;
         let mut all = Vec::new();
         for one in &letter.mail.endowed {
-            let (holder, result, run) = match table::formula(txn, &one.made)?.map(|row| row.formula) {
-                Some(Formula::Run { run, worker, result, .. }) => (worker, result, Some(run)),
-                Some(Formula::Eval { result, .. }) => (one.made, result, None),
-                _ => continue,
+            let (holder, run) = match table::formula(txn, &one.made)?.map(|row| row.formula) {
+                Some(Formula::Run { run, worker, .. }) => (worker, Some(run)),
+                _ => (one.made, None),
             };
-            let Some(came) = table::promise(txn, &result)? else { continue };
+            let is_gone = table::formula(txn, &one.made)?.is_none();
+            let Some(came) = table::promise(txn, &one.result)? else { continue };
             all.push(EndowedView {
                 at_ms: one.at_ms,
                 after: one.after,
                 made: one.made,
                 run,
-                result,
+                is_gone,
+                result: one.result,
                 came: look::state_of(came),
-                name: look::name_of(txn, &view, &result)?,
+                name: look::name_of(txn, &view, &one.result)?,
                 grants: grants.iter().filter(|row| row.grant.holder == holder).cloned().collect(),
             });
         }

@@ -220,7 +220,7 @@ impl State<'_> {
         let me = self.me();
         self.untie(&mailbox, &format!("message {number}"), &letter.id)?;
         for one in &letter.mail.endowed {
-            self.untie(&mailbox, &one.label(number), &one.made)?;
+            self.untie(&mailbox, &one.label(number), &one.result)?;
         }
         self.unhold(&me, &letter.id, b"m", &letter.id.number)?;
         for reference in handed_over(&letter.message, &self.self_agent()?) {
@@ -250,16 +250,21 @@ impl State<'_> {
         self.event(Change::Answered { number: letter.number, needs_you: false })
     }
 
-    /// Notes that a definition was endowed, and keeps what was made of it as long as it lies there.
-    pub(crate) fn mark_endowed(&mut self, mut letter: Letter, made: FormulaId) -> Result<(), Fault> {
+    /// Notes that a definition was endowed, and keeps what comes of it as long as it lies there.
+    pub(crate) fn mark_endowed(
+        &mut self,
+        mut letter: Letter,
+        made: FormulaId,
+        result: FormulaId,
+    ) -> Result<(), Fault> {
         let (at_ms, mailbox) = (self.env.now_ms(), self.self_agent()?.mailbox);
-        let one = Endowed { made, at_ms, after: letter.mail.done };
-        self.tie(&mailbox, &one.label(letter.number), &made)?;
+        let one = Endowed { made, result, at_ms, after: letter.mail.done };
+        self.tie(&mailbox, &one.label(letter.number), &result)?;
         letter.mail.done += 1;
         letter.mail.endowed.push(one);
         if letter.mail.endowed.len() > ENDOWED {
             let oldest = letter.mail.endowed.remove(0);
-            self.untie(&mailbox, &oldest.label(letter.number), &oldest.made)?;
+            self.untie(&mailbox, &oldest.label(letter.number), &oldest.result)?;
         }
         self.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })
     }

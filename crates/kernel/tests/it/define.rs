@@ -442,21 +442,24 @@ fn what_was_endowed_is_kept_with_its_definition() {
     w.evaluated(eval, string("mine alone"));
     w.collect(1000);
     assert_eq!(w.promise(promise), PromiseRow::Fulfilled { value: string("mine alone") });
+    // The code itself has ended, and nobody holds anything of it.
+    assert!(!w.is_there(eval));
     let letter = query::message(&mut w.store, &host, MessageNumber(number)).unwrap().unwrap();
     assert_eq!(letter.mail.endowed.iter().map(|one| one.made).collect::<Vec<_>>(), [eval]);
+    assert_eq!(letter.mail.endowed.iter().map(|one| one.result).collect::<Vec<_>>(), [promise]);
     w.as_agent(host, dismiss(number));
     w.collect(1000);
-    assert!(!w.is_there(eval) && !w.is_there(promise));
+    assert!(!w.is_there(promise));
     // Of many the last are kept.
     let (_, number) = defined(&mut w, fae, &[]);
-    let mut evals = Vec::new();
+    let mut results = Vec::new();
     for _ in 0..101 {
-        let (eval, _) = w.parked(host, endow(number, &[], ResultGoesTo::Host));
+        let (eval, result) = w.parked(host, endow(number, &[], ResultGoesTo::Host));
         w.evaluated(eval, string("x"));
-        evals.push(eval);
+        results.push(result);
     }
     w.collect(10_000);
-    assert!(!w.is_there(evals[0]) && w.is_there(evals[1]) && w.is_there(evals[100]));
+    assert!(!w.is_there(results[0]) && w.is_there(results[1]) && w.is_there(results[100]));
 }
 
 /// What nobody could ever endow is refused when it is proposed.

@@ -264,8 +264,8 @@ pub(super) fn endow_code(
         Some(delivery),
         result_name,
     )?;
-    let Reply::Parked { eval, .. } = reply else { return Err(Fault::Dangling(promise)) };
-    state.mark_endowed(letter, eval)?;
+    let Reply::Parked { eval, promise: result } = reply else { return Err(Fault::Dangling(promise)) };
+    state.mark_endowed(letter, eval, result)?;
     Ok(reply)
 }
 
@@ -363,7 +363,7 @@ pub(super) fn endow_worker(
     }
     let Reply::Started { run } = reply else { return Err(Fault::Dangling(result)) };
     let run = state.run(run)?.id;
-    state.mark_endowed(letter, run)?;
+    state.mark_endowed(letter, run, result)?;
     Ok(reply)
 }
 

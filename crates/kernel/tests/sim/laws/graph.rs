@@ -31,9 +31,9 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             if let Some(message) = &mail.message {
                 expected.insert(edge_key(message, &id(mailbox), &format!("message {n}")));
             }
-            // What was made of a definition stays as long as that lies there.
+            // What comes of a definition stays as long as that lies there.
             for one in &mail.endowed {
-                expected.insert(edge_key(&one.made, &id(mailbox), &format!("endowed {n} {}", one.after)));
+                expected.insert(edge_key(&one.result, &id(mailbox), &format!("endowed {n} {}", one.after)));
             }
         }
     }

@@ -43,6 +43,7 @@ fn each(asked: &Asked, one: &EndowedView) -> Markup {
                 "Endowed " (parts::when(one.at_ms)) ": "
                 @match one.run {
                     Some(run) => { (parts::run(run)) },
+                    None if one.is_gone => { "code " (one.made.short()) ", which has ended" },
                     None => { "code " a href=(link::formula(&one.made)) { (one.made.short()) } },
                 }
             }
@@ -50,11 +51,10 @@ fn each(asked: &Asked, one: &EndowedView) -> Markup {
             @if let Some(name) = &one.name { p { "You keep it under the name " a href=(link::names([name])) { (parts::word(name)) } "." } }
             @else { p { a href=(link::formula(&one.result)) { "What it came to, as a thing of yours" } } }
             (granted(&one.grants))
-            p {
-                @match one.run {
-                    Some(run) => { a href={ "/r/" (run) } { "Its journal" } },
-                    None => a href={ "/code?id=" (one.made) } { "Its journal" },
-                }
+            @match one.run {
+                Some(run) => p { a href={ "/r/" (run) } { "Its journal" } },
+                None if one.is_gone => {},
+                None => p { a href={ "/code?id=" (one.made) } { "Its journal" } },
             }
         }
     }
