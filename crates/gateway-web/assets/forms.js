@@ -65,9 +65,11 @@
       }
       const texts = new Map();
       for (const [field, text] of all) texts.set(field, [...texts.get(field) || [], text]);
+      // What was written or chosen while one waited is newer.
+      const newer = new Set($$(fields, form).filter(one => one.dataset.dirty).map(one => one.name));
       for (const one of $$(fields, form)) {
         const mine = texts.get(one.name);
-        if (!one.name || one.name[0] === '_' || one.type === 'hidden' || one.type === 'password') continue;
+        if (!one.name || one.name[0] === '_' || one.type === 'hidden' || one.type === 'password' || newer.has(one.name)) continue;
         const was = one.checked + one.value;
         if (one.type === 'checkbox' || one.type === 'radio') one.checked = !!mine && mine.includes(one.value);
         else if (mine && one.nodeName === 'SELECT') {
@@ -123,6 +125,8 @@
       for (const one of $$('#wrong,#looked')) one.remove();
       if (!said) return;
       if (said.id === 'looked') return tell(said.dataset.kept || said.textContent);
+      // A secret is still where it was typed.
+      for (const one of $$('[data-lost]', said)) one.remove();
       (form.closest('[data-live]') || form).before(document.adoptNode(said));
       said.focus();
     } catch (_) { tell('It could not be looked at.', true); }

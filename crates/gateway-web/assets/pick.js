@@ -154,7 +154,8 @@
       select.replaceChildren(...[...now.children].map(one => document.importNode(one, true)));
       const all = [...select.options], own = was && (all.find(one => one.value === was.value && one.label === was.label) || all.find(one => one.value === was.value));
       select.selectedIndex = own ? own.index : 0;
-      if (was && was.value && !own) field(select).value = '';
+      // What was picked and has gone is sent all the same, so that it is said what has become of it.
+      if (was && was.value && !own) { select.append(was); was.selected = true; }
       if (list(select).hidden) close(field(select));
     }
   });

@@ -35,8 +35,9 @@ pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -
         let why = if mismatch.expected.contains("`:kind`") {
             "choose one of these first".to_owned()
         } else if !typed.is_filled(&place) {
-            // As it is asked for there: what else is checked does not matter yet.
-            format!("fill this in: {}", own.map_or(&mismatch.expected, |control| &control.asks))
+            // Where nothing was found, as it is asked for there: what else is checked does not matter yet.
+            let asks = own.filter(|_| mismatch.found == "nothing").map(|control| &control.asks);
+            format!("fill this in: {}", asks.unwrap_or(&mismatch.expected))
         } else if let Some(why) = gone {
             why
         } else if has_secret(&control) {

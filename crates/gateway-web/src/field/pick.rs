@@ -112,10 +112,11 @@ impl Picker<'_> {
 
     fn options(&self, rows: &[&PickRow]) -> Markup {
         let alike = Alike::among(self.picks);
+        // Of several names of what was picked a browser would show the last.
+        let picked = rows.iter().position(|row| self.typed == Some(&row.id.to_string()));
         html! {
-            @for row in rows {
-                @let id = row.id.to_string();
-                option value=(id) selected[self.typed == Some(&id)] { (in_line(row, &alike)) }
+            @for (at, row) in rows.iter().enumerate() {
+                option value=(row.id.to_string()) selected[picked == Some(at)] { (in_line(row, &alike)) }
             }
         }
     }

@@ -279,6 +279,7 @@ fn the_page_tells_of_what_is_written() {
     browser.write("textbox", "How many", "x\u{E007}");
     browser.says("Nothing was sent: 2 of the fields do not fit");
     browser.says("A sign: fill this in: a symbol");
+    assert!(!browser.text().contains("type it again"), "it is still there");
     assert_eq!(browser.value(&browser.find("textbox", "The key")), "open sesame!");
     // Several lines stay several lines, hidden or not.
     browser.run(

@@ -139,6 +139,10 @@ fn what_is_looked_at_says_what_is_not_kept() {
         assert_eq!(looked.body.contains(&format!("{fits} {again}")), says, "{}", looked.body);
         assert!(!looked.body.contains("hunter2"), "{}", looked.body);
     }
+    // So does whoever is told that something else does not fit.
+    let refused = visitor.send(&path, "f1=hunter2&f1:given=yes&do=submit");
+    assert_eq!((refused.status, refused.body.contains("type it again")), (422, true), "{}", refused.body);
+    assert!(!refused.body.contains("hunter2"), "{}", refused.body);
     let more = "f0/0=a&f0/0:given=yes&f2=x&_row=more f0";
     for (piece, is_page) in [("", true), ("&_piece=yes", false)] {
         let drawn = visitor.send(&path, &format!("{more}{piece}")).body;

@@ -308,7 +308,7 @@ fn what_is_typed_while_rows_move_is_kept() {
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.write(
         "form.json",
-        r#"{"words": {"pattern": "[string]", "label": "Words", "default": ["one", "two"]},
+        r#"{"words": {"pattern": ["string"], "label": "Words", "default": ["one", "two"]},
             "other": {"pattern": "M.string({ stringLengthLimit: 50 })", "label": "Another"}}"#,
     );
     let file = home.path("form.json").display().to_string();
@@ -339,7 +339,7 @@ fn what_is_typed_while_rows_move_is_kept() {
     browser.keys(" and whole");
     is("twoxyz!|one||half and whole");
     // What stood there by itself, and was taken away, does not come back by itself.
-    home.write("only.json", r#"{"words": {"pattern": "[string]", "label": "Words", "default": ["one"]}}"#);
+    home.write("only.json", r#"{"words": {"pattern": ["string"], "label": "Words", "default": ["one"]}}"#);
     let file = home.path("only.json").display().to_string();
     home.almoner(&["--as", "agent-fae", "form", "@host", "Say more", "--file", &file, "--result", "s"])
         .expect(0);

@@ -264,8 +264,11 @@ fn drawn(
     }
 }
 
+/// What is said of secrets where the page is another one than that in which they were typed.
+const TYPED_AGAIN: &str = "What is secret is not kept: type it again before you send it.";
+
 /// What is wrong, each with a way to it, above the form.
-fn summary(wrong: &BTreeMap<String, String>, typed: &Typed, fields: &Fields) -> Markup {
+fn summary(wrong: &BTreeMap<String, String>, typed: &Typed, fields: &Fields, lost: bool) -> Markup {
     let all: Vec<Part<'_>> = fields
         .all
         .iter()
@@ -276,6 +279,7 @@ fn summary(wrong: &BTreeMap<String, String>, typed: &Typed, fields: &Fields) -> 
             h2 #wrong-title { "Nothing was sent: " (wrong.len())
                 @if wrong.len() == 1 { " of the fields does not fit" } @else { " of the fields do not fit" } }
             (summary::listed(&all, typed, wrong))
+            @if lost { p data-lost { (TYPED_AGAIN) } }
         }
     }
 }
@@ -316,19 +320,20 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         let card = drawn(asked, view, &fields, &typed, wrong);
         Ok(message::with_card(asked, view, &card, said, status))
     };
+    // What was typed in secret is in no page.
+    let lost = fields.all.iter().any(|one| one.has_secret_text(&asked.body));
     if asked.field("do") != Some("submit") {
-        let again_secret = fields.all.iter().any(|one| one.has_secret_text(&asked.body));
         let fits = html! {
             p #looked.note role="status" data-kept="Everything fits. Nothing was sent yet." {
                 "Everything fits. Nothing was sent yet."
-                @if again_secret { " What is secret is not kept: type it again before you send it." }
+                @if lost { " " (TYPED_AGAIN) }
             }
         };
-        let said = if wrong.is_empty() { fits } else { summary(&wrong, &typed, &fields) };
+        let said = if wrong.is_empty() { fits } else { summary(&wrong, &typed, &fields, lost) };
         return again(&wrong, Some(said), 200);
     }
     if !wrong.is_empty() {
-        return again(&wrong, Some(summary(&wrong, &typed, &fields)), 422);
+        return again(&wrong, Some(summary(&wrong, &typed, &fields, lost)), 422);
     }
     if let Err(failure) = confirm::check(asked, confirm::holds(&ids, &fields.picks)) {
         return again(&wrong, Some(refused(&failure)), 422);
