@@ -256,7 +256,7 @@ fn a_person_fills_a_slot_with_what_a_name_stands_for() {
     for (wrong, code, says) in [
         ("zz=nobody", 4, "nobody"),
         ("zz=five", 6, "slot `zz` wants dir, and `five` is"),
-        ("more=papers", 2, "has no slot `more`"),
+        ("more=papers", 2, "nothing fills the slot `zz`"),
         ("papers", 2, "`papers` binds no slot"),
     ] {
         let said = home.almoner(&["approve", &number, wrong]).expect(code);

@@ -283,7 +283,7 @@ fn what_a_worker_is_shown_to_get_is_what_it_gets() {
     let runs = || home.almoner(&["runs", "--json"]).expect(0).json().as_array().unwrap().len();
     // The document is another one, as long as the first and of its name.
     std::fs::write(&document, "5678").unwrap();
-    let otherwise = [format!("digest {}", digest("5678")), "What is otherwise now".to_owned()];
+    let otherwise = [format!("digest {}", digest("5678")), "this is not what you saw".to_owned()];
     sends(&visitor, &page, &first, 409, &otherwise.each_ref().map(String::as_str));
     // The link leads elsewhere.
     let second = look(&[]);
@@ -364,7 +364,7 @@ fn what_fits_a_pattern_is_offered_and_nothing_else_is_taken() {
         offered.sort_unstable();
         assert_eq!(offered.join(" "), *expected, "{pattern}");
     }
-    for says in ["a number from 1 to 5", "Something that fits: ", "A capability with the interface "] {
+    for says in ["a whole number from 1 to 5", "Something that fits: ", "A capability with the interface "] {
         assert!(shown.contains(says), "{says} is not in {shown}");
     }
     // What does not fit is told before anything could be granted.
