@@ -261,12 +261,8 @@ fn ended(daemon: &Daemon, proposal: &Proposal) -> Result<Option<Untrusted>, Fail
 fn target(desk: &Desk, proposal: &Proposal, made_on: Option<&Formula>) -> Result<String, Failure> {
     let daemon = &desk.daemon;
     let grant = daemon.read(|txn| table::grant(txn, &proposal.grant))?;
-    let is_staged = grant.as_ref().is_some_and(|grant| grant.attenuation.staged_from.is_some());
-    let words = match made_on {
-        Some(made_on) if is_staged => format!("staged copy of directory {}", why::target_words(made_on)),
-        Some(made_on) => why::target_words(made_on),
-        None => "what is gone".to_owned(),
-    };
+    let words =
+        made_on.map_or_else(|| "what is gone".to_owned(), |made_on| why::words_through(&grant, made_on));
     let view = daemon.view(daemon.host);
     let name = daemon.look(|txn| {
         let ids = grant.iter().flat_map(|grant| [grant.id, grant.target]).chain([standing::target(proposal)]);

@@ -143,6 +143,14 @@ fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
         Some(value) if pattern.matches(value) => {}
         _ => return Fit::No,
     }
+    // Of several things each is told by itself: what is wanted beside data is wanted with its interface all the same.
+    if let (None, Matcher::Or(parts)) = (label, pattern.matcher()) {
+        let fits = || parts.iter().map(|part| fit(part, self::label(part).as_deref(), pick));
+        return match fits().any(|fit| fit == Fit::Recorded) {
+            true => Fit::Recorded,
+            false => fits().find(|fit| *fit != Fit::No).unwrap_or(Fit::No),
+        };
+    }
     match label {
         Some(_) if !pick.row.pending => pick.row.fit(label, false),
         _ => Fit::Recorded,

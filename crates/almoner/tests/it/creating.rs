@@ -245,7 +245,8 @@ fn a_person_fills_a_slot_with_what_a_name_stands_for() {
     home.almoner(&["mount", home.path("docs").to_str().unwrap(), "papers"]).expect(0);
     home.almoner(&["store", "five:=5"]).expect(0);
     home.almoner(&RUN).expect(7);
-    let shown = card(&home, "1");
+    let number = crate::sends::wait_for_mail(&home, "approval").to_string();
+    let shown = card(&home, &number);
     assert!(
         shown.contains("> its slot `out` gets its maker's `out`: ") && shown.contains("write"),
         "{shown}"
@@ -255,15 +256,15 @@ fn a_person_fills_a_slot_with_what_a_name_stands_for() {
     for (wrong, code, says) in [
         ("zz=nobody", 4, "nobody"),
         ("zz=five", 6, "slot `zz` wants dir, and `five` is"),
-        ("more=papers", 2, "has no slot `more`"),
+        ("more=papers", 2, "nothing fills the slot `zz`"),
         ("papers", 2, "`papers` binds no slot"),
     ] {
-        let said = home.almoner(&["approve", "1", wrong]).expect(code);
+        let said = home.almoner(&["approve", &number, wrong]).expect(code);
         assert!(said.err.contains(says), "{wrong}: {said:?}");
     }
-    home.almoner(&["approve", "1", "zz=papers"]).expect(0);
+    home.almoner(&["approve", &number, "zz=papers"]).expect(0);
     home.almoner(&["resume"]).expect(0);
-    let shown = card(&home, "1");
+    let shown = card(&home, &number);
     let place = home.path("docs").display().to_string();
     assert!(
         shown.contains(&format!(

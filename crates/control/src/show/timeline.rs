@@ -153,8 +153,12 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
             Entry::Proposed { proposal, .. } => {
                 calls.insert(step.number, format!("{}.{}", proposal.slot, proposal.method));
             }
+            Entry::Doubted { proposal, message } => {
+                // What was cut off is at work no more, and ended nobody knows when: at the step before this at the latest.
+                spans.close(before, of(*proposal, Kind::Tool));
+                spans.open(*proposal, Kind::You, words(message), at);
+            }
             Entry::Judged { proposal, message: Some(message), .. }
-            | Entry::Doubted { proposal, message }
             | Entry::Questioned { proposal, message } => {
                 spans.open(*proposal, Kind::You, words(message), at);
             }
@@ -266,6 +270,28 @@ mod tests {
         assert!(render(&family[..1], asked + 30_000).contains("waiting for you 30.00 s"));
         // A clock that was put back makes nothing negative.
         assert_eq!(total_at(&family[..1], 0), last - asked);
+    }
+
+    #[test]
+    fn what_was_cut_off_is_not_at_work_while_a_person_is_asked_whether_it_happened() {
+        let mut family = family();
+        let (run, steps) = &mut family[0];
+        let is_begun = |step: &Step| matches!(step.entry, Entry::Begun { child: None, .. });
+        let begun = steps.iter().position(is_begun).unwrap();
+        let Entry::Begun { proposal, .. } = steps[begun].entry else { panic!("begun") };
+        steps.truncate(begun + 1);
+        let mut doubted = steps[begun].clone();
+        doubted.number += 1;
+        doubted.at_ms += 60_000;
+        doubted.entry = Entry::Doubted { proposal, message: kernel::MessageNumber(3) };
+        let now = doubted.at_ms + 5_000;
+        steps.push(doubted);
+        run.next_step = steps.last().unwrap().number + 1;
+        run.state = State::Waiting;
+        let spans = of_family(&family[..1], now);
+        assert_eq!(total(&spans, Kind::Tool), 0, "{spans:?}");
+        let you = spans.iter().filter(|span| span.kind == Kind::You && span.what == "message 3");
+        assert_eq!(you.map(|span| span.to - span.from).collect::<Vec<_>>(), [5_000]);
     }
 
     #[test]

@@ -56,7 +56,9 @@ pub fn value(asked: &Asked, label: &str, value: &Value) -> Markup {
         };
     }
     let named = |id: &FormulaId| match known.get(id) {
-        Some(one) => one.name.clone().unwrap_or_else(|| format!("{} {}", one.words.raw(), id.short())),
+        Some(one) => {
+            one.name.clone().unwrap_or_else(|| format!("{} {}", one.words.visible_line(), id.short()))
+        }
         None => format!("gone {}", id.short()),
     };
     let text = match value.as_str() {

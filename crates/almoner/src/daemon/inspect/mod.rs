@@ -64,7 +64,9 @@ pub(super) fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Re
     let mut name = look::name_of(txn, view, id)?;
     // An agent goes by its mail address as a rule.
     let handle = reached.formula.agent().map(|agent| agent.handle);
-    for other in std::iter::once(reached.id).chain(handle) {
+    // What was made narrower goes by its own name, and not by that of what it was made of.
+    let between: Vec<FormulaId> = reached.grants.iter().flat_map(|grant| [grant.id, grant.target]).collect();
+    for other in between.into_iter().chain([reached.id]).chain(handle) {
         if name.is_none() {
             name = look::name_of_target(txn, view, &other)?;
         }

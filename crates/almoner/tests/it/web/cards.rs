@@ -41,14 +41,14 @@ fn a_withheld_result_names_what_would_be_given_away_and_is_answered_once() {
         (
             "c",
             "counter",
-            "counter: an object that code has made, recorded as Counter. It can do: incr, add.",
+            "counter: an object that code has made, recorded as Counter. It can do: add, incr.",
             "",
         ),
         ("c", "small", "small: an object that code has made, recorded as Counter. It can do: incr.", ""),
         (
             "({ n: 1, s: '‹2›', c })",
             "counter",
-            "counter: an object that code has made, recorded as Counter. It can do: incr, add.",
+            "counter: an object that code has made, recorded as Counter. It can do: add, incr.",
             "\"c\": ‹1: counter›,\n  \"n\": 1,\n  \"s\": \"‹2›\"",
         ),
         (

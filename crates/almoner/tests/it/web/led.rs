@@ -53,14 +53,14 @@ fn what_was_done_leads_back_to_whoever_proposed_it_by_the_names_of_whoever_looks
     let (asked, endowed) = (wait_for_mail(&home, "approval"), command(&home, "endow"));
     let place = home.path("out").display().to_string();
     // What a card is about goes by the person's own name.
-    let target = format!("mynotes (directory {place})");
+    let target = format!("mynotes ({place})");
     says(&format!("/m/{asked}"), &[&target, "from run r1 (note)"]);
     let card = home.almoner(&["inbox", &asked.to_string()]).expect(0).out.replace("\n  ┆ ", "");
     assert!(card.replace("\n      ┆ ", "").contains(&target), "{card}");
     says("/", &["team/fae", "r1 (note)"]);
     says(&format!("/m/{proposal}"), &["team/fae proposes a worker", &format!("href=\"/m/{endowed}\"")]);
     home.almoner(&["approve", &asked.to_string()]).expect(0);
-    home.almoner(&["resume"]).expect(0);
+    home.almoner(&["resume", "r1"]).expect(0);
     let resumed = command(&home, "resume");
     says(&format!("/m/{endowed}"), &["What came of it", &format!("href=\"/m/{resumed}\"")]);
     // A file, a run and a grant lead to the message with which it began, in words of ours that are plain.
@@ -92,7 +92,7 @@ fn a_command_says_what_came_of_it_also_if_it_was_refused_or_failed() {
     for (args, says) in [
         (&["eval", "1+1", "--name", "two"][..], "done: 2"),
         (&["eval", "throw Error('no paper')"], "failed: "),
-        (&["eval", "[1, 2]", "--name", "two"], "done: [1, 2]"),
+        (&["eval", "[1, 2]", "--name", "two"], "done: [ ⏎   1, ⏎   2 ⏎ ]"),
         (&["cancel", "r7"], "refused: "),
     ] {
         home.almoner(args);

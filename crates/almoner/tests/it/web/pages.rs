@@ -246,6 +246,9 @@ fn cards_of_runs_that_stand_still_can_be_used_by_everybody() {
     let (browser, door) = let_in(&home, true, "/m/3");
     browser.says("happened");
     looked_at(&browser, "doubt");
+    browser.go(&door.page("/r/r1"));
+    browser.says("asks you whether a call happened: message 3");
+    browser.go(&door.page("/m/3"));
     browser.press("button", "It happened");
     browser.says("it happened");
     home.almoner(&["resume"]).expect(0);

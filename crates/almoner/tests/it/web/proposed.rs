@@ -261,7 +261,7 @@ fn what_a_worker_is_shown_to_get_is_what_it_gets() {
     let (link, document) = (home.path("lnk"), home.path("a.md"));
     std::os::unix::fs::symlink(home.path("d1"), &link).unwrap();
     std::fs::write(&document, "1234").unwrap();
-    let real = |name: &str| std::fs::canonicalize(home.root()).unwrap().join(name).display().to_string();
+    let real = |name: &str| std::fs::canonicalize(home.work()).unwrap().join(name).display().to_string();
     let field = |name: &str, text: &str| format!("&{name}={}", form(text));
     let chosen = field("t0", &format!("{}:rw", link.display()))
         + &field("t1", &home.path("post").display().to_string())
@@ -290,7 +290,7 @@ fn what_a_worker_is_shown_to_get_is_what_it_gets() {
     let runs = || home.almoner(&["runs", "--json"]).expect(0).json().as_array().unwrap().len();
     // The document is another one, as long as the first and of its name.
     std::fs::write(&document, "5678").unwrap();
-    let otherwise = [format!("digest {}", digest("5678")), "What is otherwise now".to_owned()];
+    let otherwise = [format!("digest {}", digest("5678")), "this is not what you saw".to_owned()];
     sends(&visitor, &page, &first, 409, &otherwise.each_ref().map(String::as_str));
     // The link leads elsewhere.
     let second = look(&[]);
@@ -343,7 +343,7 @@ fn what_fits_a_pattern_is_offered_and_nothing_else_is_taken() {
         ("M.or('word', 9)", "nine word"),
         ("M.and(M.remotable('Counter'), M.not(M.string()))", "counter plain"),
         ("M.opt(M.remotable('Counter'))", "counter plain"),
-        ("M.or(M.remotable('Counter'), M.string())", "counter ledger plain word"),
+        ("M.or(M.remotable('Counter'), M.string())", "counter plain word"),
         ("M.eref(M.remotable('Counter'))", "counter map plain"),
         ("M.promise()", "map"),
         (counter, "counter plain"),
@@ -371,7 +371,7 @@ fn what_fits_a_pattern_is_offered_and_nothing_else_is_taken() {
         offered.sort_unstable();
         assert_eq!(offered.join(" "), *expected, "{pattern}");
     }
-    for says in ["a number from 1 to 5", "Something that fits: ", "A capability with the interface "] {
+    for says in ["a whole number from 1 to 5", "Something that fits: ", "A capability with the interface "] {
         assert!(shown.contains(says), "{says} is not in {shown}");
     }
     // What does not fit is told before anything could be granted.

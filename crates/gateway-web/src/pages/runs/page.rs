@@ -50,7 +50,7 @@ pub fn page(asked: &Asked, number: RunNumber, wrong: Option<Markup>, status: u16
     let main = html! {
         @if let Some(wrong) = wrong { (wrong) }
         h1 { (number) " " (parts::word(&run.name)) }
-        section #head aria-label="How it stands" data-live { (head(asked, run)) (pending(run, &open)) }
+        section #head aria-label="How it stands" data-live { (head(asked, run)) (pending(asked, run, &open)) }
         nav.filters aria-label="Views" {
             @for one in VIEWS {
                 a href={ "/r/" (number) "?view=" (one) } aria-current=[(one == view).then_some("true")] { (one) }
@@ -126,8 +126,20 @@ fn head(asked: &Asked, run: &Run) -> Markup {
     }
 }
 
+/// How many of the messages that wait are looked at for what they ask.
+const LOOKED_AT: usize = 20;
+
+/// Whether a message asks if something has happened, and not whether it may.
+fn is_doubt(asked: &Asked, number: MessageNumber) -> bool {
+    match asked.look(Look::Letter { number }) {
+        Ok(Response::Letter(view)) => matches!(view.letter.body(), Some(Body::Doubt { .. })),
+        _ => false,
+    }
+}
+
 /// What a run and all that it has started waits for, apart.
-fn pending(run: &Run, below: &[Run]) -> Markup {
+fn pending(asked_of: &Asked, run: &Run, below: &[Run]) -> Markup {
+    let mut looked_at = 0;
     let mut waits: Vec<Markup> = Vec::new();
     for run in std::iter::once(run).chain(below) {
         let number = run.number;
@@ -145,12 +157,16 @@ fn pending(run: &Run, below: &[Run]) -> Markup {
                 Phase::Approved | Phase::Begun { .. } | Phase::Called { .. } => {}
             }
         }
-        waits.extend(asked.into_iter().map(|(message, calls)| {
-            html! {
-                (parts::run(number)) " asks you in " (link::message(message))
+        for (message, calls) in asked {
+            looked_at += 1;
+            waits.push(html! {
+                (parts::run(number))
+                @if looked_at <= LOOKED_AT && is_doubt(asked_of, message) { " asks you whether a call happened: " }
+                @else { " asks you in " }
+                (link::message(message))
                 @if calls > 1 { " about " (calls) " calls" }
-            }
-        }));
+            });
+        }
         if let Some(exhausted) = &run.exhausted {
             waits.push(html! { (parts::run(number)) " asks for more: " (link::message(exhausted.message)) });
         }

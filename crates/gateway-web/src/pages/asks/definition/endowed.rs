@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use passable::Untrusted;
 
 use crate::asked::Asked;
-use crate::page::{link, parts};
+use crate::page::{link, parts, told};
 use crate::pages::runs::figures;
 
 /// How many endowments are shown unfolded.
@@ -71,7 +71,7 @@ fn came(asked: &Asked, one: &EndowedView) -> Markup {
             },
             PromiseState::Fulfilled { value } => {
                 p { span.mark.good { "done" } " It came to:" }
-                (parts::block("The result", &Untrusted::new(control::show::value::argument(value))))
+                (told::value(asked, "The result", value))
                 (things(asked, value))
             },
         }
