@@ -50,7 +50,8 @@ fn talks_with_a_worker(scripts: bool) {
     browser.press("link", "Slot out");
     let fill = format!("{}:rw", home.path("other").display());
     let box_ = browser.find("textbox", "Slot out");
-    browser.write_into(&box_, &format!("{}{fill}", "\u{E003}".repeat(20)));
+    // From its end.
+    browser.write_into(&box_, &format!("\u{E010}{}{fill}", "\u{E003}".repeat(20)));
     browser.press("button", "Begin");
     let asks = browser.wait(|| {
         // Loaded again before it has arrived, it would be the page with the form.
