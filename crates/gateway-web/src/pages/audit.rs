@@ -130,7 +130,7 @@ fn table(events: &[&Event], there: &BTreeSet<FormulaId>) -> Markup {
         let words = html! {
             (parts::line(&Untrusted::new(event::words(&event.change)))) " " (about(&event.change, there))
         };
-        vec![html! { (event.seq) }, parts::when(event.at_ms), words]
+        vec![html! { span #{ "e-" (event.seq) } { (event.seq) } }, parts::when(event.at_ms), words]
     };
     table::table("The table of events", &["Event", "When", "What"], events.iter().map(row))
 }

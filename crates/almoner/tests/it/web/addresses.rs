@@ -57,7 +57,7 @@ fn every_page_has_a_title_of_its_own() {
         ("/runs?state=stalled", "Runs: stalled"),
         ("/r/r1", "r1 greeter"),
         ("/r/r1?view=timeline", "r1 greeter: timeline"),
-        ("/r/r1/step/1", "r1#1 started"),
+        ("/r/r1/step/1", "r1#1 prompted"),
         ("/grants", "Grants"),
         ("/grants/g1", "Grant g1: place"),
         ("/names", "Names"),
@@ -100,7 +100,7 @@ fn what_only_takes_a_form_leads_to_its_page() {
         let answer = visitor.get(path, &[]);
         assert_eq!((answer.status, answer.header("location")), (303, Some(to)), "{path}");
     }
-    assert!(visitor.get("/", &[]).body.contains("needs you"));
+    assert!(visitor.get("/", &[]).body.contains("Needs you <span class=\"count\">1<"));
     let (browser, door) = let_in(&home, true, "/m/1");
     browser.write("textbox", "Reason for denying", "no");
     home.almoner(&["approve", "1"]).expect(0);

@@ -46,7 +46,7 @@ fn the_log_is_verified_behind_a_link_without_scripts() {
 fn links_of_events_lead_somewhere_and_back() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
-    super::fill(&home, 60);
+    super::fill(&home, 120);
     home.almoner(&["store", "gone=1", "kept=1"]).expect(0);
     home.almoner(&["remove", "gone"]).expect(0);
     home.almoner(&["gc"]).expect(0);

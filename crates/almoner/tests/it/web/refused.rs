@@ -15,7 +15,9 @@ fn what_was_refused_is_told_first_with_a_way_to_each_field() {
     home.write("greeter.worker", worker);
     home.write("bare.worker", "---\n---\nDo it.\n");
     home.almoner(&["run", "bare.worker", "-m", "scripted:done.json"]).expect(0);
-    let letter = crate::sends::wait_for_mail(&home, "package");
+    let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
+    let is_sent = |one: &&serde_json::Value| one["message"]["body"]["type"] == "package";
+    let letter = all.as_array().unwrap().iter().find(is_sent).unwrap()["number"].clone();
     let (letter, begin) = (format!("/m/{letter}"), home.path("greeter.worker").display().to_string());
     let visitor = Visitor::new(&home);
     for (path, body, status, fields) in [

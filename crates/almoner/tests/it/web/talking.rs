@@ -50,7 +50,8 @@ fn talks_with_a_worker(scripts: bool) {
     browser.press("link", "Slot out");
     let fill = format!("{}:rw", home.path("other").display());
     let box_ = browser.find("textbox", "Slot out");
-    browser.write_into(&box_, &format!("{}{fill}", "\u{E003}".repeat(20)));
+    // From its end.
+    browser.write_into(&box_, &format!("\u{E010}{}{fill}", "\u{E003}".repeat(20)));
     browser.press("button", "Begin");
     let asks = browser.wait(|| {
         // Loaded again before it has arrived, it would be the page with the form.
@@ -147,11 +148,11 @@ fn a_worker_is_given_its_inputs_and_finds_what_lies_beside_it() {
     let home = Home::new();
     home.write("talk.json", r#"[{"contains": "in rhymes", "turns": [{"text": "At your service."}]}]"#);
     home.write("tone.md", "Answer in rhymes.\n");
-    let slots = "slots: { a: dir, b: { kind: dir rw, label: Where it writes }, me: ask }\n";
+    let slots = "slots: { a: dir, b: { is: dir rw, label: Where it writes }, me: ask }\n";
     let input = "input: { who: string, times: \"1..3\" }\n";
     home.write(
         "bard.worker",
-        format!("---\n{slots}{input}---\nSing for {{{{ who }}}}. {{% include \"tone.md\" %}}\n"),
+        format!("---\n{slots}{input}---\nSing for {{{{ input.who }}}}. {{% include \"tone.md\" %}}\n"),
     );
     home.write("sorter.worker", "---\noutput: { class: string }\n---\nSort.\n");
     home.write("sorted.json", r#"[{"turns": [{"text": "{\"class\": \"x\"}"}]}]"#);
