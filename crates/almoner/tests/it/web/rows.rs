@@ -326,7 +326,9 @@ fn what_is_typed_while_rows_move_is_kept() {
         assert!(there.is_some(), "{expected}: {}", browser.run(all));
     };
     // The second row is moved up, and written in at once.
-    browser.run("document.querySelectorAll('.item input[type=text]')[1].focus(); return true;");
+    browser.run(
+        "const row = document.querySelectorAll('.item input[type=text]')[1]; row.focus(); row.setSelectionRange(9, 9); return true;",
+    );
     browser.chord(ALT, UP);
     browser.keys("xyz");
     is("twoxyz|one|");
