@@ -27,7 +27,7 @@ pub(crate) fn looked_at_with(browser: &Browser, name: &str, scripts: bool) {
             assert_eq!(over, serde_json::json!(0), "{name} at {width} pixels is {over} too wide");
             // On a phone nothing is looked at through a slit.
             let hidden = browser.run(
-                "return [...document.querySelectorAll('.wide:not(.drawing)')].filter(one => one.scrollWidth > one.clientWidth).length",
+                "return [...document.querySelectorAll('.wide:has(> .stack)')].filter(one => one.scrollWidth > one.clientWidth).length",
             );
             assert!(
                 width > 320 || hidden == 0,
