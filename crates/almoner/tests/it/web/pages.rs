@@ -25,10 +25,14 @@ pub(crate) fn looked_at_with(browser: &Browser, name: &str, scripts: bool) {
             let over = browser
                 .run("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
             assert_eq!(over, serde_json::json!(0), "{name} at {width} pixels is {over} too wide");
+            // On a phone nothing is looked at through a slit.
             let hidden = browser.run(
-                "return [...document.querySelectorAll('.wide:not(.drawing)')].filter(one => one.scrollWidth > one.clientWidth).length",
+                "return [...document.querySelectorAll('.wide:has(> .stack)')].filter(one => one.scrollWidth > one.clientWidth).length",
             );
-            assert_eq!(hidden, serde_json::json!(0), "{name} at {width} pixels has tables that are too wide");
+            assert!(
+                width > 320 || hidden == 0,
+                "{name} at {width} pixels has {hidden} tables that are too wide"
+            );
             browser.picture(&format!("{name}-{theme}-{width}"));
             if width == 1280 && scripts {
                 browser.axe(&format!("{name}, {theme}"));

@@ -146,7 +146,7 @@ fn nothing_is_handed_over_that_was_not_written() {
 #[test]
 fn a_worker_is_given_its_inputs_and_finds_what_lies_beside_it() {
     let home = Home::new();
-    home.write("talk.json", r#"[{"contains": "in rhymes", "turns": [{"text": "At your service."}]}]"#);
+    home.write("talk.json", r#"[{"turns": [{"text": "At your service."}]}]"#);
     home.write("tone.md", "Answer in rhymes.\n");
     let slots = "slots: { a: dir, b: { is: dir rw, label: Where it writes }, me: ask }\n";
     let input = "input: { who: string, times: \"1..3\" }\n";

@@ -65,8 +65,9 @@ fn page(asked: &Asked, run: &Run, kept: &[Kept], told: &Told) -> Result<Page, Fa
                 }
             }
         }
+        @if run.is_finished() { (unsaid(asked)) }
         section #say aria-label="What you say" data-live {
-            @if run.is_finished() { (over(asked, run)) } @else { (form(asked, number, kept, told)) }
+            @if run.is_finished() { (over(run)) } @else { (form(asked, number, kept, told)) }
         }
         @if !run.is_finished() {
             noscript { p { a href={ "/chat/" (number) "#newest" } { "See whether it has answered" } } }
@@ -115,14 +116,20 @@ fn form(asked: &Asked, number: RunNumber, kept: &[Kept], told: &Told) -> Markup 
     }
 }
 
-/// What stands in the place of the form once it is over; what was to be said is not lost.
-fn over(asked: &Asked, run: &Run) -> Markup {
-    let ended = run.cancelled.as_ref().is_some_and(|why| why.raw() == OVER);
+/// What was to be said in a conversation that was over by then. It stays there, whatever happens meanwhile.
+fn unsaid(asked: &Asked) -> Markup {
     html! {
         @if let Some(said) = asked.filled("said") {
             p.warning { "This was not said: the conversation was over." }
             (parts::own_block("What was not said", said))
         }
+    }
+}
+
+/// What stands in the place of the form once it is over.
+fn over(run: &Run) -> Markup {
+    let ended = run.cancelled.as_ref().is_some_and(|why| why.raw() == OVER);
+    html! {
         p {
             @if ended { "You ended this conversation." } @else { "This conversation is over." }
             " " a href="/chat#begin" { "Begin another" }
