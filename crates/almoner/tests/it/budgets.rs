@@ -54,7 +54,7 @@ fn a_run_that_has_used_up_what_it_may_asks_and_goes_on_where_it_was() {
         assert!(why.contains("asks for more"), "{why}");
     }
     check("{ turns: 2 }", "the limit of 2 turns is reached", &[], 2);
-    check("{ turns: 1 }", "A yes adds 1 turns", &["--turns", "3"], 1);
+    check("{ turns: 1 }", "A yes adds 1 turn; a no", &["--turns", "3"], 1);
     // What the reply asked for is done once there is more, and not twice.
     check("{ tokens: 20 }", "of 20 tokens are used", &["--tokens", "10k"], 1);
 }

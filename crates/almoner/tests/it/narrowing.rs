@@ -13,7 +13,7 @@ fn home() -> Home {
     home.almoner(&["mount", "--read-only", &big, "books"]).expect(0);
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
     // Of one that says so little of itself, and of one that says nothing, other methods may be asked for.
-    let open = "makeExo('Open', M.interface('Open', { incr: M.call() }, { defaultGuards: 'passable' }), { incr() {} })";
+    let open = "makeExo('Open', M.interface('Open', { incr: M.call().returns() }, { defaultGuards: 'passable' }), { incr() {} })";
     home.almoner(&["eval", open, "--name", "open"]).expect(0);
     home.almoner(&["eval", "Far('Bare', { any() {} })", "--name", "bare"]).expect(0);
     home.almoner(&["narrow", "bare", "one", "--methods", "any"]).expect(0);

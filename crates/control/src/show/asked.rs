@@ -81,19 +81,19 @@ impl Asked {
         )
     }
 
-    /// As lines of a card.
+    /// As lines of a card, each behind a mark: names in it are whose they are.
     pub fn render(&self, columns: usize, out: &mut String) {
         let mut line = |mark: &str, text: &str| lines::write(out, Marks::each(mark), text, columns);
-        line("  ", &self.in_words());
+        line("    · ", &self.in_words());
         match &self.instead {
             Instead::Allow { rule } => {
-                line("  ", &format!("{TO_BE_ASKED_NO_MORE} `--allow {}`.", visible_line(rule)));
+                line("    · ", &format!("{TO_BE_ASKED_NO_MORE} `--allow {}`.", visible_line(rule)));
             }
             Instead::Permit { policy } => {
-                line("  ", &format!("{PERMIT}:"));
+                line("    · ", &format!("{PERMIT}:"));
                 line("      │ ", &visible_line(policy));
             }
-            Instead::Nothing { why } => line("  ", &format!("{NO_RULE}: {}.", visible_line(why))),
+            Instead::Nothing { why } => line("    · ", &format!("{NO_RULE}: {}.", visible_line(why))),
         }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
             out
         };
         let allow = || Instead::Allow { rule: "out.append".to_owned() };
-        let head = "  `papers` or a run of this family has asked you about `out.append` on directory /x";
+        let head = "    · `papers` or a run of this family has asked you about `out.append` on directory /x";
         for (times, yes, no, expected) in [
             (1, 1, 0, "once before, since 1970-01-01 00:00 UTC: you said yes once."),
             (14, 13, 1, "14 times before, since 1970-01-01 00:00 UTC: you said yes 13 times, no once."),
@@ -136,11 +136,11 @@ mod tests {
             ),
         ] {
             let shown = asked(times, yes, no, allow());
-            let rule = "  To be asked about it no more, begin the next run with `--allow out.append`.\n";
+            let rule = "    · To be asked about it no more, begin the next run with `--allow out.append`.\n";
             assert_eq!(shown, format!("{head} {expected}\n{rule}"));
         }
         let shown = asked(1, 1, 0, Instead::Nothing { why: "it sends".to_owned() });
-        assert!(shown.ends_with("  No rule is offered that would stop the asking: it sends.\n"), "{shown}");
+        assert!(shown.ends_with("    · No rule is offered that would stop the asking: it sends.\n"), "{shown}");
         let shown = asked(1, 1, 0, Instead::Permit { policy: "permit (\nx);".to_owned() });
         assert!(shown.ends_with("is):\n      │ permit (\\u{A}x);\n"), "{shown}");
     }
