@@ -137,6 +137,10 @@ pub fn act(
             | MailAct::Submit { .. } => {
                 return Err(Failure::new(Exit::Usage, "this act has a request of its own"));
             }
+            // What was dismissed says so itself: a line about it would only lie there instead.
+            act @ (MailAct::Dismiss { .. } | MailAct::DismissAll) => {
+                return send(desk, agent, None, Act::Mail(Box::new(act)));
+            }
             act => Act::Mail(Box::new(act)),
         },
         AgentAct::Define { to, name, source, includes, slots, result_name, edit, done } => {

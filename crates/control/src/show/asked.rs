@@ -140,7 +140,10 @@ mod tests {
             assert_eq!(shown, format!("{head} {expected}\n{rule}"));
         }
         let shown = asked(1, 1, 0, Instead::Nothing { why: "it sends".to_owned() });
-        assert!(shown.ends_with("    · No rule is offered that would stop the asking: it sends.\n"), "{shown}");
+        assert!(
+            shown.ends_with("    · No rule is offered that would stop the asking: it sends.\n"),
+            "{shown}"
+        );
         let shown = asked(1, 1, 0, Instead::Permit { policy: "permit (\nx);".to_owned() });
         assert!(shown.ends_with("is):\n      │ permit (\\u{A}x);\n"), "{shown}");
     }

@@ -301,7 +301,7 @@ fn what_was_not_seen_is_not_approved() {
     for body in ["do=approve".to_owned(), "do=approve&_seen=00".to_owned()] {
         let answer = visitor.send("/m/1/answer", &body);
         assert_eq!(answer.status, 409, "{body}: {}", answer.body);
-        assert!(answer.body.contains("has changed since you saw it"), "{}", answer.body);
+        assert!(answer.body.contains("this is not what it was when you saw it"), "{}", answer.body);
     }
     assert_eq!(visitor.send("/m/1/answer", &format!("_seen={seen}")).status, 400, "no answer is not yes");
     assert_eq!(

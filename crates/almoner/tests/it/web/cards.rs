@@ -110,13 +110,7 @@ fn a_request_to_run_code_names_what_it_would_use_and_a_yes_is_for_what_was_shown
     home.almoner(&["send", "fae", "take @small"]).expect(0);
     let inbox = fae(&["inbox", "--all", "--json"]).json();
     fae(&["adopt", &inbox[0]["number"].to_string(), "small"]);
-    fae(&[
-        "request-evaluation",
-        "E(small).incr().then(() => { throw Error('no more paper'); })",
-        "small",
-        "--result",
-        "r",
-    ]);
+    fae(&["request-evaluation", "E(small).incr()", "small", "--result", "r"]);
     let number = wait_for_mail(&home, "eval-request");
     let visitor = Visitor::new(&home);
     let path = format!("/m/{number}");
@@ -143,10 +137,17 @@ fn a_request_to_run_code_names_what_it_would_use_and_a_yes_is_for_what_was_shown
     home.almoner(&["revoke", &format!("g{}", own["number"])]).expect(0);
     let page = visitor.get(&path, &[]).body;
     assert!(text(&page).contains("Nothing can be done with it: the grant of `small` was revoked."), "{page}");
+    assert!(!page.contains("value=\"approve\"") && page.contains("A yes would come to nothing"), "{page}");
+    assert_eq!(visitor.send(&path, &format!("do=approve&_seen={}", seen(&page))).status, 403);
+    home.almoner(&["deny", &number.to_string()]).expect(0);
+    // Of what failed it is said why.
+    fae(&["request-evaluation", "Promise.reject(Error('no more paper'))", "--result", "q"]);
+    let path = format!("/m/{}", wait_for_mail(&home, "eval-request"));
+    let page = visitor.get(&path, &[]).body;
     assert_eq!(visitor.send(&path, &format!("do=approve&_seen={}", seen(&page))).status, 303);
-    home.almoner(&["--as", "agent-fae", "show", "r", "--wait"]);
+    home.almoner(&["--as", "agent-fae", "show", "q", "--wait"]);
     let page = text(&visitor.get(&path, &[]).body);
-    assert!(page.contains("It came to nothing. Whoever asked was told: it failed: vat/"), "{page}");
+    assert!(page.contains("It came to nothing. Whoever asked was told: "), "{page}");
 }
 
 #[test]

@@ -210,10 +210,12 @@ fn what_was_shown_is_endowed_or_nothing() {
     browser.says("What you would grant");
     // One line has all names of a thing: this is the ledger, too.
     browser.choose("One of your names", "counter");
-    browser.press("button", "Endow it");
-    browser.says("Nothing was done");
+    browser.says("What you have chosen is not what was shown");
+    assert!(!browser.text().contains("What you would grant"));
     assert!(waits());
     assert_eq!([counted("ledger"), counted("other")], ["0", "0"]);
+    browser.press("button", "Show what this would grant");
+    browser.says("What you would grant");
     browser.press("button", "Endow it");
     let done = browser.wait(|| (counted("ledger") == "1").then_some(()));
     assert!(done.is_some() && counted("other") == "0", "{}", browser.text());

@@ -105,7 +105,7 @@ fn a_page_of_somebody_else_frames_reads_and_sends_nothing() {
         }
         // A form that goes there itself is told what was not done, on a page.
         browser.run("document.getElementById('yes').submit()");
-        browser.says("this was sent by another page");
+        browser.says("This was sent by another page");
         assert_eq!(browser.all("heading", "That was not done").len(), 1);
         assert_eq!(sent(), 0);
         for other in browser.tabs().iter().filter(|tab| !own.contains(tab)) {

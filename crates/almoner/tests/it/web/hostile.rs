@@ -142,7 +142,7 @@ fn what_a_model_is_told_of_a_no_is_what_the_person_reads() {
     let home = writes(&[("a@b.example", "one"), ("c@d.example", "two")]);
     let visitor = Visitor::new(&home);
     let card = visitor.get("/m/1", &[]).body;
-    assert!(card.contains("the model reads this"), "{card}");
+    assert!(card.contains("the model will read it"), "{card}");
     let seen = between(&card, "name=\"_seen\" value=\"", "\"").to_owned();
     assert_eq!(visitor.send("/m/1/answer", &format!("_seen={seen}&do=deny&reason={WHY}")).status, 303);
     home.almoner(&["resume"]).expect(7);

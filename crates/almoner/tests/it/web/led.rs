@@ -60,9 +60,10 @@ fn what_was_done_leads_back_to_whoever_proposed_it_by_the_names_of_whoever_looks
     says("/", &["team/fae", "r1 (note)"]);
     says(&format!("/m/{proposal}"), &["team/fae proposes a worker", &format!("href=\"/m/{endowed}\"")]);
     home.almoner(&["approve", &asked.to_string()]).expect(0);
+    // To look on at a run that goes on by itself is no command; a yes is one.
     home.almoner(&["resume", "r1"]).expect(0);
-    let resumed = command(&home, "resume");
-    says(&format!("/m/{endowed}"), &["What came of it", &format!("href=\"/m/{resumed}\"")]);
+    let approved = command(&home, "approve");
+    says(&format!("/m/{endowed}"), &["What came of it", &format!("href=\"/m/{approved}\"")]);
     // A file, a run and a grant lead to the message with which it began, in words of ours that are plain.
     for thing in [format!("{place}/a.md"), "r1".to_owned(), "g1".to_owned()] {
         let why = page(&format!("/why?thing={}", thing.replace('/', "%2F")));

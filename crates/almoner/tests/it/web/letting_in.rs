@@ -36,7 +36,7 @@ fn the_key_lies_in_a_tab_and_another_tab_asks_for_it() {
     browser.says("something to eat");
     let has = browser.wait(|| (kept(&browser, "sessionStorage") == "key").then_some(()));
     assert!(has.is_some());
-    browser.write("textbox", "Why", "no food here");
+    browser.write("textbox", "Reason", "no food here");
     browser.press("button", "Refuse");
     browser.says("no food here");
     // Without any tab that has it, what is there can be read, and nothing that was typed is lost.
@@ -48,10 +48,10 @@ fn the_key_lies_in_a_tab_and_another_tab_asks_for_it() {
     browser.go(&door.page("/m/3"));
     browser.says("something to drink");
     browser.says(KEYLESS);
-    browser.write("textbox", "Why", "no drinks either");
+    browser.write("textbox", "Reason", "no drinks either");
     browser.press("button", "Refuse");
     browser.says(KEYLESS);
-    assert_eq!(browser.value(&browser.find("textbox", "Why")), "no drinks either");
+    assert_eq!(browser.value(&browser.find("textbox", "Reason")), "no drinks either");
     // Whoever sends it all the same is refused.
     let token = browser.run("return document.body.dataset.token");
     let cookie =
@@ -77,7 +77,7 @@ fn a_browser_that_is_let_in_again_has_one_session_and_its_other_tabs_go_on() {
     let home = Home::new();
     asked(&home);
     let (browser, _) = let_in(&home, true, "/m/1");
-    browser.write("textbox", "Why", "half a word");
+    browser.write("textbox", "Reason", "half a word");
     let first = browser.new_tab();
     enter(&browser, &home, true, "/");
     let listed = home.almoner(&["sessions", "--json"]).expect(0).json();
@@ -167,7 +167,7 @@ fn under_the_bare_address_only_whoever_wants_it_is_let_in_and_doctor_warns() {
     browser.go(&url);
     browser.says("something to eat");
     assert!(browser.at().starts_with(&own));
-    browser.write("textbox", "Why", "no food here");
+    browser.write("textbox", "Reason", "no food here");
     browser.press("button", "Refuse");
     browser.says("no food here");
     browser.go(&format!("{own}/sessions"));

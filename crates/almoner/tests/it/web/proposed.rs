@@ -383,7 +383,7 @@ fn what_fits_a_pattern_is_offered_and_nothing_else_is_taken() {
     home.almoner(&later).expect(0);
     let other = home.almoner(&["inbox", "--json"]).expect(0).json();
     let other = other.as_array().unwrap().iter().filter_map(|one| one["number"].as_u64()).max().unwrap();
-    home.almoner(&["endow", &other.to_string(), "c=map", "--result", "early", "--to", "host"]).expect(0);
+    home.almoner(&["endow", &other.to_string(), "c=map", "--result", "early", "--to", "me"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
     let asked = fae(&["inbox", "--json"]).expect(0).json()[0]["number"].to_string();
     fae(&["eval", "42", "--name", "answer"]).expect(0);
@@ -394,7 +394,7 @@ fn what_fits_a_pattern_is_offered_and_nothing_else_is_taken() {
     let body = visitor.get(&format!("/m/{other}"), &[]).body;
     let came = between(&body, "id=\"endowed-title\"", "</section>");
     assert!(came.contains("It failed: ") && came.contains("slot `c`") && came.contains("early"), "{came}");
-    home.almoner(&["endow", &other.to_string(), "c=counter", "--to", "host"]).expect(0);
+    home.almoner(&["endow", &other.to_string(), "c=counter", "--to", "me"]).expect(0);
     let begun = std::time::Instant::now();
     let came = loop {
         let body = visitor.get(&format!("/m/{other}"), &[]).body;

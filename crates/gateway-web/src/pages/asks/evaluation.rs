@@ -45,8 +45,9 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
         }
         p { "What it comes to " (COMES_TO) "." }
     };
-    let card =
-        YesOrNo { kind: "evaluation", digest: digest(view)?, shown, yes: "Allow this to run", or: "Or not" };
+    let is_of_use = view.uses.iter().all(|(_, one)| one.as_ref().is_some_and(|one| one.ended.is_none()));
+    let yes = is_of_use.then_some("Allow this to run");
+    let card = YesOrNo { kind: "evaluation", digest: digest(view)?, shown, yes, or: "Or not" };
     Ok(html! {
         p { (parts::word(&view.from)) " asks to run this code over what it holds." }
         (card.draw(asked, view))

@@ -27,8 +27,13 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
         return Ok(html! {});
     };
     let shown = shown(withheld);
-    let card =
-        YesOrNo { kind: "release", digest: digest(view)?, shown, yes: "Give it away", or: "Or keep it" };
+    let card = YesOrNo {
+        kind: "release",
+        digest: digest(view)?,
+        shown,
+        yes: Some("Give it away"),
+        or: "Or keep it",
+    };
     Ok(html! {
         p { "What came of a program is withheld: with it something would be given away that can be used." }
         dl.facts {

@@ -18,8 +18,8 @@ pub struct YesOrNo {
     pub digest: String,
     /// What would happen.
     pub shown: Markup,
-    /// The button that says yes.
-    pub yes: &'static str,
+    /// The button that says yes. Without one only a no is of use.
+    pub yes: Option<&'static str>,
     /// What stands over the refusal.
     pub or: &'static str,
 }
@@ -38,8 +38,13 @@ impl YesOrNo {
                     fieldset.answers {
                         legend { "Your answer" }
                         button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
-                        (parts::unfold_first())
-                        div.buttons { button.yes name="do" value="approve" { (self.yes) } }
+                        @match self.yes {
+                            Some(yes) => {
+                                (parts::unfold_first())
+                                div.buttons { button.yes name="do" value="approve" { (yes) } }
+                            },
+                            None => p.warning { "A yes would come to nothing: what it would need cannot be used any more." },
+                        }
                     }
                 }
             }
