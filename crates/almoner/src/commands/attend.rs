@@ -73,7 +73,11 @@ pub fn attend(acting: &Acting<'_>, run: RunNumber, after: Option<u64>, how: &Fol
             }
             Err(needs_you(acting, run, &pending))
         }
-        Followed::Rests | Followed::Ends => Ok(Exit::Ok),
+        Followed::Rests => {
+            output::note(&format!("{run} waits for you to say something: `almoner chat --continue {run}`"));
+            Ok(Exit::Ok)
+        }
+        Followed::Ends => Ok(Exit::Ok),
     }
 }
 
@@ -123,7 +127,7 @@ pub enum Followed {
     Over(Box<Run>),
     /// Only a person can move it: these messages wait.
     NeedsYou(Vec<MessageNumber>),
-    /// It talks, and the person has left for now.
+    /// It talks, and the person has left for now, or nobody here talks to it.
     Rests,
     /// It talks, and the person has no more to say.
     Ends,
@@ -472,6 +476,10 @@ impl Attendance<'_> {
             let mut failure = Failure::of_trouble(trouble);
             failure.message = Untrusted::new(format!("{run} stalled: {}", failure.message.raw()));
             return Err(failure);
+        }
+        if self.pending.is_empty() && matches!(look::run(self.acting, self.root)?.shape, Shape::Chat) {
+            // Nobody here talks to it, and nothing else moves it.
+            return Ok(Some(Followed::Rests));
         }
         let left = !self.pending.is_empty() && self.asking == Asking::Leave;
         Ok(left.then(|| self.needs_you()))

@@ -40,7 +40,7 @@ fn what_it_would_allow_is_said_and_is_never_more_than_there_is() {
         ("books x --total 1MiB", 6, "has no limit of size in all"),
         // What is known of an object of code is the guard that was recorded with it.
         ("counter x -n --methods incr", 0, "recorded as Counter): incr. Nothing else."),
-        ("counter x -n", 0, ": incr, add. Nothing else."),
+        ("counter x -n", 0, ": add, incr. Nothing else."),
         ("counter x --methods incr,reset", 6, "it has no method `reset` that could be kept"),
         ("open x -n", 0, ": incr; every other method that it has. Nothing else."),
         ("open x -n --methods incr,reset", 0, ": incr, reset. Nothing else."),
