@@ -177,6 +177,7 @@ impl Stream for InTime {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test stands outside")]
 mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::{SocketAddr, TcpStream};

@@ -202,7 +202,7 @@ fn abouts(
     }
     let key = |by: By| (by, proposal.method.clone(), target.clone());
     // What runs without a worker has no file by which it could be known.
-    let worker = (!run.is_standing()).then(|| By::Worker(run.definition));
+    let worker = (!run.is_standing()).then_some(By::Worker(run.definition));
     Ok(worker.into_iter().chain([By::Family(root.0)]).map(key).collect())
 }
 

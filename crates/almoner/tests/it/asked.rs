@@ -19,8 +19,11 @@ fn home(calls: &[Json], others: &[(&str, Json)]) -> Home {
         calls.chain([json!({ "text": "done" })]).collect()
     };
     let mut script = vec![json!({ "worker": "papers", "turns": turns(calls) })];
-    script
-        .extend(others.iter().map(|(name, call)| json!({ "worker": name, "turns": turns(&[call.clone()]) })));
+    script.extend(
+        others
+            .iter()
+            .map(|(name, call)| json!({ "worker": name, "turns": turns(std::slice::from_ref(call)) })),
+    );
     home.write("script.json", Json::from(script).to_string());
     home
 }

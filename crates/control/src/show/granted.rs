@@ -220,7 +220,7 @@ impl Endowing<'_> {
             }
         }
         let has_documents = self.plan.is_some_and(|plan| !plan.reads.is_empty());
-        let has_inputs = self.plan.is_some_and(|plan| has_inputs(plan));
+        let has_inputs = self.plan.is_some_and(has_inputs);
         if through.is_empty() && !has_documents && !has_inputs {
             return None;
         }
@@ -359,7 +359,7 @@ fn asked(planned: &Planned) -> Vec<Sentence> {
     say(named(&|one| is(one, Effect::Modify) && one.asks()), not_freely);
     say(named(&|one| is(one, Effect::Commit)), ", which sends: you are asked each time.");
     say(
-        named(&|one| one.asked && !one.effect.is_some_and(|effect| effect != Effect::Observe)),
+        named(&|one| one.asked && one.effect.is_none_or(|effect| effect == Effect::Observe)),
         ": you are asked each time, because the file wants it.",
     );
     for one in planned.methods.iter().filter(|one| one.allowed && one.asks()) {

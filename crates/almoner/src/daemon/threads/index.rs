@@ -138,7 +138,8 @@ impl Index {
 
     /// The messages of these by who sent them, newest first, as they come; whoever has sent the newest comes first.
     pub(super) fn by_sender(&self, numbers: &[MessageNumber]) -> Vec<(Who, Vec<MessageNumber>)> {
-        let (mut at, mut found): (BTreeMap<Who, usize>, Vec<(Who, Vec<MessageNumber>)>) = Default::default();
+        let mut at: BTreeMap<Who, usize> = BTreeMap::new();
+        let mut found: Vec<(Who, Vec<MessageNumber>)> = Vec::new();
         for number in numbers {
             let Some(Row { who, .. }) = self.rows.get(number) else { continue };
             match at.get(who).and_then(|at| found.get_mut(*at)) {

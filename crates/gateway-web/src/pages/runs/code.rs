@@ -18,7 +18,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let main = html! {
         h1 { "Code " (page.eval.short()) }
         section #code aria-label="The journal of the code" data-live {
-            p { a href=(link::formula(&page.eval)) { "The code itself, and what it holds" } " " (link::why(&page.eval)) }
+            p { a href=(link::formula(&page.eval)) { "The code itself, and what it holds" } " " (link::why(page.eval)) }
             h2 { "What it sent, and what it heard" }
             (parts::own_block("The journal", &code::render(&page)))
             @if let Some(next) = next {

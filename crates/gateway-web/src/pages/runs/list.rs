@@ -114,11 +114,10 @@ fn none(wanted: &Wanted<'_>) -> Markup {
 }
 
 /// A page of runs, each with what is below it, and below which one the next page begins.
-fn find(
-    asked: &Asked,
-    wanted: &Wanted<'_>,
-    mut below: Option<RunNumber>,
-) -> Result<(Vec<(Run, Below)>, Option<RunNumber>), Failure> {
+type Found = (Vec<(Run, Below)>, Option<RunNumber>);
+
+/// A page of those that are wanted.
+fn find(asked: &Asked, wanted: &Wanted<'_>, mut below: Option<RunNumber>) -> Result<Found, Failure> {
     let (mut found, mut looked_at) = (Vec::new(), 0);
     while looked_at < LOOKED_AT {
         let request = Request::Runs { limit: PAGE * 4, below, roots: !wanted.all };

@@ -128,7 +128,6 @@ fn shake_hands(stream: TcpStream, address: SocketAddr) -> Option<pump::Socket> {
     stream.set_nodelay(true).ok()?;
     let plain = stream.try_clone().ok()?;
     let stream = Timed::new(stream, HANDSHAKE);
-    #[expect(clippy::result_large_err, reason = "what the library takes")]
     let admit = |request: &Request, response: Response| match admission::admit(request.headers(), address) {
         Ok(()) => Ok(response),
         Err(reason) => Err(forbidden(&reason)),
