@@ -70,9 +70,16 @@
     if (mute) tell(KEYLESS, true);
     const fold = waits && $$('details[data-must-open]', form).find(one => !one.dataset.opened);
     if (fold) { tell('Unfold everything above first.', true); fold.querySelector('summary').focus(); }
-    const down = body.dataset.stream === 'down';
-    if (down) tell('Nothing was sent: the daemon does not answer. `almoner status` starts it.', true);
-    if (waits || mute || down || form.dataset.sent) return event.preventDefault();
+    if (waits || mute || form.dataset.sent) return event.preventDefault();
+    // The stream may only be between two sessions, or two daemons: whoever answers is sent what was pressed.
+    if (body.dataset.stream === 'down') {
+      event.preventDefault();
+      fetch(document.querySelector('link[rel=icon]').href, { cache: 'no-store' }).then(() => {
+        body.dataset.stream = '';
+        form.requestSubmit(event.submitter);
+      }, () => tell('Nothing was sent: the daemon does not answer. `almoner status` starts it.', true));
+      return;
+    }
     let field = form.elements._key;
     if (!field) {
       field = document.createElement('input');
