@@ -225,7 +225,8 @@
   }
 
   let asking = false, again = false, over = false, lost = false;
-  const OFFLINE = 'offline: what you see may be old';
+  // What was told to be wrong already is not taken away by it.
+  const offline = () => { if (!over && !(say && say.textContent && say.classList.contains('bad'))) tell('offline: what you see may be old', true); };
   const refresh = async () => {
     if (asking) { again = true; return; }
     asking = true;
@@ -258,7 +259,7 @@
       lost = false;
     } catch (_) {
       lost = true;
-      tell(OFFLINE, true);
+      offline();
       setTimeout(later, 1000);
     }
     asking = false;
@@ -313,7 +314,7 @@
     else if (kind === 'wants') { const all = written.get(data); if (all) channel.postMessage({ kind: 'told', data: { run: data, all } }); }
     else if (kind === 'told') caught(data);
     else if (kind === 'there') body.dataset.stream = '';
-    else if (kind === 'up') { body.dataset.stream = data ? 'up' : 'down'; if (data) { tell(''); later(); } else if (!over) tell(OFFLINE, true); }
+    else if (kind === 'up') { body.dataset.stream = data ? 'up' : 'down'; if (data) { tell(''); later(); } else offline(); }
   };
   if (channel) channel.onmessage = event => hear(event.data);
   for (const place of $$('.writes')) wants(place.id.slice(7));
