@@ -71,12 +71,14 @@
     const fold = waits && $$('details[data-must-open]', form).find(one => !one.dataset.opened);
     if (fold) { tell('Unfold everything above first.', true); fold.querySelector('summary').focus(); }
     if (waits || mute || form.dataset.sent) return event.preventDefault();
-    // The stream may only be between two sessions, or two daemons: whoever answers is sent what was pressed.
+    // The stream may only be between two sessions, or two daemons: whoever answers is sent what was pressed, if that is still it.
     if (body.dataset.stream === 'down') {
       event.preventDefault();
-      fetch(document.querySelector('link[rel=icon]').href, { cache: 'no-store' }).then(() => {
+      const is = () => JSON.stringify([...new FormData(form)].filter(([name]) => !['_token', '_key'].includes(name)).map(([name, value]) => [name, String(value)])), was = is();
+      fetch(document.querySelector('link[rel=icon]').href, { cache: 'no-store', signal: AbortSignal.timeout(3000) }).then(() => {
         body.dataset.stream = '';
-        form.requestSubmit(event.submitter);
+        if (form.isConnected && is() === was) form.requestSubmit(event.submitter);
+        else tell('Nothing was sent: this has changed since you pressed it.', true);
       }, () => tell('Nothing was sent: the daemon does not answer. `almoner status` starts it.', true));
       return;
     }

@@ -17,7 +17,7 @@ use worker::definition::{Bundle, Definition, SlotKind};
 
 use super::powers::{self, Methods};
 use super::world::Daemon;
-use super::{look, nested, start_run, why};
+use super::{look, nested, planned, start_run, why};
 use control::exit::Failure;
 use control::narrow::Method;
 use control::powers::Granting;
@@ -244,19 +244,9 @@ fn of_binding(daemon: &Daemon, binding: &Binding) -> Granting {
 
 /// A method of what a binding makes, with what it does to the world.
 fn of_target(target: &Target, name: &str) -> Method {
-    let kind = match target {
-        Target::Mount { .. } => "dir",
-        Target::Spool { .. } => "outbox",
-        Target::Program(_) => "program",
-        Target::Web(_) => "http",
-        Target::Repository(_) => "git",
-        Target::Secret(_) => "secret",
-        Target::Clock => "clock",
-        _ => "",
-    };
     let interface = match target {
         Target::Mcp(server) => caps::interface_for(&Formula::Mcp((**server).clone())),
-        _ => caps::interface_of(kind).map(Cow::Borrowed),
+        _ => caps::interface_of(planned::kind(target)).map(Cow::Borrowed),
     };
     let effect = interface.and_then(|interface| {
         let effect = interface.method(name).map(|method| caps::effect_words(&interface, method));

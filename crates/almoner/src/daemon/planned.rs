@@ -167,7 +167,7 @@ fn plain(binding: &Binding) -> Binding {
 }
 
 /// The kind of slot that a target fills, in the words of worker files.
-fn kind(target: &Target) -> &'static str {
+pub(super) fn kind(target: &Target) -> &'static str {
     match target {
         Target::Mount { .. } => "dir",
         Target::Spool { .. } => "outbox",

@@ -257,6 +257,17 @@ fn what_has_changed_is_not_pressed_at_once() {
             .as_f64()
     });
     assert!(held.is_some_and(|ms| ms > 500.0), "{held:?} ms");
+    // Nor is it sent in its place once somebody answers again.
+    browser.run(
+        "document.body.dataset.stream = 'down';
+         const real = window.fetch;
+         window.fetch = () => new Promise(resolve => { window.answers = () => { window.fetch = real; resolve(); }; });",
+    );
+    browser.press("button", "Approve");
+    browser
+        .run("document.querySelector('form[data-weighty]').elements._seen.value = '00'; window.answers();");
+    browser.says("Nothing was sent: this has changed since you pressed it.");
+    assert!(home.almoner(&["inbox"]).expect(0).out.contains("approval"), "nothing was answered");
     browser.clean(&[]);
 }
 
