@@ -44,6 +44,9 @@ pub fn render(rows: &[SessionRow]) -> String {
         let browser = row.browser.visible_line();
         format!("{:<4} since {begun}, until {ends}{under}: {browser}\n", row.number)
     };
+    if rows.is_empty() {
+        return "no browser is let in: `almoner open` lets one in\n".to_owned();
+    }
     rows.iter().map(line).collect()
 }
 

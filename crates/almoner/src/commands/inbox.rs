@@ -15,7 +15,7 @@ use crate::cli::InboxArgs;
 use crate::client::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Look, Request, Response};
-use control::show::letter;
+use control::show::{came, letter};
 
 /// How long a follower waits before it looks again: mail of an agent is nobody else's event.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -124,7 +124,10 @@ fn line(letter: &Letter) -> String {
             let _ = writeln!(out, "{run} asks about {} ({open} open)", entries.len());
         }
         Some(other) => {
-            let _ = writeln!(out, "{}", letter::summary(other));
+            // What was refused does not look like what was done.
+            let came = letter.mail.came.as_ref().map(came::told);
+            let came = came.map_or_else(String::new, |came| format!(" ({})", visible_line(came.text())));
+            let _ = writeln!(out, "{}{came}", letter::summary(other));
         }
         None => {
             let _ = writeln!(out, "(dismissed)");

@@ -1,7 +1,7 @@
 //! Commands that were refused: the transcript keeps those that are about something, under that, with why.
 
 use kernel::FormulaId;
-use kernel::command::{About, Act, Cancel, Said};
+use kernel::command::{About, Act, Cancel, MailAct, Said};
 use passable::Untrusted;
 
 use super::desk::Desk;
@@ -22,7 +22,7 @@ impl Given {
             Some(Given { said, about })
         };
         match request {
-            Request::Act { act, .. } if is_dry(act) => None,
+            Request::Act { act, .. } if is_dry(act) || is_dismissal(act) => None,
             Request::Act { said: Some(said), act } => Some(Given { said: said.clone(), about: about(act) }),
             Request::Run(run) if !run.dry_run => given("run", &run.text, About::default()),
             Request::Approve { text, message, .. } => given("approve", text, About::message(*message)),
@@ -54,6 +54,11 @@ impl Given {
     }
 }
 
+/// Dismissals are told of nowhere, whether they are done or not.
+fn is_dismissal(act: &AgentAct) -> bool {
+    matches!(act, AgentAct::Mail { act } if matches!(**act, MailAct::Dismiss { .. } | MailAct::DismissAll))
+}
+
 fn is_dry(act: &AgentAct) -> bool {
     matches!(act, AgentAct::Endow { run, .. } if run.dry_run)
 }
@@ -73,7 +78,6 @@ fn about(act: &AgentAct) -> About {
 
 #[cfg(test)]
 mod tests {
-    use kernel::command::MailAct;
     use kernel::{GrantNumber, MessageNumber, RunNumber};
 
     use super::*;
@@ -103,7 +107,7 @@ mod tests {
                 act(AgentAct::Submit { number: message, values: Default::default() }),
                 Some(About::message(message)),
             ),
-            (act(AgentAct::Mail { act: Box::new(MailAct::DismissAll) }), Some(About::default())),
+            (act(AgentAct::Mail { act: Box::new(MailAct::DismissAll) }), None),
             (Request::Deny { text: text(), message, entries: None, reason }, Some(About::message(message))),
             (Request::Resume { text: text(), run: Some(run) }, Some(About::run(run))),
             (Request::Undo { text: text(), run, only: vec![], dry_run: false }, Some(About::run(run))),

@@ -103,6 +103,14 @@ fn a_command_says_what_came_of_it_also_if_it_was_refused_or_failed() {
             assert!(begun.elapsed().as_secs() < 60, "{args:?}: {says} is not in {}", row("/?kind=command"));
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
+        // In the terminal, too.
+        let rows = home.almoner(&["inbox", "--all"]).expect(0).out;
+        assert!(rows.contains(&format!(" ({says}")), "{args:?}: {says} is not in {rows}");
         home.almoner(&["dismiss", &command(&home, args[0]).to_string()]).expect(0);
     }
+    // To dismiss leaves no line, nor does what could not be dismissed.
+    let rows = || home.almoner(&["inbox", "--all"]).expect(0).out;
+    let before = rows();
+    home.almoner(&["dismiss", "99"]).expect(4);
+    assert!(rows() == before && !before.contains("dismiss "), "{}", rows());
 }
