@@ -47,6 +47,8 @@ impl Client {
         if let Some(client) = Client::connect_if_running(place)? {
             return Ok(client);
         }
+        // The daemon would say the same, but by then its log and its socket's directory are there.
+        place.inspect_store()?;
         let begun = Instant::now();
         let mut daemon = start(place)?;
         // Who has the store, if it is not a daemon that can be reached.

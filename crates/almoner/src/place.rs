@@ -131,6 +131,19 @@ impl Place {
         }
     }
 
+    /// The directory of the store.
+    pub fn store(&self) -> PathBuf {
+        self.state.join("store")
+    }
+
+    /// Refuses a store that this build cannot read. Nothing is written for that.
+    ///
+    /// # Errors
+    /// When another build or program wrote it, or its head is damaged.
+    pub fn inspect_store(&self) -> Result<(), Failure> {
+        store::inspect(&self.store()).map_err(refused)
+    }
+
     /// The socket on which the daemon takes commands.
     pub fn socket(&self) -> PathBuf {
         self.runtime.join("control.sock")
@@ -145,6 +158,15 @@ impl Place {
     pub fn weights(&self) -> PathBuf {
         self.models.clone().unwrap_or_else(|| self.cache.join("models"))
     }
+}
+
+/// Why a store cannot be opened, as a command says it.
+pub fn refused(error: store::OpenError) -> Failure {
+    let exit = match &error {
+        store::OpenError::Owned { .. } => Exit::Conflict,
+        _ => Exit::Failure,
+    };
+    Failure::new(exit, error.to_string()).help(error.help())
 }
 
 /// What is said to a path that does not begin at the root, where nobody knows from which directory it is meant.

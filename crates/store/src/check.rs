@@ -8,8 +8,8 @@ use kernel::txn::StoreFault;
 use rusqlite::Connection;
 
 use crate::blob::{BlobError, Blobs};
+use crate::database;
 use crate::place::{self, Kind};
-use crate::{database, migration};
 
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +25,6 @@ pub struct Finding {
 /// The state of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// The schema version of the database.
-    pub schema: u32,
     /// Bytes of the database file.
     pub database_bytes: u64,
     /// Bytes of the log beside it.
@@ -65,7 +63,6 @@ pub(crate) fn examine(dir: &Path, conn: &Connection, blobs: Option<&Blobs>) -> R
     let free = rustix::fs::statvfs(dir).map_err(|e| io(e.into()))?;
     let bytes = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
     Ok(Health {
-        schema: migration::version(conn)?,
         database_bytes: bytes(&file),
         log_bytes: bytes(&place::log_of(&file)),
         blobs,

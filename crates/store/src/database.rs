@@ -1,8 +1,7 @@
-//! The database file: made whole or not at all, recognised before it is touched, opened with the settings that
-//! keep what has been acknowledged.
+//! The database file: made whole or not at all, opened with the settings that keep what has been acknowledged.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -14,11 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::OpenError;
 use crate::place::{self, FILE_MODE};
 use crate::sql::CACHED;
-use crate::{fault, migration};
-
-/// Marks the file as ours: "ALMO" at offset 68 of the header.
-const APPLICATION: i32 = 0x414c_4d4f;
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+use crate::{fault, header, schema};
 
 /// How long to wait for a lock that some other program holds on the database.
 const BUSY: Duration = Duration::from_secs(5);
@@ -28,19 +23,12 @@ pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, O
     let path = dir.join(place::DATABASE);
     let failed = |error: rusqlite::Error| failure(dir, &path, fault::of(&error));
     if !path.exists() {
-        if place::log_of(&path).exists() || !is_empty(&dir.join(place::BLOBS)) {
-            return Err(OpenError::Missing { path });
-        }
+        header::is_absent_whole(dir)?;
         create(dir, &path)?;
     }
-    let unclean = recognise(&path)?;
+    let unclean = header::recognise(dir)?;
 
     let conn = connect(&path).map_err(failed)?;
-    let found = migration::version(&conn).map_err(|f| failure(dir, &path, f))?;
-    if found > migration::VERSION {
-        let (dir, supported) = (dir.to_path_buf(), migration::VERSION);
-        return Err(OpenError::Newer { dir, found, supported });
-    }
     if unclean {
         let problems = quick_check(&conn, 1).map_err(|f| failure(dir, &path, f))?;
         if let Some(detail) = problems.into_iter().next() {
@@ -49,7 +37,6 @@ pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, O
     }
     // A copy, or what was read out of a damaged file, does not have it.
     conn.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
-    migration::migrate(&conn).map_err(|f| failure(dir, &path, f))?;
     if let Some(pages) = max_pages {
         conn.pragma_update(None, "max_page_count", pages).map_err(failed)?;
     }
@@ -138,9 +125,9 @@ fn create(dir: &Path, path: &Path) -> Result<(), OpenError> {
         let conn = connect(&new).map_err(of)?;
         // Nobody looks at the file before it is renamed, and it is synced once before that.
         conn.pragma_update(None, "synchronous", "OFF").map_err(of)?;
-        conn.pragma_update(None, "application_id", APPLICATION).map_err(of)?;
+        conn.pragma_update(None, "application_id", header::APPLICATION).map_err(of)?;
         conn.pragma_update(None, "journal_mode", "WAL").map_err(of)?;
-        migration::migrate(&conn)?;
+        schema::create(&conn)?;
         conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(of)?;
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(of)?;
         conn.close().map_err(|(_, e)| of(e))
@@ -149,50 +136,6 @@ fn create(dir: &Path, path: &Path) -> Result<(), OpenError> {
     File::open(&new).and_then(|file| file.sync_all()).map_err(io)?;
     fs::rename(&new, path).map_err(io)?;
     place::sync_dir(dir).map_err(io)
-}
-
-/// Looks at the file and its log without SQLite, which would take an empty file for a new database and a log
-/// with a damaged head for an empty one. Says whether the last owner ended without closing.
-fn recognise(path: &Path) -> Result<bool, OpenError> {
-    let head = head::<72>(path)?;
-    let corrupt = |path: &Path, detail: &str| {
-        Err(OpenError::Corrupt { path: path.to_path_buf(), detail: detail.to_owned() })
-    };
-    if head.len() < 72 {
-        return corrupt(path, "it is cut short");
-    }
-    if &head[..16] != MAGIC {
-        return corrupt(path, "it is not a database");
-    }
-    if head[68..72] != APPLICATION.to_be_bytes() {
-        return Err(OpenError::Foreign { path: path.to_path_buf() });
-    }
-    let log = place::log_of(path);
-    if !log.exists() {
-        let number = |at: usize| head[at..at + 4].iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
-        // 1 stands for 65,536, which does not fit into the field.
-        let page = if number(16) >> 16 == 1 { 65_536 } else { number(16) >> 16 };
-        let len = fs::metadata(path).map_err(|error| OpenError::from_io(path, &error))?.len();
-        return if len < page * number(28) { corrupt(path, "it is cut short") } else { Ok(false) };
-    }
-    let head = self::head::<32>(&log)?;
-    let magic = [0x377f_0682_u32.to_be_bytes(), 0x377f_0683_u32.to_be_bytes()];
-    // A log whose first page never reached the disk is all zeros there, and held nothing acknowledged.
-    if head.len() == 32 && head.iter().any(|b| *b != 0) && !magic.iter().any(|m| head[..4] == *m) {
-        return corrupt(&log, "it is not a log");
-    }
-    Ok(!head.is_empty())
-}
-
-fn head<const N: u64>(path: &Path) -> Result<Vec<u8>, OpenError> {
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(N).read_to_end(&mut head));
-    read.map_err(|error| OpenError::from_io(path, &error))?;
-    Ok(head)
-}
-
-fn is_empty(dir: &Path) -> bool {
-    fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 fn failure(dir: &Path, path: &Path, fault: StoreFault) -> OpenError {
@@ -217,13 +160,14 @@ mod tests {
         assert_eq!(value("synchronous"), 2.into());
         assert_eq!(value("foreign_keys"), 1.into());
         assert_eq!(value("busy_timeout"), 5000.into());
-        assert_eq!(value("application_id"), APPLICATION.into());
+        assert_eq!(value("application_id"), header::APPLICATION.into());
+        assert_eq!(value("user_version"), schema::VERSION.into());
         for conn in [&conn, &reader(&place.dir.join(place::DATABASE)).unwrap()] {
             // Otherwise statements are prepared anew for each value.
             assert!(conn.db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG).unwrap());
         }
         close(conn);
-        assert!(!recognise(&place.dir.join(place::DATABASE)).unwrap());
+        assert!(!header::recognise(&place.dir).unwrap());
         fs::remove_dir_all(&dir).unwrap();
     }
 }

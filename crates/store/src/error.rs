@@ -7,11 +7,11 @@ use kernel::txn::StoreFault;
 use rustix::io::Errno;
 
 /// Why a store could not be opened. Nothing in the directory has been changed when one of these is returned,
-/// except that permissions may have been tightened.
+/// except that permissions may have been tightened. A store of another build or program is left byte for byte.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process owns the store.
-    #[error("the store {} is in use{}", dir.display(), by(pid))]
+    #[error("cannot open the store: {} is in use{}", dir.display(), by(pid))]
     Owned {
         /// The store's directory.
         dir: PathBuf,
@@ -19,7 +19,7 @@ pub enum OpenError {
         pid: Option<u32>,
     },
     /// The directory belongs to another user.
-    #[error("the store {} belongs to another user (uid {uid})", dir.display())]
+    #[error("cannot open the store: {} belongs to another user (uid {uid})", dir.display())]
     NotYours {
         /// The store's directory.
         dir: PathBuf,
@@ -27,37 +27,39 @@ pub enum OpenError {
         uid: u32,
     },
     /// There is something else in the place of a directory or file of the store.
-    #[error("{} is not {expected}", path.display())]
+    #[error("cannot open the store: {} is not {expected}", path.display())]
     InTheWay {
         /// What is in the way.
         path: PathBuf,
         /// What should be there: "a directory", "a regular file".
         expected: &'static str,
     },
-    /// A newer version wrote this store.
-    #[error("the store {} has schema {found}; this version knows {supported} and older", dir.display())]
+    /// A build that came before this schema wrote the store.
+    #[error("cannot open the store: an earlier build wrote it")]
+    Earlier {
+        /// The store's directory.
+        dir: PathBuf,
+    },
+    /// A build that came after this schema wrote the store.
+    #[error("cannot open the store: a later build wrote it")]
     Newer {
         /// The store's directory.
         dir: PathBuf,
-        /// The schema version in the store.
-        found: u32,
-        /// The newest schema version that this program knows.
-        supported: u32,
     },
     /// The database file is an SQLite file, but not of this program.
-    #[error("{} is a database of another program", path.display())]
+    #[error("cannot open the store: {} is a database of another program", path.display())]
     Foreign {
         /// The database file.
         path: PathBuf,
     },
     /// There are blobs or a log, but no database beside them.
-    #[error("{} is missing, but other parts of the store are there", path.display())]
+    #[error("cannot open the store: {} is missing, but other parts of the store are there", path.display())]
     Missing {
         /// The database file.
         path: PathBuf,
     },
     /// What is in the store cannot be what was written to it.
-    #[error("{} is damaged: {detail}", path.display())]
+    #[error("cannot open the store: {} is damaged: {detail}", path.display())]
     Corrupt {
         /// The damaged file.
         path: PathBuf,
@@ -65,7 +67,7 @@ pub enum OpenError {
         detail: String,
     },
     /// The directory, a file in it, or the file system can not be written.
-    #[error("{} cannot be written: {detail}", path.display())]
+    #[error("cannot open the store: {} cannot be written: {detail}", path.display())]
     ReadOnly {
         /// What cannot be written.
         path: PathBuf,
@@ -73,19 +75,26 @@ pub enum OpenError {
         detail: String,
     },
     /// The disk or the quota is full.
-    #[error("no space is left for {}", path.display())]
+    #[error("cannot open the store: no space is left for {}", path.display())]
     Full {
         /// What could not be written.
         path: PathBuf,
     },
     /// Any other failure of the medium.
-    #[error("{}: {detail}", path.display())]
+    #[error("cannot open the store: {}: {detail}", path.display())]
     Io {
         /// What was being done it to.
         path: PathBuf,
         /// The system's or the database's reason.
         detail: String,
     },
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    if path.chars().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 fn by(pid: &Option<u32>) -> String {
@@ -109,8 +118,17 @@ impl OpenError {
             OpenError::InTheWay { path, .. } => {
                 format!("Move {} away, or choose another directory. Nothing was changed.", path.display())
             }
-            OpenError::Newer { .. } => {
-                "Install the newer version again, or choose another directory. Nothing was changed.".into()
+            OpenError::Earlier { dir } => {
+                let (dir, aside) = (quoted(dir), quoted(&dir.with_extension("earlier")));
+                format!(
+                    "`mv {dir} {aside}` begins anew; the build that wrote it still opens it. Nothing was changed."
+                )
+            }
+            OpenError::Newer { dir } => {
+                let (dir, aside) = (quoted(dir), quoted(&dir.with_extension("later")));
+                format!(
+                    "Install the later build again, or begin anew: `mv {dir} {aside}`. Nothing was changed."
+                )
             }
             OpenError::Foreign { .. } => {
                 "Choose another directory, or move that file away. Nothing was changed.".into()

@@ -268,7 +268,7 @@ impl<'a> Changes<'a> {
 #[cfg(test)]
 mod tests {
     use crate::memory::{MemTxn, Rows};
-    use crate::migration::migrate;
+    use crate::schema;
 
     use super::*;
 
@@ -328,7 +328,7 @@ mod tests {
             let random = &mut Random(seed);
             let [ours, plain] = [(); 2].map(|()| Connection::open_in_memory().unwrap());
             for conn in [&ours, &plain] {
-                migrate(conn).unwrap();
+                schema::create(conn).unwrap();
             }
             let mut rows = Rows::default();
             for _ in 0..4 {

@@ -62,14 +62,16 @@ pub struct Store {
 impl Store {
     /// Opens the store in `dir`, making it if there is none, and takes ownership of it.
     ///
-    /// Permissions that let others in are tightened (see [`Store::repaired`]). If the last owner ended without
-    /// closing, the database file is checked first.
+    /// A store that another build wrote is refused, as by [`crate::inspect`], before anything is written. Permissions
+    /// that let others in are tightened (see [`Store::repaired`]). If the last owner ended without closing, the
+    /// database file is checked first.
     pub fn open(dir: &Path, options: Options) -> Result<Store, OpenError> {
         #[cfg(feature = "failpoints")]
         crate::failpoint::install().map_err(|detail| OpenError::Io {
             path: dir.to_path_buf(),
             detail: format!("FAILPOINTS: {detail}"),
         })?;
+        crate::inspect(dir)?;
         let place = Place::claim(dir)?;
         let dir = place.dir.as_path();
         empty(&dir.join(place::TEMPORARY))?;

@@ -18,7 +18,7 @@ pub fn backup(place: &Place, args: &BackupArgs) -> Ended {
     output::note(&format!(
         "{} holds the store as it is now; to go back to it, `almoner stop`, move {} away, and put a copy there (`cp -a`)",
         passable::visible_line(&path),
-        output::path(&place.state.join("store"))
+        output::path(&place.store())
     ));
     Ok(Exit::Ok)
 }

@@ -101,7 +101,7 @@ pub fn halt(place: &Place) -> Result<bool, Failure> {
 /// takes note, and in a container there may be none that ever does.
 fn is_owned(place: &Place) -> bool {
     use rustix::fs::{FlockOperation, flock};
-    let Ok(lock) = std::fs::File::open(place.state.join("store/lock")) else { return false };
+    let Ok(lock) = std::fs::File::open(place.store().join("lock")) else { return false };
     // Held for no longer than this line; a daemon that starts just then is started again by its client.
     flock(&lock, FlockOperation::NonBlockingLockShared).is_err()
 }

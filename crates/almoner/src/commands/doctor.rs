@@ -51,7 +51,11 @@ pub fn doctor(place: &Place, args: &DoctorArgs) -> Ended {
 /// Examines one part.
 pub fn examine(part: Part, place: &Place) -> Vec<Check> {
     match part {
-        Part::Place => vec![directory("state", &place.state), directory("cache", &place.cache)],
+        Part::Place => match place.inspect_store() {
+            // Beside a store that another build wrote nothing is made and no mode is changed.
+            Err(failure) => vec![failed("state", failure)],
+            Ok(()) => vec![directory("state", &place.state), directory("cache", &place.cache)],
+        },
         Part::Settings => vec![settings(place)],
         Part::Daemon => daemon(place),
         Part::Disk => vec![space(place)],
@@ -75,13 +79,17 @@ fn directory(id: &str, dir: &std::path::Path) -> Check {
     }
 }
 
-fn daemon(place: &Place) -> Vec<Check> {
-    let failed = |failure: Failure| Check {
-        id: "daemon".to_owned(),
+fn failed(id: &str, failure: Failure) -> Check {
+    Check {
+        id: id.to_owned(),
         ok: false,
         evidence: failure.message.visible_line().into_owned(),
         remedy: failure.help,
-    };
+    }
+}
+
+fn daemon(place: &Place) -> Vec<Check> {
+    let failed = |failure: Failure| failed("daemon", failure);
     let mut client = match Client::connect(place) {
         Ok(client) => client,
         Err(failure) => return vec![failed(failure)],

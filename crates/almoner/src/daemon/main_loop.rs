@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use model::Opener;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use store::{OpenError, Options, Store};
+use store::{Options, Store};
 
 use super::desk::Desk;
 use super::engine::Engine;
@@ -185,8 +185,10 @@ fn open(
     open_while_held: Sender<()>,
 ) -> Result<(Arc<Server>, std::os::unix::net::UnixListener), Failure> {
     let options = Options { quota: Some(crate::quota::blob_quota()?), ..Options::default() };
+    // Before a mode is changed: what another build wrote is left as it is.
+    place.inspect_store()?;
     place::private_dir(&place.state)?;
-    let store = Store::open(&place.state.join("store"), options).map_err(open_failure)?;
+    let store = Store::open(&place.store(), options).map_err(place::refused)?;
     let env = environment()?;
     let host = store.write(move |txn| kernel::genesis(txn, &env)).map_err(|e| {
         Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor` examines the store")
@@ -215,12 +217,4 @@ fn open(
         reader: Arc::new(Reader::new(own_program()?)),
     };
     Ok((Arc::new(Server::new(desk)), listener))
-}
-
-fn open_failure(error: OpenError) -> Failure {
-    let exit = match &error {
-        OpenError::Owned { .. } => Exit::Conflict,
-        _ => Exit::Failure,
-    };
-    Failure::new(exit, error.to_string()).help(error.help())
 }

@@ -290,8 +290,7 @@ fn check(desk: &Desk) -> Result<Vec<(String, bool, String)>, Failure> {
     if found.is_empty() {
         let blobs = health.blobs.unwrap_or(0);
         let said = format!(
-            "schema {}, {} KiB and {blobs} blobs, all readable, nobody else can read them",
-            health.schema,
+            "{} KiB and {blobs} blobs, all readable, nobody else can read them",
             (health.database_bytes + health.log_bytes) >> 10
         );
         found.push(("store".to_owned(), true, said));

@@ -16,6 +16,7 @@ mod crash;
 mod damage;
 mod group;
 mod medium;
+mod other_builds;
 mod ownership;
 mod power;
 mod small;

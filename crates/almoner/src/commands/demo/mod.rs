@@ -36,6 +36,8 @@ pub fn demo(place: &Place, args: &DemoArgs) -> Ended {
     if args.hijacked {
         return Ok(Exit::Ok);
     }
+    // Before a model is fetched or a folder laid out.
+    place.inspect_store()?;
     let work = match &args.inbox {
         Some(dir) => dir.clone(),
         None => {

@@ -114,6 +114,81 @@ fn a_damaged_store_is_left_as_it_is_and_the_way_back_is_shown() {
     desk.nothing_happened();
 }
 
+/// What of a home a process can change: the mode, the time and the bytes of each file and directory.
+fn traces(home: &Home) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut found = BTreeMap::new();
+    let mut look = vec![home.root()];
+    while let Some(path) = look.pop() {
+        let meta = path.symlink_metadata().unwrap();
+        if meta.is_dir() {
+            look.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+        let bytes = if meta.is_file() { std::fs::read(&path).unwrap() } else { vec![] };
+        found.insert(path, (meta.mode(), meta.mtime(), meta.mtime_nsec(), bytes));
+    }
+    found
+}
+
+/// Every command that would open the store says the same sentence, and nothing in the home is touched: also where the
+/// earlier build was killed, others may read its files, and its log has what the database file has not.
+#[test]
+fn store_of_an_earlier_build_is_refused_by_every_command() {
+    use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+    let desk = Desk::new();
+    let copy = desk.home.path("copy");
+    desk.home.almoner(&["backup", "copy"]).expect(0);
+    let pid = desk.home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let (db, log) = (store(&desk.home).join("almoner.sqlite"), store(&desk.home).join("almoner.sqlite-wal"));
+    super::wait_until("the lock is free", || {
+        std::fs::File::open(store(&desk.home).join("lock")).unwrap().try_lock().is_ok()
+    });
+    assert!(log.metadata().unwrap().len() > 0);
+    for db in [&db, &copy.join("almoner.sqlite")] {
+        std::fs::File::options()
+            .write(true)
+            .open(db)
+            .unwrap()
+            .write_all_at(&4_u32.to_be_bytes(), 60)
+            .unwrap();
+    }
+    for open in [desk.home.root().join("state"), store(&desk.home), db.clone()] {
+        let mode = if open.is_dir() { 0o755 } else { 0o644 };
+        std::fs::set_permissions(open, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let before = traces(&desk.home);
+    let says = ["cannot open the store: an earlier build wrote it"];
+    let help = "begins anew; the build that wrote it still opens it";
+    let verbs: [&[&str]; 7] = [
+        &["runs"],
+        &["status"],
+        &["daemon"],
+        &["backup", "other"],
+        &["inbox"],
+        &["demo", "--live", "--yes"],
+        &super::RUN_HELLO,
+    ];
+    for verb in verbs {
+        desk.refused(verb, 1, &says, help);
+    }
+    // What a client reads of the daemon that it has started.
+    let said = desk.home.almoner(&["daemon", "--on-demand"]);
+    assert_eq!((said.code, said.json()["message"].as_str()), (1, Some(says[0])), "{said:?}");
+    let report = desk.home.almoner(&["doctor", "place", "daemon"]).expect(1).out;
+    assert_eq!(report.matches(says[0]).count(), 2, "{report}");
+    assert!(report.contains("`mv "), "{report}");
+    assert!(traces(&desk.home) == before, "something was touched");
+    // The way out that is shown; and a backup of an earlier build is no way back.
+    std::fs::rename(store(&desk.home), desk.home.root().join("state/store.earlier")).unwrap();
+    assert!(runs(&desk.home).is_empty());
+    desk.home.almoner(&["stop"]).expect(0);
+    std::fs::remove_dir_all(store(&desk.home)).unwrap();
+    std::fs::rename(&copy, store(&desk.home)).unwrap();
+    desk.refused(&["runs"], 1, &says, help);
+}
+
 #[test]
 fn a_damaged_document_stalls_only_the_run_that_needs_it() {
     let desk = Desk::new();

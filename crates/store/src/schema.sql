@@ -1,4 +1,5 @@
--- Every table of `kernel::txn::Table`: rows by owner and key, in the byte order of the keys.
+-- The schema of a store: rows by owner and key, in the byte order of the keys. A change of it changes `schema::VERSION`.
+-- Every table of `kernel::txn::Table` is here.
 CREATE TABLE meta (
     owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
     PRIMARY KEY (owner, key)
@@ -48,6 +49,33 @@ CREATE TABLE event (
     PRIMARY KEY (owner, key)
 ) WITHOUT ROWID;
 CREATE TABLE blob (
+    owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
+    PRIMARY KEY (owner, key)
+) WITHOUT ROWID;
+-- References backwards, what agents hold, sharing tokens, and how far collection has come.
+CREATE TABLE edge (
+    owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
+    PRIMARY KEY (owner, key)
+) WITHOUT ROWID;
+CREATE TABLE held (
+    owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
+    PRIMARY KEY (owner, key)
+) WITHOUT ROWID;
+CREATE TABLE token (
+    owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
+    PRIMARY KEY (owner, key)
+) WITHOUT ROWID;
+CREATE TABLE collector (
+    owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
+    PRIMARY KEY (owner, key)
+) WITHOUT ROWID;
+-- Messages that wait for an answer, apart from all others.
+CREATE TABLE awaiting (
+    owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
+    PRIMARY KEY (owner, key)
+) WITHOUT ROWID;
+-- Small bytes by their hash, beside the files of large ones.
+CREATE TABLE bytes (
     owner BLOB NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL, provenance BLOB,
     PRIMARY KEY (owner, key)
 ) WITHOUT ROWID;

@@ -1,0 +1,187 @@
+//! The heads of the database file and of its log, read without SQLite.
+//!
+//! SQLite takes an empty file for a new database, a log with a damaged head for an empty one, and it writes to both when
+//! it opens them. These functions only read.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::process::geteuid;
+
+use crate::error::OpenError;
+use crate::{place, schema};
+
+/// Marks the file as ours: "ALMO" at offset 68.
+pub(crate) const APPLICATION: i32 = 0x414c_4d4f;
+
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// The bytes of the database file that are looked at: up to the end of the application's mark.
+const HEAD: usize = 72;
+/// The bytes at the begin of a log, and of each frame in it.
+const LOG_HEAD: usize = 32;
+const FRAME_HEAD: usize = 24;
+
+/// Says why the store in `dir` cannot be opened by this build, as far as the heads of its files tell. Nothing is written.
+///
+/// A directory without a store passes: one can be made there.
+///
+/// # Errors
+/// Returns the refusal with which [`crate::Store::open`] would end.
+pub fn inspect(dir: &Path) -> Result<(), OpenError> {
+    let path = dir.join(place::DATABASE);
+    match path.symlink_metadata() {
+        // What is no file, or somebody else's, is refused when the parts of the store are looked at.
+        Ok(meta) if meta.is_file() && meta.uid() == geteuid().as_raw() => recognise(dir).map(|_| ()),
+        _ => is_absent_whole(dir),
+    }
+}
+
+/// Refuses a store whose database is gone while other parts of it are there.
+pub(crate) fn is_absent_whole(dir: &Path) -> Result<(), OpenError> {
+    let path = dir.join(place::DATABASE);
+    let is_empty = fs::read_dir(dir.join(place::BLOBS)).map_or(true, |mut entries| entries.next().is_none());
+    if path.symlink_metadata().is_err() && (place::log_of(&path).exists() || !is_empty) {
+        return Err(OpenError::Missing { path });
+    }
+    Ok(())
+}
+
+/// Recognises the database file and its log as a store of this build. Says whether the last owner ended without closing.
+pub(crate) fn recognise(dir: &Path) -> Result<bool, OpenError> {
+    let path = &dir.join(place::DATABASE);
+    let head = head::<HEAD>(path)?;
+    let corrupt = |path: &Path, detail: &str| {
+        Err(OpenError::Corrupt { path: path.to_path_buf(), detail: detail.to_owned() })
+    };
+    if head.len() < HEAD {
+        return corrupt(path, "it is cut short");
+    }
+    let head = head.as_slice();
+    if &head[..16] != MAGIC {
+        return corrupt(path, "it is not a database");
+    }
+    identify(dir, head)?;
+    let log = place::log_of(path);
+    if !log.exists() {
+        let len = fs::metadata(path).map_err(|error| OpenError::from_io(path, &error))?.len();
+        let whole = u64::from(page_size(head)) * u64::from(number(head, 28));
+        return if len < whole { corrupt(path, "it is cut short") } else { Ok(false) };
+    }
+    let head = self::head::<LOG_HEAD>(&log)?;
+    let magic = [0x377f_0682_u32.to_be_bytes(), 0x377f_0683_u32.to_be_bytes()];
+    // A log whose first page never reached the disk is all zeros there, and held nothing acknowledged.
+    if head.len() == LOG_HEAD && head.iter().any(|b| *b != 0) && !magic.iter().any(|m| head[..4] == *m) {
+        return corrupt(&log, "it is not a log");
+    }
+    // A killed owner may have left a newer first page in the log than the file has.
+    if let Some(first) = first_page(&log).map_err(|error| OpenError::from_io(&log, &error))? {
+        identify(dir, &first)?;
+    }
+    Ok(!head.is_empty())
+}
+
+/// Whose database a head belongs to, and which version wrote it.
+fn identify(dir: &Path, head: &[u8]) -> Result<(), OpenError> {
+    if head[68..72] != APPLICATION.to_be_bytes() {
+        return Err(OpenError::Foreign { path: dir.join(place::DATABASE) });
+    }
+    let dir = dir.to_path_buf();
+    match number(head, 60).cmp(&schema::VERSION) {
+        std::cmp::Ordering::Less => Err(OpenError::Earlier { dir }),
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(OpenError::Newer { dir }),
+    }
+}
+
+/// The begin of the database's first page as the last commit in the log has it, if it has it at all.
+fn first_page(log: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut log = BufReader::new(File::open(log)?);
+    let mut head = [0; LOG_HEAD];
+    if !fill(&mut log, &mut head)? {
+        return Ok(None);
+    }
+    let size = number(&head, 8) as usize;
+    if !(512..=65_536).contains(&size) || !size.is_power_of_two() {
+        return Ok(None);
+    }
+    // The lowest bit of the magic number says how the words that are summed up are to be read.
+    let mut sum = Sum { big_endian: head[3] & 1 == 1, low: 0, high: 0 };
+    sum.add(&head[..24]);
+    if !sum.is(&head[24..]) {
+        return Ok(None);
+    }
+    let (mut committed, mut pending) = (None, None);
+    let mut frame = vec![0; FRAME_HEAD + size];
+    while fill(&mut log, &mut frame)? {
+        sum.add(&frame[..8]);
+        sum.add(&frame[FRAME_HEAD..]);
+        // What follows is of an earlier round through the log, or was cut off.
+        if frame[8..16] != head[16..24] || !sum.is(&frame[16..24]) {
+            break;
+        }
+        if number(&frame, 0) == 1 {
+            pending = Some(frame[FRAME_HEAD..FRAME_HEAD + HEAD].to_vec());
+        }
+        // The last frame of a commit says how long the file is after it.
+        if number(&frame, 4) != 0 {
+            committed = pending.take().or(committed);
+        }
+    }
+    Ok(committed)
+}
+
+/// The sum that ties each frame of a log to all before it.
+struct Sum {
+    big_endian: bool,
+    low: u32,
+    high: u32,
+}
+
+impl Sum {
+    fn add(&mut self, bytes: &[u8]) {
+        for pair in bytes.chunks_exact(8) {
+            self.low = self.low.wrapping_add(self.word(pair, 0)).wrapping_add(self.high);
+            self.high = self.high.wrapping_add(self.word(pair, 4)).wrapping_add(self.low);
+        }
+    }
+
+    fn word(&self, bytes: &[u8], at: usize) -> u32 {
+        let word = number(bytes, at);
+        if self.big_endian { word } else { word.swap_bytes() }
+    }
+
+    fn is(&self, stored: &[u8]) -> bool {
+        (number(stored, 0), number(stored, 4)) == (self.low, self.high)
+    }
+}
+
+/// The number of four bytes at `at`, the highest first.
+fn number(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
+}
+
+fn page_size(head: &[u8]) -> u32 {
+    // 1 stands for 65,536, which does not fit into the field.
+    match number(head, 16) >> 16 {
+        1 => 65_536,
+        size => size,
+    }
+}
+
+/// Reads exactly as much as there is room for. False if there is less.
+fn fill(from: &mut impl Read, room: &mut [u8]) -> io::Result<bool> {
+    match from.read_exact(room) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| true),
+    }
+}
+
+/// At most the first `N` bytes of a file.
+fn head<const N: usize>(path: &Path) -> Result<Vec<u8>, OpenError> {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(N as u64).read_to_end(&mut head));
+    read.map_err(|error| OpenError::from_io(path, &error))?;
+    Ok(head)
+}

@@ -1,0 +1,40 @@
+//! The one schema of a store, and the version that stands in the head of the file.
+
+use kernel::txn::StoreFault;
+use rusqlite::Connection;
+
+use crate::fault;
+
+/// The version of the schema, kept in `PRAGMA user_version`. A store of any other version is refused; builds that came
+/// before this schema numbered theirs from 1 to 4.
+pub(crate) const VERSION: u32 = 5;
+
+/// Makes all tables in an empty database.
+pub(crate) fn create(conn: &Connection) -> Result<(), StoreFault> {
+    let schema = include_str!("schema.sql");
+    let batch = format!("BEGIN IMMEDIATE;\n{schema}\nPRAGMA user_version = {VERSION};\nCOMMIT;");
+    conn.execute_batch(&batch).map_err(|e| fault::of(&e))
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::txn::Table;
+
+    use super::*;
+
+    #[test]
+    fn schema_has_every_table_of_the_kernel() {
+        let conn = Connection::open_in_memory().unwrap();
+        create(&conn).unwrap();
+        let version: u32 = conn.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        assert_eq!(version, VERSION);
+        for table in Table::ALL {
+            let sql = format!("SELECT owner, key, body, provenance FROM {}", table.name());
+            assert!(conn.prepare(&sql).is_ok(), "the schema lacks {}", table.name());
+        }
+        let tables: u32 = conn
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(tables as usize, Table::ALL.len());
+    }
+}
