@@ -22,7 +22,7 @@ pub enum Kept {
     Gone,
     /// It is not what was recorded.
     Altered,
-    /// The event has no hash of it: it tells of nothing else, or an earlier version recorded it.
+    /// The event has no hash of it: it tells of nothing else.
     Uncovered,
 }
 
@@ -37,11 +37,11 @@ pub(crate) fn digest<T: Serialize>(record: &T) -> Result<BlobHash, StoreFault> {
 /// When the store fails, or a row cannot be read.
 pub fn kept(txn: &mut dyn ReadTxn, agent: &FormulaId, event: &Event) -> Result<Kept, StoreFault> {
     let (recorded, found) = match &event.change {
-        Change::Step { run, step, digest: Some(digest), .. } => {
+        Change::Step { run, step, digest, .. } => {
             (digest, of_step(txn, &agent.number, StepRef { run: *run, step: *step })?)
         }
-        Change::Message { number, digest: Some(digest), .. } => (digest, of_message(txn, agent, *number)?),
-        Change::Granted { grant, digest: Some(digest), .. } => {
+        Change::Message { number, digest, .. } => (digest, of_message(txn, agent, *number)?),
+        Change::Granted { grant, digest, .. } => {
             // That it was revoked since is an event of its own.
             let made = table::grant(txn, grant)?;
             let made = made.map(|grant| Grant { revoked_ms: None, revoked_by: None, ..grant });

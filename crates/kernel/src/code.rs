@@ -368,15 +368,15 @@ pub fn gives_for(
         return Ok(row.filter(|row| row.formula.agent().is_some()).map(|_| *giver));
     };
     let goes_back = match made_by(txn, to)? {
-        Some((author, other)) => author == Some(other) && other == endower,
+        Some((author, other)) => author == other && other == endower,
         None => to.number == endower.0,
     };
     let whose = FormulaId { number: endower.0, node: giver.node };
-    Ok((author == Some(endower) || goes_back).then_some(whose))
+    Ok((author == endower || goes_back).then_some(whose))
 }
 
-/// Who wrote code, if that is known, and who endowed it; `None` if it is none.
-fn made_by(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<(Option<Number>, Number)>, StoreFault> {
+/// Who wrote code, and who endowed it; `None` if it is none.
+fn made_by(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<(Number, Number)>, StoreFault> {
     let Some(Formula::Eval { author, result, .. }) = table::formula(txn, eval)?.map(|row| row.formula) else {
         return Ok(None);
     };

@@ -75,8 +75,7 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunNumber>,
         /// The hash of the grant as it was made.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        digest: Option<BlobHash>,
+        digest: BlobHash,
     },
     /// A grant was revoked.
     Revoked {
@@ -126,9 +125,8 @@ pub enum Change {
         entry: String,
         /// One line about it; it may quote foreign text.
         line: Untrusted,
-        /// The hash of the step as it was recorded. Stores that an earlier version made have steps without.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        digest: Option<BlobHash>,
+        /// The hash of the step as it was recorded.
+        digest: BlobHash,
     },
     /// A message came.
     Message {
@@ -142,8 +140,7 @@ pub enum Change {
         /// Whether a person has to answer it.
         needs_you: bool,
         /// The hash of what was sent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        digest: Option<BlobHash>,
+        digest: BlobHash,
     },
     /// Something came of a command that was still going.
     Came {

@@ -144,9 +144,8 @@ pub enum Formula {
         vat: FormulaId,
         /// The promise for its result.
         result: FormulaId,
-        /// The agent who wrote it, beside whose other code it runs. Code of earlier stores does not say.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        author: Option<Number>,
+        /// The agent who wrote it, beside whose other code it runs.
+        author: Number,
         /// The program of modules that it is, if it is no text: its `make` is called with the endowment `powers`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         modules: Option<Modules>,

@@ -146,7 +146,7 @@ pub(super) fn code_name(
     view: &View,
     code: &FormulaId,
     result: FormulaId,
-    author: Option<Number>,
+    author: Number,
 ) -> Result<Option<String>, Fault> {
     let mut came_to = match table::promise(txn, &result)? {
         Some(PromiseRow::Fulfilled { value }) => value.as_reference().copied(),
@@ -162,7 +162,9 @@ pub(super) fn code_name(
             return Ok(Some(format!("code of {name}")));
         }
     }
-    let Some(author) = author.filter(|author| author.0 != view.agent.number) else { return Ok(None) };
+    if author.0 == view.agent.number {
+        return Ok(None);
+    }
     let author = FormulaId { number: author.0, node: code.node };
     let handle = table::formula(txn, &author)?.and_then(|row| row.formula.agent().map(|own| own.handle));
     let whose = agent_name(txn, view, std::iter::once(author).chain(handle))?;

@@ -162,7 +162,7 @@ fn told(value: &Value) -> String {
 /// Whose code has made an object.
 fn maker(txn: &mut dyn ReadTxn, view: &View, eval: &FormulaId) -> Result<String, Fault> {
     let author = match table::formula(txn, eval)?.map(|row| row.formula) {
-        Some(Formula::Eval { author: Some(author), .. }) => author,
+        Some(Formula::Eval { author, .. }) => author,
         _ => return Ok("code".to_owned()),
     };
     if author.0 == view.agent.number {

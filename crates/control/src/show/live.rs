@@ -155,7 +155,7 @@ mod tests {
             step: 1,
             entry: entry.to_owned(),
             line: Untrusted::new(line),
-            digest: None,
+            digest: kernel::BlobHash([0; 32]),
         }
     }
 

@@ -150,7 +150,7 @@ fn end_code(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Resu
     if super::mail::park_cancelled(state, eval, &RunOutcome::Failed(trouble))? {
         return Ok(());
     }
-    if let Formula::Eval { author: Some(author), .. } = state.formula(eval)? {
+    if let Formula::Eval { author, .. } = state.formula(eval)? {
         state.outcome.cancelled.push(CancelledCode { eval: *eval, author, reason: why });
     }
     Ok(())

@@ -212,7 +212,7 @@ pub(super) fn endower(state: &mut State<'_>, eval: &FormulaId) -> Result<Number,
 pub(crate) fn own_code_of(state: &mut State<'_>, eval: &FormulaId) -> Result<Option<Number>, Fault> {
     let Formula::Eval { author, .. } = state.formula(eval)? else { return Ok(None) };
     let endower = endower(state, eval)?;
-    Ok(author.filter(|author| *author == endower))
+    Ok((author == endower).then_some(author))
 }
 
 /// Code ends itself, unless it has come to its end.

@@ -237,7 +237,7 @@ impl State<'_> {
         let index = table::number_key(grant.number.0);
         let key = [b"n", &index[..]].concat();
         table::save(self.txn, Table::Grant, &owner.0, &key, &id, None)?;
-        let digest = Some(crate::audit::digest(&grant)?);
+        let digest = crate::audit::digest(&grant)?;
         let slot = grant.slot.clone();
         self.event(Change::Granted { grant: id, number: grant.number, slot, run, digest })?;
         Ok(grant)

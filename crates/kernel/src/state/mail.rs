@@ -123,7 +123,7 @@ impl State<'_> {
             kind: mail.envelope.kind.clone(),
             run: message.body.run(),
             needs_you: mail.needs_you,
-            digest: Some(crate::audit::digest(message)?),
+            digest: crate::audit::digest(message)?,
         };
         let key = table::inner_key(&agent.mailbox, &table::number_key(number.0));
         table::save(self.txn, Table::Message, &owner, &key, &mail, None)?;

@@ -152,7 +152,7 @@ impl State<'_> {
         let owner = self.owner();
         let key = table::step_key(run.number, number);
         table::save(self.txn, Table::Journal, &owner, &key, &step, Some(&step.provenance))?;
-        let digest = Some(crate::audit::digest(&step)?);
+        let digest = crate::audit::digest(&step)?;
         self.event(Change::Step { run: run.number, step: number, entry: name, line, digest })?;
         Ok(number)
     }

@@ -144,13 +144,3 @@ fn the_heap_of_code_that_is_cancelled_after_its_end_goes_and_nothing_else() {
     let refused = w.try_as(fae, cancel("made")).unwrap_err();
     assert!(matches!(refused, Fault::UnknownName(_)), "{refused:?}");
 }
-
-#[test]
-fn rows_of_earlier_stores_are_read_as_they_were() {
-    let id = format!("{0}:{0}", "1".repeat(64));
-    let row = format!(r#"{{"type":"eval","source":"1","endowments":{{}},"vat":"{id}","result":"{id}"}}"#);
-    let formula: Formula = serde_json::from_str(&row).unwrap();
-    assert!(matches!(&formula, Formula::Eval { modules: None, author: None, .. }), "{formula:?}");
-    assert_eq!(serde_json::to_string(&formula).unwrap(), row);
-    assert_eq!(formula.kind(), "eval");
-}

@@ -238,7 +238,7 @@ fn author(
     let Some(Formula::Eval { author, .. }) = table::formula(txn, eval)?.map(|row| row.formula) else {
         return Ok(None);
     };
-    Ok(author)
+    Ok(Some(author))
 }
 
 /// The code that is parked.

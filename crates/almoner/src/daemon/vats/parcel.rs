@@ -45,17 +45,12 @@ pub enum Parked {
 /// When the store cannot be read.
 pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Parked, StoreFault> {
     let row = table::formula(txn, eval)?.map(|row| row.formula);
-    let Some(Formula::Eval { source, endowments, result, modules, author, .. }) = row else {
+    let Some(Formula::Eval { source, endowments, modules, author, .. }) = row else {
         return Ok(Parked::Gone);
     };
-    let Some(EvalRow { delivery, expects, .. }) = table::eval(txn, eval)? else { return Ok(Parked::Gone) };
-    let asker = table::formula(txn, &result)?.map(|row| row.formula);
-    let Some(Formula::Promise { asker, .. }) = asker else { return Ok(Parked::Gone) };
-    // Code of earlier stores does not say who wrote it.
-    let whose = delivery.map_or(asker, |delivery| Number(delivery.guest.number));
-    let agent = author.unwrap_or(whose);
+    let Some(EvalRow { expects, .. }) = table::eval(txn, eval)? else { return Ok(Parked::Gone) };
     let source = source.raw().to_owned();
-    let mut parcel = Parcel { eval: *eval, agent, source, modules, names: vec![], values: vec![] };
+    let mut parcel = Parcel { eval: *eval, agent: author, source, modules, names: vec![], values: vec![] };
     for (name, id) in endowments {
         let value = match stands_for(txn, &id)? {
             Stands::For(value) => value,

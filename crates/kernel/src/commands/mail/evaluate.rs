@@ -63,7 +63,6 @@ pub(super) fn park(
     }
     let said = state.said()?;
     let author = code.author.unwrap_or_else(|| delivery.map_or(me, |given| Number(given.guest.number)));
-    let author = Some(author);
     if let Some(modules) = &code.modules {
         state.note_blob(modules.hash, modules.bytes, &said)?;
     }

@@ -63,7 +63,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         if let Formula::Promise { asker, code: Some(eval), .. } = formula {
             expected.insert(key(&eval.number, grant, b"x", b""));
             let own = match snapshot.formulas.get(&eval.number) {
-                Some(Formula::Eval { author, .. }) => *author == Some(*asker),
+                Some(Formula::Eval { author, .. }) => *author == *asker,
                 _ => false,
             };
             expected.extend(own.then(|| key(&asker.0, grant, b"x", b"")));
