@@ -157,8 +157,7 @@ fn kill_at_every(point: &'static str) {
     drop(home);
     assert!(count >= 12, "the run has only {count} commits");
     // A denial takes fewer commits than a yes, and so the undisturbed run may have had fewer.
-    let reached = at_each(count + 4, |nth| disturbed(point, nth));
-    assert!(reached + 8 >= count, "only {reached} of {count} commits were reached");
+    at_each(point, count + 4, count - 8, |nth| disturbed(point, nth));
 }
 
 #[test]

@@ -421,7 +421,6 @@ fn a_worker_is_made_once_and_does_its_work_once_wherever_the_daemon_is_killed() 
         doomed.has_died()
     };
     for point in [BEFORE, AFTER] {
-        let died = at_each(all, |nth| play(point, nth));
-        assert!(died * 2 > all, "{point}: {died} of {all}");
+        at_each(point, all, all / 2 + 1, |nth| play(point, nth));
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::home::{Home, Said};
-use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
+use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits, is_full};
 
 macro_rules! kinds {
     ($($kind:ident)*) => {
@@ -331,16 +331,15 @@ fn a_run_that_is_killed_at_any_step_comes_to_the_same_end() {
         found.lock().unwrap().extend(kinds(&home));
         drop(home);
         for point in [BEFORE, AFTER] {
-            let died = at_each(last, |nth| {
+            at_each(&format!("{} {point}", play.name), last, last.saturating_sub(6), |nth| {
                 let (died, kinds) = disturbed(play, point, nth);
                 found.lock().unwrap().extend(kinds);
                 died
             });
-            // Some commits hold what several have asked for, so there may be fewer of them.
-            assert!(died + 6 >= last, "{}: only {died} of {last} commits were reached", play.name);
         }
     }
     let found = found.into_inner().unwrap();
     let missing: Vec<&&str> = KINDS.iter().filter(|kind| !found.contains(**kind)).collect();
-    assert!(missing.is_empty(), "no play has these steps: {missing:?}");
+    // A doubt and what settles it come of a kill at one commit, which a sample need not visit.
+    assert!(missing.is_empty() || !is_full(), "no play has these steps: {missing:?}");
 }

@@ -232,7 +232,6 @@ fn a_commit_that_a_killed_daemon_made_is_found_again_and_not_made_twice() {
         doomed.has_died()
     };
     for point in [BEFORE, AFTER] {
-        let died = at_each(all, |nth| play(point, nth));
-        assert!(died * 2 > all, "{point}: {died} of {all}");
+        at_each(point, all, all / 2 + 1, |nth| play(point, nth));
     }
 }

@@ -1,7 +1,12 @@
-//! `kill -9` at every commit: the same play again and again, each time with a daemon that dies one commit later.
+//! `kill -9` at the commits of a play: the same play again and again, each time with a daemon that dies at a later commit.
+//!
+//! `ALMONER_KILL_STRIDE` says how many commits lie between two that are visited; 1, the default, visits all. From which
+//! commit on is what `ALMONER_KILL_OFFSET` says: with a stride of 8, the offsets from 0 to 7 together visit each commit once.
 
-use std::process::Child;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::cell::Cell;
+use std::process::{Child, Command};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::home::{Home, Said};
@@ -15,17 +20,75 @@ pub(crate) const AFTER: &str = "store.after_commit";
 /// How many plays run at a time.
 const AT_ONCE: usize = 2;
 
+/// A commit to which no daemon comes: the play is not disturbed, and its commits are counted.
+const NEVER: u64 = u32::MAX as u64;
+
+thread_local! {
+    /// The commits of the daemon that was to die at [`NEVER`], when its play ended it.
+    static COUNTED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// The commits of a sweep that are visited: one of every `stride`.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    stride: u64,
+    offset: u64,
+}
+
+impl Sample {
+    /// The sample that the environment asks for.
+    fn from_env() -> Sample {
+        let number = |name: &str, default: u64| match std::env::var(name) {
+            Ok(text) => text.parse().unwrap_or_else(|e| panic!("{name}={text}: {e}")),
+            Err(_) => default,
+        };
+        let sample =
+            Sample { stride: number("ALMONER_KILL_STRIDE", 1), offset: number("ALMONER_KILL_OFFSET", 0) };
+        assert!(
+            sample.offset < sample.stride,
+            "ALMONER_KILL_OFFSET must be below ALMONER_KILL_STRIDE: {sample:?}"
+        );
+        sample
+    }
+
+    /// Whether every commit is visited.
+    fn is_full(self) -> bool {
+        self.stride == 1
+    }
+
+    /// The first commit, from 1, that is visited in a sweep of so many. Every sweep has one.
+    fn first(self, commits: u64) -> u64 {
+        assert!(commits > 0, "a play without a commit is no sweep");
+        self.offset % self.stride.min(commits) + 1
+    }
+
+    /// All commits that are visited in a sweep of so many.
+    fn of(self, commits: u64) -> impl Iterator<Item = u64> {
+        (self.first(commits)..=commits).step_by(usize::try_from(self.stride).unwrap())
+    }
+}
+
+/// Whether every commit of a sweep is visited.
+pub(crate) fn is_full() -> bool {
+    Sample::from_env().is_full()
+}
+
 /// A daemon that dies when it comes to `point` for the `nth` time, from 1. It does not outlive the test.
-pub(crate) struct Doomed(Child);
+pub(crate) struct Doomed {
+    daemon: Child,
+    /// Asks for its commits, if they are counted.
+    status: Option<Command>,
+}
 
 impl Doomed {
     pub(crate) fn start(home: &Home, point: &str, nth: u64) -> Doomed {
-        Doomed(home.doomed_daemon(&format!("{point}={}*off->return", nth - 1)))
+        let daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
+        Doomed { daemon, status: (nth == NEVER).then(|| home.command(&["status", "--json"])) }
     }
 
     /// Whether it has died.
     pub(crate) fn has_died(&mut self) -> bool {
-        self.0.try_wait().unwrap().is_some()
+        self.daemon.try_wait().unwrap().is_some()
     }
 
     /// Whether it has died by then.
@@ -42,19 +105,23 @@ impl Doomed {
 
     /// Waits until it has died by itself.
     pub(crate) fn wait(mut self) {
-        self.0.wait().unwrap();
+        self.daemon.wait().unwrap();
     }
 
     /// Ends it; whether it had died before.
     pub(crate) fn end(mut self) -> bool {
+        if let Some(mut status) = self.status.take() {
+            let said = Said::of(status.output().unwrap()).expect(0).json();
+            COUNTED.set(said["commits"].as_u64());
+        }
         self.has_died()
     }
 }
 
 impl Drop for Doomed {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
     }
 }
 
@@ -74,31 +141,128 @@ pub(crate) fn commits(home: &Home) -> u64 {
     home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap()
 }
 
-/// Plays with a daemon that dies at each commit from the first to `last`; `play` says whether it did. How many did.
-pub(crate) fn at_each(last: u64, play: impl Fn(u64) -> bool + Sync) -> u64 {
-    let (next, reached) = (AtomicU64::new(1), AtomicU64::new(0));
+/// What a sweep came to.
+struct Visits {
+    /// The commits at which the daemon died.
+    deaths: Vec<u64>,
+    /// The commits to which it never came.
+    missed: Vec<u64>,
+}
+
+impl Visits {
+    /// Fails unless the daemon came to `least` commits, or, of a sample, to all among the first `least`. No sweep passes
+    /// without a death.
+    fn expect(&self, sample: Sample, commits: u64, least: u64, what: &str) {
+        let Visits { deaths, missed } = self;
+        let visited = deaths.len() + missed.len();
+        println!("{what}: {visited} of {commits} commits visited, {} reached, {sample:?}", deaths.len());
+        assert!(!deaths.is_empty(), "{what}: the daemon never died: {missed:?}");
+        if sample.is_full() {
+            assert!(deaths.len() as u64 >= least, "{what}: only {} of {commits} were reached", deaths.len());
+        } else {
+            let early: Vec<&u64> = missed.iter().filter(|nth| **nth <= least).collect();
+            assert!(early.is_empty(), "{what}: {early:?} of {commits} were not reached");
+        }
+    }
+}
+
+/// Plays with a daemon that dies at each visited commit from the first to `commits`; `play` says whether it did. At least
+/// `least` must be reached: some commits hold what several have asked for, so that there may be fewer of them.
+pub(crate) fn at_each(what: &str, commits: u64, least: u64, play: impl Fn(u64) -> bool + Sync) {
+    let sample = Sample::from_env();
+    let all: Vec<u64> = sample.of(commits).collect();
+    let (next, visits) = (AtomicUsize::new(0), Mutex::new(Visits { deaths: vec![], missed: vec![] }));
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
-                loop {
-                    let nth = next.fetch_add(1, Ordering::SeqCst);
-                    if nth > last {
-                        return;
-                    }
-                    reached.fetch_add(u64::from(play(nth)), Ordering::SeqCst);
+                while let Some(nth) = all.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    let died = play(*nth);
+                    let mut visits = visits.lock().unwrap();
+                    if died { &mut visits.deaths } else { &mut visits.missed }.push(*nth);
                 }
             });
         }
     });
-    reached.into_inner()
+    let mut visits = visits.into_inner().unwrap();
+    come_down(&mut visits, sample.first(commits), play);
+    visits.expect(sample, commits, least, what);
 }
 
-/// The same, where nobody knows how many commits there will be: until the play comes to its end. How many times the daemon
-/// died.
-pub(crate) fn until_it_survives(play: impl Fn(u64) -> bool) -> u64 {
+/// The same, where the commits are counted first, by a play that nothing disturbs, and those are visited too that come when
+/// a play was cut off: until one comes to its end.
+pub(crate) fn until_it_survives(what: &str, least: u64, play: impl Fn(u64) -> bool) {
     /// A play that is cut off so often never comes to its end.
     const MOST: u64 = 200;
-    let deaths = (1..=MOST).take_while(|nth| play(*nth)).count() as u64;
-    assert!(deaths < MOST, "it dies for the {MOST}th time");
-    deaths
+    let sample = Sample::from_env();
+    COUNTED.set(None);
+    assert!(!play(NEVER), "{what}: it dies undisturbed");
+    let commits = COUNTED.take().unwrap_or_else(|| panic!("{what}: the play does not end its daemon"));
+    assert!(commits >= least, "{what}: the play has only {commits} commits");
+    let mut visits = Visits { deaths: vec![], missed: vec![] };
+    let first = sample.first(commits);
+    for nth in (first..).step_by(usize::try_from(sample.stride).unwrap()) {
+        if !play(nth) {
+            visits.missed.push(nth);
+            break;
+        }
+        visits.deaths.push(nth);
+        assert!(nth < MOST, "{what}: it dies at commit {nth}");
+    }
+    come_down(&mut visits, first, play);
+    visits.expect(sample, commits, least, what);
+}
+
+/// Visits the commits before the first one of a sample that lies where no daemon came, until one dies.
+fn come_down(visits: &mut Visits, first: u64, play: impl Fn(u64) -> bool) {
+    for nth in (1..first).rev() {
+        if !visits.deaths.is_empty() {
+            return;
+        }
+        if play(nth) { &mut visits.deaths } else { &mut visits.missed }.push(nth);
+    }
+}
+
+#[test]
+fn offsets_of_a_stride_visit_each_commit_once() {
+    for commits in 1..=100 {
+        let mut all: Vec<u64> = Vec::new();
+        for offset in 0..8 {
+            let visited: Vec<u64> = Sample { stride: 8, offset }.of(commits).collect();
+            assert!(!visited.is_empty(), "{commits}: nothing is visited from {offset} on");
+            all.extend(visited);
+        }
+        all.sort_unstable();
+        // Where there are fewer commits than offsets, some offsets share one.
+        if commits < 8 {
+            all.dedup();
+        }
+        assert_eq!(all, (1..=commits).collect::<Vec<_>>());
+    }
+    let full: Vec<u64> = Sample { stride: 1, offset: 0 }.of(5).collect();
+    assert_eq!(full, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+#[should_panic(expected = "a play without a commit is no sweep")]
+fn sweep_without_a_commit_fails() {
+    at_each("nothing", 0, 0, |_| true);
+}
+
+#[test]
+#[should_panic(expected = "the daemon never died")]
+fn sweep_without_a_death_fails() {
+    at_each("nothing", 20, 0, |_| false);
+}
+
+#[test]
+fn sweep_visits_what_the_sample_says() {
+    let visited = Mutex::new(Vec::new());
+    let play = |nth: u64| {
+        visited.lock().unwrap().push(nth);
+        nth <= 18
+    };
+    at_each("eighteen of twenty", 20, 18, play);
+    let mut visited = visited.into_inner().unwrap();
+    visited.sort_unstable();
+    assert_eq!(visited, Sample::from_env().of(20).collect::<Vec<_>>());
 }

@@ -417,7 +417,6 @@ fn nothing_is_lost_or_given_twice_when_the_daemon_dies_at_any_commit() {
     to_the_end(&whole);
     let last = commits(&whole);
     for point in [BEFORE, AFTER] {
-        let died = at_each(last, |nth| play(point, nth));
-        assert!(died * 2 > last, "{point}: {died} of {last}");
+        at_each(point, last, last / 2 + 1, |nth| play(point, nth));
     }
 }

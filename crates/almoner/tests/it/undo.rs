@@ -182,7 +182,7 @@ fn no_link_that_somebody_puts_there_leads_out() {
 #[test]
 fn killed_around_the_commit_of_an_undo_everything_is_put_back_by_asking_again() {
     for point in [BEFORE, AFTER] {
-        let deaths = until_it_survives(|nth| {
+        until_it_survives(point, 1, |nth| {
             let (home, before) = changed();
             home.almoner(&["stop"]).expect(0);
             let mut daemon = Doomed::start(&home, point, nth);
@@ -195,7 +195,6 @@ fn killed_around_the_commit_of_an_undo_everything_is_put_back_by_asking_again() 
             assert!(!after.contains("kept/b.md") && !after.contains("deep"), "{point} {nth}: {after}");
             died
         });
-        assert!(deaths >= 1, "{point}: {deaths}");
     }
 }
 
