@@ -194,7 +194,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/store/src/database.rs", &[Files], "the store owns its files"),
     ("crates/store/src/failpoint.rs", &[Processes], "kills the process where a test says so; never in a release"),
     ("crates/store/src/fault.rs", &[Files], "names the database's faults"),
-    ("crates/store/src/header.rs", &[Files], "the store owns its files"),
+    ("crates/store/src/header.rs", &[Files, Processes], "asks who runs it, since one user owns a store"),
     ("crates/store/src/marks.rs", &[Clocks], "collects in small steps"),
     ("crates/store/src/overlay.rs", &[Files], "the store owns its files"),
     ("crates/store/src/place.rs", &[Files, Processes], "one process owns a store"),
