@@ -24,7 +24,7 @@ const LAYERS: &[&[&str]] = &[
         "gateway-emacs",
         "gateway-chat",
     ],
-    &["almoner"],
+    &["almoner", "conformance"],
 ];
 
 /// Arrows within a layer, each with the reason.

@@ -11,6 +11,18 @@ use proptest::test_runner::TestRng;
 pub(crate) type V = Value<String>;
 pub(crate) type P = Pattern<String>;
 
+/// Returns how often each law is tried: 1,000 times, or as `ALMONER_LAW_CASES` or `PROPTEST_CASES` says. The deep check
+/// asks for 10,000.
+pub(crate) fn cases() -> ProptestConfig {
+    let own = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_some() {
+        return own;
+    }
+    let said = std::env::var("ALMONER_LAW_CASES").ok();
+    let cases = said.map_or(1_000, |text| text.parse().expect("a number of cases"));
+    ProptestConfig { cases, ..own }
+}
+
 pub(crate) fn text() -> impl Strategy<Value = Text> {
     prop_oneof![
         4 => "[a-c]{0,2}".prop_map(Text::from),
@@ -332,4 +344,25 @@ pub(crate) fn matching() -> impl Strategy<Value = (P, V)> {
             (pattern, value)
         })
         .prop_filter_map("nothing that matches was found", |(pattern, value)| Some((pattern, value?)))
+}
+
+pub(crate) fn any_part(value: &V, test: &dyn Fn(&V) -> bool) -> bool {
+    test(value)
+        || match value {
+            Value::Array(array) => array.iter().any(|part| any_part(part, test)),
+            Value::Record(record) => record.iter().any(|(_, part)| any_part(part, test)),
+            Value::Tagged(tagged) => any_part(tagged.payload(), test),
+            _ => false,
+        }
+}
+
+/// What JSON cannot keep apart: keys of a collection that differ in fields that are `undefined`, which it leaves out.
+pub(crate) fn beyond_json(value: &V) -> bool {
+    any_part(value, &|part| match part {
+        Value::Tagged(tagged) => any_part(tagged.payload(), &|part| match part {
+            Value::Record(record) => record.iter().any(|(_, field)| matches!(field, Value::Undefined)),
+            _ => false,
+        }),
+        _ => false,
+    })
 }

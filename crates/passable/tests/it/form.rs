@@ -3,8 +3,8 @@
 use passable::{Pattern, Value};
 use proptest::prelude::*;
 
-use crate::arbitrary::{P, V, matching, pattern, value};
-use crate::laws::{cases, settled};
+use crate::arbitrary::{P, V, cases, matching, pattern, value};
+use crate::laws::settled;
 
 type Body = Vec<(String, String)>;
 

@@ -10,14 +10,7 @@ use passable::{
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
-use crate::arbitrary::{V, interface_guard, key, matching, pattern, text, value};
-use crate::schemas::accepts;
-
-/// How often each law is tried; `PROPTEST_CASES` asks for another number.
-pub(crate) fn cases() -> ProptestConfig {
-    let own = ProptestConfig::default();
-    if std::env::var_os("PROPTEST_CASES").is_some() { own } else { ProptestConfig { cases: 10_000, ..own } }
-}
+use crate::arbitrary::{V, beyond_json, cases, interface_guard, key, matching, pattern, text, value};
 
 fn has_promise(value: &V) -> bool {
     value.references().iter().any(|reference| reference.starts_with('?'))
@@ -34,38 +27,6 @@ pub(crate) fn settled(value: &V) -> V {
         Value::Tagged(tagged) => Value::tagged(tagged.tag().clone(), settled(tagged.payload())),
         other => other.clone(),
     }
-}
-
-fn any_part(value: &V, test: &dyn Fn(&V) -> bool) -> bool {
-    test(value)
-        || match value {
-            Value::Array(array) => array.iter().any(|part| any_part(part, test)),
-            Value::Record(record) => record.iter().any(|(_, part)| any_part(part, test)),
-            Value::Tagged(tagged) => any_part(tagged.payload(), test),
-            _ => false,
-        }
-}
-
-/// What JSON cannot keep apart: keys of a collection that differ in fields that are `undefined`, which it leaves out.
-fn beyond_json(value: &V) -> bool {
-    any_part(value, &|part| match part {
-        Value::Tagged(tagged) => any_part(tagged.payload(), &|part| match part {
-            Value::Record(record) => record.iter().any(|(_, field)| matches!(field, Value::Undefined)),
-            _ => false,
-        }),
-        _ => false,
-    })
-}
-
-/// What JSON Schema has no words for: non-finite numbers, lone surrogates, fields called `@qclass`.
-fn beyond_schema(value: &V) -> bool {
-    any_part(value, &|part| match part {
-        Value::Number(number) => !number.is_finite(),
-        Value::String(text) => !text.is_well_formed(),
-        Value::Record(record) => record.names().any(|name| !name.is_well_formed() || name == "@qclass"),
-        Value::Tagged(tagged) => !tagged.tag().is_well_formed(),
-        _ => false,
-    })
 }
 
 proptest! {
@@ -170,7 +131,6 @@ proptest! {
         prop_assert!(controls.contains("\"widget\""));
         if let Elicitation::Form(schema) = pattern.to_elicitation() {
             prop_assert!(is_elicitation_schema(&schema), "{}", schema);
-            prop_assert!(crate::schemas::is_elicitation(&schema), "{}", schema);
         }
         match pattern.check(&value) {
             Ok(()) => prop_assert!(pattern.matches(&value)),
@@ -185,16 +145,12 @@ proptest! {
     }
 
     #[test]
-    fn json_of_a_pattern_reads_back_and_fits_its_schema((pattern, value) in matching()) {
+    fn json_of_a_pattern_reads_back((pattern, value) in matching()) {
         prop_assume!(!beyond_json(&value));
         let json = pattern.write_json(&value);
         let back = pattern.read_json(&json);
         let back = back.map_err(|mismatch| TestCaseError::fail(format!("{pattern:?} {json} {mismatch}")))?;
         prop_assert_eq!(settled(&back), settled(&value), "{:?} {}", pattern, json);
-        if !beyond_schema(&value) {
-            let schema = pattern.to_json_schema();
-            prop_assert!(accepts(&schema, &json), "{:?}\n{}\n{}", pattern, schema, json);
-        }
     }
 
     #[test]

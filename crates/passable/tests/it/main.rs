@@ -1,6 +1,12 @@
 //! Integration tests, in one binary because linking is slow.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "these are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "these are tests"
+)]
 
 mod arbitrary;
 mod differential;
@@ -9,7 +15,6 @@ mod hostile;
 mod interface;
 mod laws;
 mod projections;
-mod schemas;
 mod syntax;
 mod typed;
 mod vectors;

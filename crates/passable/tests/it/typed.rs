@@ -3,8 +3,7 @@
 use passable::{Pattern, Secrecy, Value};
 use proptest::prelude::*;
 
-use crate::arbitrary::{P, V, matching, pattern};
-use crate::laws::cases;
+use crate::arbitrary::{P, V, cases, matching, pattern};
 
 fn body(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()

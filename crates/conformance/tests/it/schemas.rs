@@ -8,8 +8,7 @@ use passable::{Elicitation, NoRef, Pattern};
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
-use crate::arbitrary::P;
-use crate::laws::cases;
+use crate::arbitrary::{P, cases};
 
 /// Whether a schema accepts what was written.
 pub(crate) fn accepts(schema: &Json, json: &Json) -> bool {

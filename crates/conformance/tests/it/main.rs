@@ -1,0 +1,15 @@
+//! Our values and patterns, judged by the published implementations of what they are translated to.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "these are tests"
+)]
+
+#[path = "../../../passable/tests/it/arbitrary.rs"]
+#[allow(dead_code, reason = "the tests of passable use the rest")]
+mod arbitrary;
+mod laws;
+mod schemas;
