@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::End;
 use crate::process::{cargo, run};
-use crate::test::{prepared, with_test_features};
+use crate::test::{Features, prepared, with_features};
 use crate::workspace::Workspace;
 
 /// Where the test that does it stands.
@@ -27,7 +27,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     }
     let workspace = Workspace::read()?;
     let mut command = cargo(&workspace.root, &["test", "--workspace", "--test", "it"]);
-    with_test_features(&mut command, &workspace);
+    with_features(&mut command, &workspace, Features::Shipped);
     command.args(["--", "--ignored", "--exact", TEST, "--nocapture"]);
     let mut command = prepared(command, &workspace)?;
     command.env("ALMONER_EXAMPLES_MODEL", model).env("ALMONER_EXAMPLES_ONLY", only);

@@ -11,14 +11,12 @@ use crate::End;
 use crate::process::{cargo, run, shown};
 use crate::workspace::Workspace;
 
-/// For how long `cargo xtask test` runs each target.
+/// For how long `cargo xtask test --deep` runs each target. The short check runs each for half a second, as a test.
 pub(crate) const SECONDS: u32 = 12;
 
-/// The command that runs every target for so many seconds.
-pub(crate) fn targets(workspace: &Workspace, seconds: u32) -> Command {
-    let mut command = cargo(&workspace.root, &["test", "--no-fail-fast", "--workspace", "--test", "fuzz"]);
+/// Makes the targets that the command runs go on for so many seconds.
+pub(crate) fn timed(command: &mut Command, seconds: u32) {
     command.env("BOLERO_RANDOM_TEST_TIME_MS", (u64::from(seconds) * 1000).to_string());
-    command
 }
 
 pub(crate) fn main(arguments: &[String]) -> Result<End> {
@@ -32,7 +30,8 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
         return Ok(End::Usage("`fuzz` takes a number of seconds and the name of a target".to_owned()));
     }
     let workspace = Workspace::read()?;
-    let mut command = targets(&workspace, seconds);
+    let mut command = cargo(&workspace.root, &["test", "--no-fail-fast", "--workspace", "--test", "fuzz"]);
+    timed(&mut command, seconds);
     command.args(["--", "--test-threads=2"]).args(target);
     println!("{}", shown(&command));
     Ok(if run(&mut command)? { End::Good } else { End::Bad })

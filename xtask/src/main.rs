@@ -31,14 +31,23 @@ use anyhow::Result;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
-  test [--quick]       everything that must hold: tools, format, tidy, lints, tests, doc tests, fuzz, scripted demo
-                       (--quick leaves out installing tools, the fuzz targets and the demo)
+  test [--quick]       the check for every landing: format, tidy, tools, build and lints, tests, simulation, doc tests,
+                       benches build, scripted demo (--quick leaves out the tools, the benches and the demo)
+  test --changed [BASE]
+                       the same for the crates that differ from BASE, and the crates above them (BASE: where the branch
+                       left main)
+  test --deep [--shard N/M]
+                       what takes too long for every landing: the local model, full kill sweeps, 10,000 seeds, timed
+                       fuzzing, test262, licences; or the Nth of M parts of it
+  test --mutants [CRATE]
+                       the same as `mutants`
   tools                install what the tests need beside Rust (also part of `test`)
   fuzz [SECONDS] [TARGET]
                        every fuzz target for so long, two at a time (12 unless said), or those named like TARGET
   demo [ARGS…]         build almoner for release and run `almoner demo ARGS…`
   tidy                 the rules that the compiler does not know (also part of `cargo test -p xtask`)
-  bench WHAT [N]       one table of measurements; WHAT is run, kernel, captp, or the name of a crate that has benches
+  bench WHAT [N]       one table of measurements; WHAT is run, kernel, captp, release, or the name of a crate that has
+                       benches
   examples MODEL [FOLDER…]
                        the facts of the examples with a real model, as one table; `local` takes some minutes each
   mutants [CRATE]      change the code that decides in one place at a time, and see whether a test notices: takes an

@@ -151,7 +151,7 @@ pub(crate) fn everything(root: &Path, target: &Path) -> Result<()> {
 }
 
 /// rustfmt and clippy, which a minimal toolchain leaves out.
-fn components(root: &Path) -> Result<()> {
+pub(crate) fn components(root: &Path) -> Result<()> {
     for (command, component) in [("cargo-fmt", "rustfmt"), ("cargo-clippy", "clippy")] {
         if works(command, &["--version"]) {
             continue;

@@ -23,6 +23,8 @@ pub(crate) struct Crate {
     pub(crate) folder: String,
     pub(crate) description: String,
     pub(crate) features: Vec<String>,
+    /// What its feature `default` turns on.
+    pub(crate) default_features: Vec<String>,
     pub(crate) benches: Vec<String>,
     pub(crate) arrows: Vec<Arrow>,
 }
@@ -56,11 +58,21 @@ impl Workspace {
         let crates = list(&metadata, "packages").iter().map(|package| member(root, package)).collect();
         Ok(Self { root: root.to_owned(), target, crates })
     }
+}
 
-    /// `NAME/FEATURE` for each member that has the feature: cargo refuses a bare name that no member knows.
-    pub(crate) fn with_feature(&self, feature: &str) -> Vec<String> {
-        let has = |member: &&Crate| member.features.iter().any(|each| each == feature);
-        self.crates.iter().filter(has).map(|member| format!("{}/{feature}", member.name)).collect()
+#[cfg(test)]
+impl Crate {
+    /// Returns a crate of that name which has nothing.
+    pub(crate) fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            folder: format!("crates/{name}"),
+            description: "Does one thing.".to_owned(),
+            features: Vec::new(),
+            default_features: Vec::new(),
+            benches: Vec::new(),
+            arrows: Vec::new(),
+        }
     }
 }
 
@@ -81,6 +93,11 @@ fn member(root: &Path, package: &Value) -> Crate {
         folder: folder.to_string_lossy().replace('\\', "/"),
         description: text_of(package, "description"),
         features: features.map(|table| table.keys().cloned().collect()).unwrap_or_default(),
+        default_features: features
+            .and_then(|table| table.get("default"))
+            .and_then(Value::as_array)
+            .map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+            .unwrap_or_default(),
         benches: benches.collect(),
         arrows: arrows.collect(),
     }

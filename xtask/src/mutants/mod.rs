@@ -70,9 +70,6 @@ pub(crate) const PARTS: &[Part] = &[
     },
 ];
 
-/// The kernel is built once for each change: optimising it takes longer than its tests.
-const UNOPTIMISED: &str = "--cargo-arg=--config=profile.dev.package.kernel.opt-level=0";
-
 impl Part {
     /// The files, relative to the root of the clone.
     pub(crate) fn paths(&self) -> impl Iterator<Item = String> {
@@ -87,7 +84,7 @@ impl Part {
         // A change can make a test run for ever. The limits are only there to end that, on however slow a machine.
         let fixed = ["--jobs", "1", "--timeout", "300", "--build-timeout", "1800", "--cap-lints", "true"];
         arguments.extend(fixed.map(str::to_owned));
-        arguments.extend([UNOPTIMISED, "--output", output, "--"].map(str::to_owned));
+        arguments.extend(["--output", output, "--"].map(str::to_owned));
         arguments.extend(self.tests.iter().map(|&word| word.to_owned()));
         arguments
     }

@@ -65,7 +65,7 @@ fn check_list(tree: &Tree, list: &str, home: &str) -> Vec<Problem> {
 }
 
 /// The cells of a line of a table.
-pub(super) fn cells(line: &str) -> Option<Vec<String>> {
+pub(crate) fn cells(line: &str) -> Option<Vec<String>> {
     // An escaped bar is text.
     let line = line.trim().replace("\\|", " ");
     let inner = line.strip_prefix('|')?;

@@ -4,6 +4,7 @@
 //! cannot fail checks nothing. `cargo xtask tidy` runs them all, and so does an ordinary test.
 
 mod claims;
+mod flaky;
 mod holes;
 mod layers;
 mod lints;
@@ -22,6 +23,7 @@ use anyhow::Result;
 
 use crate::End;
 use crate::workspace::Workspace;
+pub(crate) use claims::cells;
 use tree::Tree;
 
 /// One thing that is not as it should be.
@@ -88,6 +90,8 @@ const RULES: &[Rule] = &[
     ("words", words::forbidden),
     ("text", words::text),
     ("claims", claims::check),
+    ("flaky", flaky::check),
+    ("nextest", flaky::settings),
     ("holes", holes::check),
     ("mutants", mutants::check),
     ("lints", lints::check),
@@ -171,14 +175,7 @@ mod planted {
     /// A crate with these arrows.
     pub(crate) fn member(name: &str, arrows: &[(&str, ArrowKind)]) -> Crate {
         let arrows = arrows.iter().map(|&(to, kind)| Arrow { to: to.to_owned(), kind });
-        Crate {
-            name: name.to_owned(),
-            folder: format!("crates/{name}"),
-            description: "Does one thing.".to_owned(),
-            features: Vec::new(),
-            benches: Vec::new(),
-            arrows: arrows.collect(),
-        }
+        Crate { arrows: arrows.collect(), ..Crate::named(name) }
     }
 
     /// Asserts that the problems are at exactly these places, `path:line`.

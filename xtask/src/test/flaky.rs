@@ -1,0 +1,53 @@
+//! Tests that are known to need a second try now and then: the table of `docs/flaky.md`.
+
+use crate::tidy::cells;
+
+/// Where the table stands.
+pub(crate) const LIST: &str = "docs/flaky.md";
+
+/// Describes one row of the table.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Counted from 1.
+    pub(crate) line: usize,
+    /// The test as nextest names it: `almoner::it::terminal::prompt_is_shown`.
+    pub(crate) test: String,
+    pub(crate) cause: String,
+    /// When it was last seen, `2026-11-25`.
+    pub(crate) date: String,
+}
+
+/// Returns the rows of the table, without its head.
+pub(crate) fn rows(text: &str) -> Vec<Row> {
+    let lines = text.lines().enumerate();
+    let tables = lines.filter_map(|(index, line)| Some((index + 1, cells(line)?)));
+    let rows = tables.filter(|(_, cells)| {
+        let rule = cells.iter().all(|cell| cell.chars().all(|c| matches!(c, '-' | ':')));
+        let head = cells.first().is_some_and(|cell| cell.eq_ignore_ascii_case("test"));
+        !(head || rule && cells.iter().any(|cell| !cell.is_empty()))
+    });
+    rows.map(|(line, cells)| {
+        let cell = |at: usize| cells.get(at).cloned().unwrap_or_default();
+        Row { line, test: cell(0).trim_matches('`').to_owned(), cause: cell(1), date: cell(2) }
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Row, rows};
+
+    #[test]
+    fn rows_leave_out_head_and_rule() {
+        let text =
+            "# Flaky\n\n| test | cause | date |\n| --- | --- | --- |\n| `a::b` | slow | 2026-11-25 |\n| |\n";
+        let row = |line, test: &str, cause: &str, date: &str| Row {
+            line,
+            test: test.to_owned(),
+            cause: cause.to_owned(),
+            date: date.to_owned(),
+        };
+        assert_eq!(rows(text), [row(5, "a::b", "slow", "2026-11-25"), row(6, "", "", "")]);
+        assert_eq!(rows("no table"), []);
+    }
+}

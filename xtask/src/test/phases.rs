@@ -1,0 +1,520 @@
+//! The phases of the checks.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result};
+
+use super::changed::Scope;
+use super::counts::Counts;
+use super::flaky;
+use super::plan::Plan;
+use super::report::{self, TestRun};
+use super::sample;
+use super::shard::Shard;
+use crate::process::{cargo, output, run, shown, tee, works};
+use crate::workspace::{Crate, Workspace};
+use crate::{End, fuzz, setup, test262, tidy};
+
+/// From what the cases of property tests and the inputs of fuzz targets are drawn.
+const SEEDS: [&str; 2] = ["PROPTEST_RNG_SEED", "BOLERO_RANDOM_SEED"];
+
+/// The demo that needs no key, no network and no weights.
+const SCRIPTED_DEMO: &[&str] = &["demo", "--scripted"];
+
+/// What only tests turn on: places where they may kill the daemon, bugs that a simulation must find, and what stands in
+/// for disks and clocks. Never in a binary that is handed out.
+const TEST_FEATURES: &[&str] = &["failpoints", "planted", "testing"];
+
+/// What is on by default and left out of the short check, where it would take half of the time: the embedded model.
+const LEFT_OUT: &[&str] = &["local"];
+
+/// How many tests run at a time on a machine with fewer cores than that.
+const LEAST_AT_ONCE: usize = 4;
+
+/// How many seeds the simulation plays in the short check, and in the deep one.
+const FEW_SEEDS: u64 = 1_000;
+const MANY_SEEDS: u64 = 10_000;
+
+/// Names the variable that says how often the laws of values are tried, and how often the deep check tries them.
+const LAW_CASES: (&str, &str) = ("ALMONER_LAW_CASES", "10000");
+
+pub(super) type Phase = (&'static str, fn(&Check) -> Result<Outcome>);
+
+/// The name of the phase that plays the simulation.
+pub(super) const SIMULATION: &str = "simulation";
+
+/// What needs no compiler but that of this program.
+pub(super) const STATIC: [Phase; 2] = [("format", format), ("tidy", tidy_rules)];
+
+/// What is built, and then run.
+pub(super) const COMPILED: [Phase; 4] =
+    [("build and lints", build), ("tests", tests), (SIMULATION, simulation), ("doc tests", doc_tests)];
+
+/// The check for every landing.
+pub(super) const SHORT: [Phase; 9] = [
+    STATIC[0],
+    STATIC[1],
+    ("tools", tools),
+    COMPILED[0],
+    COMPILED[1],
+    COMPILED[2],
+    COMPILED[3],
+    ("benches", benches),
+    ("demo, scripted", demo),
+];
+
+/// What `--quick` leaves out.
+pub(super) const NOT_QUICK: [&str; 3] = ["tools", "benches", "demo, scripted"];
+
+/// What every shard of the deep check does, each with its part of the tests.
+pub(super) const DEEP_TESTS: [Phase; 3] = [("tools", tools), COMPILED[0], COMPILED[1]];
+
+/// What one shard of the deep check does for all.
+pub(super) const DEEP: [Phase; 4] =
+    [(SIMULATION, simulation), ("fuzz", fuzz_targets), ("test262", language_suite), ("licences", licences)];
+
+/// What a phase has to say for itself.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub(super) held: bool,
+    /// Behind its name in the summary: counts, or nothing.
+    pub(super) remark: String,
+    /// Each test with its time, if the runner wrote that down.
+    pub(super) tests: Vec<TestRun>,
+    /// One line for each test that passed only when it was tried again.
+    pub(super) second_tries: Vec<String>,
+    /// How many packages of others were compiled: none in a warm target directory.
+    pub(super) dependencies_built: usize,
+}
+
+impl Outcome {
+    pub(super) fn of(held: bool) -> Self {
+        Self { held, ..Self::default() }
+    }
+}
+
+/// Which features crates are built with, beside those of tests. Features change crates that everything else is built
+/// on: one set for all phases, so that each crate is built once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Features {
+    /// What is on by default, without the embedded model.
+    Small,
+    /// What is on by default, as it is handed out.
+    Shipped,
+}
+
+/// Describes one run of the check.
+pub(super) struct Check {
+    workspace: Workspace,
+    pub(super) scope: Scope,
+    features: Features,
+    /// The profile of nextest.
+    profile: &'static str,
+    shard: Shard,
+    stride: u64,
+    offset: u64,
+    seeds: u64,
+    first_seed: u64,
+}
+
+impl Check {
+    pub(super) fn new(workspace: Workspace, plan: &Plan, scope: Scope) -> Result<Self> {
+        let check = match plan {
+            Plan::Deep { shard } => Self {
+                features: Features::Shipped,
+                profile: "deep",
+                shard: *shard,
+                stride: 1,
+                offset: 0,
+                seeds: MANY_SEEDS,
+                first_seed: fresh_seed()?,
+                workspace,
+                scope,
+            },
+            _ => Self {
+                features: Features::Small,
+                profile: "check",
+                shard: Shard::WHOLE,
+                stride: sample::STRIDE,
+                offset: sample::offset_here(&workspace),
+                seeds: FEW_SEEDS,
+                first_seed: 0,
+                workspace,
+                scope,
+            },
+        };
+        if let Scope::Crates(crates) = &check.scope {
+            let list: Vec<&str> = crates.iter().map(String::as_str).collect();
+            println!("crates       {}", if list.is_empty() { "none".to_owned() } else { list.join(", ") });
+        }
+        match check.stride {
+            1 => println!("kill sweeps  every commit point"),
+            stride => println!("kill sweeps  one commit point of {stride}, from number {}", check.offset),
+        }
+        println!("simulation   {} seeds from {}", check.seeds, check.first_seed);
+        Ok(check)
+    }
+
+    /// Returns cargo with these arguments, for the crates that are checked, with their features.
+    fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = cargo(&self.workspace.root, arguments);
+        let chosen: Vec<&Crate> = match &self.scope {
+            Scope::Everything => {
+                command.arg("--workspace");
+                self.workspace.crates.iter().collect()
+            }
+            Scope::Crates(names) => {
+                let chosen = self.workspace.crates.iter().filter(|each| names.contains(&each.name));
+                let chosen: Vec<&Crate> = chosen.collect();
+                command.args(chosen.iter().flat_map(|each| ["--package", &each.name]));
+                chosen
+            }
+        };
+        features(&mut command, &chosen, self.features);
+        // Backtraces keep the names of functions, and linking takes half of the time.
+        command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_SIM_DEBUG", "0");
+        command
+    }
+
+    /// Returns the same with every warning of the compiler and of clippy an error.
+    ///
+    /// `cargo clippy` would check all dependencies a second time before it sees the first crate of ours. Its driver is
+    /// a compiler, though: it builds our crates and lints them in one go.
+    fn linted(&self, arguments: &[&str]) -> Result<Command> {
+        let mut command = self.cargo(arguments);
+        command
+            .env("RUSTC_WORKSPACE_WRAPPER", clippy_driver()?)
+            .env("CLIPPY_ARGS", ["-D", "warnings", ""].join("__CLIPPY_HACKERY__"));
+        Ok(command)
+    }
+
+    /// Returns the command that runs the tests, for nextest if it is there.
+    fn runner(&self) -> Result<Command> {
+        if has_nextest() {
+            return self.linted(&["nextest", "run", "--profile", self.profile, "--no-tests=pass"]);
+        }
+        // Not `--all-targets`, which would run the benches too.
+        self.linted(&["test", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"])
+    }
+
+    /// Runs tests with the command and reads what they came to.
+    fn tested(&self, command: &mut Command, profile: &str) -> Result<Outcome> {
+        let report = self.workspace.target.join("nextest").join(profile).join("junit.xml");
+        // What an earlier run wrote must not be taken for an answer.
+        if report.exists() {
+            fs::remove_file(&report).with_context(|| format!("cannot remove {}", report.display()))?;
+        }
+        let mut outcome = counted(command)?;
+        if !has_nextest() {
+            outcome
+                .remark
+                .push_str("; single tests are timed with nextest: cargo install --locked cargo-nextest");
+            return Ok(outcome);
+        }
+        if report.exists() {
+            outcome.tests = report::read(&report)?;
+        }
+        let list = self.workspace.root.join(flaky::LIST);
+        let list = fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
+        let (lines, listed) = second_tries(&outcome.tests, &list);
+        outcome.second_tries = lines;
+        if outcome.held && !listed {
+            outcome.held = false;
+            outcome.remark.push_str("; a test needed a second try");
+        }
+        Ok(outcome)
+    }
+}
+
+/// Returns one line for each test that needed a second try, and whether all of them are in the list.
+fn second_tries(tests: &[TestRun], list: &str) -> (Vec<String>, bool) {
+    let rows = flaky::rows(list);
+    let mut all_listed = true;
+    let flaky = tests.iter().filter(|test| test.second_try);
+    let lines = flaky.map(|test| match rows.iter().find(|row| row.test == test.name) {
+        Some(row) => format!("{}: {} ({})", test.name, row.cause, row.date),
+        None => {
+            all_listed = false;
+            format!("{}: not in {}, so the check fails; find the cause", test.name, flaky::LIST)
+        }
+    });
+    let lines = lines.collect();
+    (lines, all_listed)
+}
+
+/// Returns a seed that was not played before, below 2^48 so that people can type it. `ALMONER_SIM_FROM` sets it.
+fn fresh_seed() -> Result<u64> {
+    if let Ok(text) = std::env::var(FIRST_SEED) {
+        return text.parse().with_context(|| format!("cannot read `{FIRST_SEED}`"));
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock stands before 1970")?;
+    Ok(u64::try_from(now.as_millis())? & ((1 << 48) - 1))
+}
+
+/// Names the variable with the first seed of the simulation.
+const FIRST_SEED: &str = "ALMONER_SIM_FROM";
+
+fn has_nextest() -> bool {
+    works("cargo-nextest", &["--version"])
+}
+
+/// Returns the path of the compiler that lints.
+fn clippy_driver() -> Result<PathBuf> {
+    let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let driver = PathBuf::from(sysroot.trim()).join("bin/clippy-driver");
+    anyhow::ensure!(
+        driver.is_file(),
+        "cannot find clippy-driver in {}: install it with `rustup component add clippy`",
+        sysroot.trim()
+    );
+    Ok(driver)
+}
+
+fn tools(check: &Check) -> Result<Outcome> {
+    setup::everything(&check.workspace.root, &check.workspace.target)?;
+    Ok(Outcome::of(true))
+}
+
+fn format(check: &Check) -> Result<Outcome> {
+    setup::components(&check.workspace.root)?;
+    let held = run(&mut cargo(&check.workspace.root, &["fmt", "--all", "--check"]))?;
+    if !held {
+        println!("`cargo fmt --all` puts this right");
+    }
+    Ok(Outcome::of(held))
+}
+
+fn tidy_rules(check: &Check) -> Result<Outcome> {
+    let report = tidy::report(&check.workspace)?;
+    print!("{report}");
+    Ok(Outcome { held: report.holds(), remark: report.remark(), ..Outcome::default() })
+}
+
+fn build(check: &Check) -> Result<Outcome> {
+    let mut command = check.linted(&["test", "--no-run", "--lib", "--bins", "--tests", "--examples"])?;
+    println!("{}", shown(&command));
+    let (held, lines) = tee(&mut command)?;
+    let built = dependencies(&lines);
+    Ok(Outcome {
+        held,
+        dependencies_built: built,
+        remark: format!("{built} dependencies built"),
+        ..Outcome::default()
+    })
+}
+
+/// Counts the packages of others that cargo says it compiles; it adds the path to those of ours.
+fn dependencies(lines: &[String]) -> usize {
+    let compiled = lines.iter().filter_map(|line| line.trim_start().strip_prefix("Compiling "));
+    compiled.filter(|package| !package.contains('(')).count()
+}
+
+fn tests(check: &Check) -> Result<Outcome> {
+    let mut command = check.runner()?;
+    if has_nextest() {
+        // Most tests wait most of the time: for disks, for processes, for each other.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        command.arg("--test-threads").arg(cores.max(LEAST_AT_ONCE).to_string());
+        if let Some(partition) = check.shard.partition() {
+            command.args(["--partition", &partition]);
+        }
+    }
+    sample::sample(&mut command, check.stride, check.offset);
+    if check.profile == "deep" && std::env::var_os(LAW_CASES.0).is_none() {
+        command.env(LAW_CASES.0, LAW_CASES.1);
+    }
+    let mut command = prepared(command, &check.workspace)?;
+    check.tested(&mut command, check.profile)
+}
+
+/// In a profile of its own, in which the kernel is optimised.
+fn simulation(check: &Check) -> Result<Outcome> {
+    let mut command = if has_nextest() {
+        cargo(&check.workspace.root, &["nextest", "run", "--profile", "sim", "--cargo-profile", "sim"])
+    } else {
+        cargo(&check.workspace.root, &["test", "--profile", "sim"])
+    };
+    command
+        .args(["--package", "kernel", "--features", "kernel/planted,kernel/testing", "--test", "sim"])
+        .env("CARGO_PROFILE_SIM_DEBUG", "0")
+        .env("ALMONER_SIM_SEEDS", check.seeds.to_string())
+        .env(FIRST_SEED, check.first_seed.to_string());
+    let mut outcome = check.tested(&mut command, "sim")?;
+    outcome.remark = format!("{} seeds from {}; {}", check.seeds, check.first_seed, outcome.remark);
+    Ok(outcome)
+}
+
+fn doc_tests(check: &Check) -> Result<Outcome> {
+    let command = check.linted(&["test", "--doc"])?;
+    counted(&mut prepared(command, &check.workspace)?)
+}
+
+/// Builds the benches, which lints them; nothing is measured.
+fn benches(check: &Check) -> Result<Outcome> {
+    let benches: Vec<&str> =
+        check.workspace.crates.iter().flat_map(|each| &each.benches).map(String::as_str).collect();
+    if benches.is_empty() {
+        return Ok(Outcome::of(true));
+    }
+    let mut command = check.linted(&["build"])?;
+    command.args(benches.iter().flat_map(|bench| ["--bench", bench]));
+    announced(&mut command).map(Outcome::of)
+}
+
+/// With the binary that the tests drove. A build of its own would be one with other features, and so build all that
+/// is below it a second time.
+fn demo(check: &Check) -> Result<Outcome> {
+    let mut command = Command::new(check.workspace.target.join("debug/almoner"));
+    command.args(SCRIPTED_DEMO).current_dir(&check.workspace.root);
+    announced(&mut prepared(command, &check.workspace)?).map(Outcome::of)
+}
+
+fn fuzz_targets(check: &Check) -> Result<Outcome> {
+    let mut command = check.linted(&["test", "--no-fail-fast", "--test", "fuzz"])?;
+    fuzz::timed(&mut command, fuzz::SECONDS);
+    command.args(["--", "--test-threads=2"]);
+    counted(&mut command)
+}
+
+fn language_suite(_: &Check) -> Result<Outcome> {
+    Ok(Outcome::of(matches!(test262::main(&[])?, End::Good)))
+}
+
+fn licences(check: &Check) -> Result<Outcome> {
+    if !works("cargo-deny", &["--version"]) {
+        let remark = "nothing was checked: cargo install --locked cargo-deny".to_owned();
+        return Ok(Outcome { held: true, remark, ..Outcome::default() });
+    }
+    announced(&mut cargo(&check.workspace.root, &["deny", "check"])).map(Outcome::of)
+}
+
+/// Gives cargo the features of all crates.
+pub(crate) fn with_features(command: &mut Command, workspace: &Workspace, which: Features) {
+    features(command, &workspace.crates.iter().collect::<Vec<_>>(), which);
+}
+
+fn features(command: &mut Command, crates: &[&Crate], which: Features) {
+    if which == Features::Small {
+        command.arg("--no-default-features");
+    }
+    let names = feature_names(crates, which);
+    if !names.is_empty() {
+        command.args(["--features", &names.join(",")]);
+    }
+}
+
+/// Returns `NAME/FEATURE` for each feature to turn on: cargo refuses a bare name that no member knows.
+fn feature_names(crates: &[&Crate], which: Features) -> Vec<String> {
+    let wanted = |each: &Crate, feature: &String| {
+        let default = each.default_features.contains(feature) && !LEFT_OUT.contains(&feature.as_str());
+        TEST_FEATURES.contains(&feature.as_str()) || which == Features::Small && default
+    };
+    let named = crates.iter().flat_map(|each| {
+        let own = each.features.iter().filter(|feature| wanted(each, feature));
+        own.map(|feature| format!("{}/{feature}", each.name))
+    });
+    named.collect()
+}
+
+/// Gives the command the test tools, and a home of its own: no test may touch that of the person who runs it.
+pub(crate) fn prepared(mut command: Command, workspace: &Workspace) -> Result<Command> {
+    let home = workspace.target.join("test-home");
+    if home.exists() {
+        fs::remove_dir_all(&home).with_context(|| format!("cannot empty {}", home.display()))?;
+    }
+    fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
+    command.env("ALMONER_HOME", &home);
+    draw_the_same(&mut command);
+    let tools = setup::tools_folder(&workspace.target);
+    if tools.is_dir() {
+        let path: OsString = setup::tools_path(&workspace.target)?;
+        command.env(setup::TOOLS_VARIABLE, &tools).env("PATH", path);
+    }
+    Ok(command)
+}
+
+/// Of the same code the check says the same; `cargo test` and `cargo xtask fuzz` draw new cases each time.
+fn draw_the_same(command: &mut Command) {
+    for seed in SEEDS {
+        if std::env::var_os(seed).is_none() {
+            command.env(seed, "20261121");
+        }
+    }
+}
+
+fn announced(command: &mut Command) -> Result<bool> {
+    println!("{}", shown(command));
+    run(command)
+}
+
+/// Runs tests, shows all that they print, and counts.
+fn counted(command: &mut Command) -> Result<Outcome> {
+    println!("{}", shown(command));
+    let (held, lines) = tee(command)?;
+    let counts = Counts::read(&lines);
+    Ok(Outcome { held: held && counts.failed == 0, remark: counts.to_string(), ..Outcome::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Features, TestRun, dependencies, feature_names, second_tries};
+    use crate::workspace::{Crate, Workspace};
+
+    #[test]
+    fn packages_of_others_are_counted() {
+        let lines = [
+            "   Compiling serde v1.0.0",
+            "   Compiling kernel v0.1.0 (here)",
+            "   Fresh x",
+            "Compiling a v1",
+        ];
+        assert_eq!(dependencies(&lines.map(str::to_owned)), 2);
+    }
+
+    #[test]
+    fn short_check_leaves_out_the_local_model_alone() {
+        let text = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let crates = [
+            Crate {
+                features: text(&["default", "failpoints", "local", "pages"]),
+                default_features: text(&["local", "pages"]),
+                ..Crate::named("almoner")
+            },
+            Crate { features: text(&["testing", "slow"]), ..Crate::named("kernel") },
+        ];
+        let crates: Vec<&Crate> = crates.iter().collect();
+        let small = ["almoner/failpoints", "almoner/pages", "kernel/testing"];
+        assert_eq!(feature_names(&crates, Features::Small), small);
+        assert_eq!(feature_names(&crates, Features::Shipped), ["almoner/failpoints", "kernel/testing"]);
+    }
+
+    #[test]
+    fn clone_has_the_local_model_by_default() {
+        let workspace = Workspace::read().unwrap();
+        let almoner = workspace.crates.iter().find(|each| each.name == "almoner").unwrap();
+        assert!(almoner.default_features.iter().any(|feature| feature == "local"));
+    }
+
+    #[test]
+    fn second_try_must_be_listed() {
+        let test =
+            |name: &str, second_try| TestRun { name: name.to_owned(), time: Duration::ZERO, second_try };
+        let list =
+            "| test | cause | date |\n| --- | --- | --- |\n| `a::it::known` | slow clock | 2026-11-25 |\n";
+        let fine = [test("a::it::one", false), test("a::it::known", true)];
+        let (lines, listed) = second_tries(&fine, list);
+        assert_eq!(
+            (lines.as_slice(), listed),
+            (["a::it::known: slow clock (2026-11-25)".to_owned()].as_slice(), true)
+        );
+        let (lines, listed) = second_tries(&[test("a::it::new", true)], list);
+        assert!(!listed && lines[0].starts_with("a::it::new: not in docs/flaky.md"), "{lines:?}");
+        assert_eq!(second_tries(&[test("a::it::new", false)], ""), (vec![], true));
+    }
+}
