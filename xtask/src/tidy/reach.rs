@@ -114,6 +114,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/daemon/vault.rs", &[Files, Processes], "takes the vault's file up, and keeps its memory to itself"),
     ("crates/almoner/src/daemon/web.rs", &[Network], "opens the port of the web pages"),
     ("crates/almoner/src/daemon/why/file.rs", &[Files], "finds the file that a person names"),
+    ("crates/almoner/src/lib.rs", &[Processes], "ends with the exit code that says how it went"),
     ("crates/almoner/src/main.rs", &[Processes], "ends with the exit code that says how it went"),
     ("crates/almoner/src/mcp_file.rs", &[Files], "keeps the servers of tools that the user has written down"),
     ("crates/almoner/src/model_host.rs", &[Processes], "says how the process of a local model is started"),
