@@ -23,6 +23,8 @@ pub struct Place {
     home: Option<PathBuf>,
     /// Where model weights lie, if `ALMONER_MODELS` says so: several homes can share them.
     models: Option<PathBuf>,
+    /// The model for workers that Endo's clients endow, if `ALMONER_MODEL` names one.
+    pub model: Option<String>,
     /// Where Endo's clients look for a daemon.
     pub endo: EndoPlace,
 }
@@ -63,6 +65,7 @@ impl Place {
             runtime,
             home: Some(home.to_owned()),
             models: None,
+            model: None,
         }
     }
 
@@ -76,7 +79,9 @@ impl Place {
     /// # Errors
     /// When neither `ALMONER_HOME` nor `HOME` is set.
     pub fn from_env() -> Result<Place, Failure> {
-        Place::from(&|name| std::env::var_os(name).filter(|v| !v.is_empty()))
+        let env = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+        let model = env("ALMONER_MODEL").and_then(|model| model.into_string().ok());
+        Ok(Place { model, ..Place::from(&env)? })
     }
 
     fn from(env: &dyn Fn(&str) -> Option<OsString>) -> Result<Place, Failure> {
@@ -109,6 +114,7 @@ impl Place {
             cache: base("XDG_CACHE_HOME", ".cache").join("almoner"),
             runtime,
             home: None,
+            model: None,
             models,
         })
     }
@@ -127,6 +133,7 @@ impl Place {
             config: state.join("config"),
             state,
             home: None,
+            model: None,
             models: env("ALMONER_MODELS").and_then(|dir| std::path::absolute(dir).ok()),
         }
     }

@@ -12,7 +12,7 @@ use kernel::slot::{Slot, Want};
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, MessageNumber, NamePath, Number, Pattern, Value, query, table};
 use passable::{Untrusted, from_base64, visible_line, with_article};
-use worker::definition::Bundle;
+use worker::definition::{self, Bundle, Definition};
 
 use super::as_seen::AsSeen;
 use super::desk::Desk;
@@ -288,16 +288,18 @@ fn text(
     let bundle = Bundle { name, file, source, includes };
     let definition = start_run::parse(&bundle)?;
     let worker = start_run::keep(desk, &bundle, definition.limits)?;
-    let slots = definition
-        .slots
-        .iter()
-        .map(|slot| {
-            let pattern = Pattern::remotable(slot.kind.to_string()).to_value();
-            let label = Untrusted::new(slot.label.clone().unwrap_or_default());
-            (slot.name.clone(), Slot { label, pattern })
-        })
-        .collect();
+    let slots = slots_of(&definition);
     Ok(Text { source: Untrusted::new(bundle.source), worker: Some(worker), slots })
+}
+
+/// Returns the slots of a worker file as the kernel takes them.
+pub fn slots_of(definition: &Definition) -> BTreeMap<String, Slot> {
+    let slot = |slot: &definition::Slot| {
+        let pattern = Pattern::remotable(slot.kind.to_string()).to_value();
+        let label = Untrusted::new(slot.label.clone().unwrap_or_default());
+        (slot.name.clone(), Slot { label, pattern })
+    };
+    definition.slots.iter().map(slot).collect()
 }
 
 /// Where bytes that came with a request are kept.

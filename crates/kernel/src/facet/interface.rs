@@ -96,6 +96,24 @@ pub enum Support {
     Never(&'static str),
 }
 
+/// Whether a call comes to a command, whatever it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planning {
+    /// It does, so it can be planned in the transaction that applies it. Only a path that leads to files comes to files.
+    Command,
+    /// It may come to a value, or to something that must be prepared first.
+    Open,
+}
+
+/// Whether a call uses an object of the caller's own, which has no place in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// It uses one at once.
+    Used,
+    /// It refuses one, because only what the store holds lasts.
+    Refused,
+}
+
 /// One method.
 #[derive(Clone, Copy, Debug)]
 pub struct Method {
@@ -111,6 +129,10 @@ pub struct Method {
     pub says: &'static str,
     /// Whether Almoner does it.
     pub support: Support,
+    /// Whether a call comes to a command.
+    pub planning: Planning,
+    /// Whether a call uses an object of the caller's own.
+    pub foreign: Foreign,
 }
 
 impl Method {
@@ -225,4 +247,33 @@ pub fn facet(kind: &str) -> &'static Facet {
         LazyLock::new(|| methods::FACETS.iter().map(|(kind, build)| (*kind, build())).collect());
     static OPAQUE: LazyLock<Facet> = LazyLock::new(methods::opaque);
     FACETS.get(kind).unwrap_or_else(|| &*OPAQUE)
+}
+
+/// Returns whether some object has a method of this name that comes to a command.
+pub fn is_command(method: &str) -> bool {
+    has_row(method, |row| row.planning == Planning::Command)
+}
+
+/// Returns whether some object has a method of this name that uses an object of the caller's own.
+pub fn takes_foreign(method: &str) -> bool {
+    has_row(method, |row| row.foreign == Foreign::Used)
+}
+
+/// Returns whether any row of this name has a property. Names are looked up before the object's kind is known.
+fn has_row(method: &str, property: impl Fn(&Method) -> bool) -> bool {
+    static ROWS: LazyLock<BTreeMap<&'static str, Vec<Method>>> = LazyLock::new(|| {
+        let mut rows: BTreeMap<&'static str, Vec<Method>> = BTreeMap::new();
+        for (_, build) in methods::FACETS {
+            for (name, row) in build().methods {
+                rows.entry(name).or_default().push(row);
+            }
+        }
+        rows
+    });
+    ROWS.get(method).is_some_and(|rows| rows.iter().any(property))
+}
+
+/// Returns the kinds of formulas that have methods of their own.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    methods::FACETS.iter().map(|(kind, _)| *kind)
 }

@@ -2,12 +2,13 @@
 
 use passable::Effect;
 
+use super::interface::Planning::{self, Command, Open};
 use super::interface::Presence::{self, Optional, Required, Rest};
 use super::interface::Shape::{
     self, Any, Error, Float, MaybeText, NameOrPath, Number, Paths, Record, Records, Remotable, Text,
     TextOrRecord, Texts,
 };
-use super::interface::{Facet, Method, Param, Support};
+use super::interface::{Facet, Foreign, Method, Param, Support};
 
 /// What makes an interface.
 type Make = fn() -> Facet;
@@ -62,20 +63,37 @@ const fn opt(name: &'static str, shape: Shape) -> Param {
     param(name, shape, Optional)
 }
 
-const fn method(name: &'static str, effect: Effect, params: &'static [Param], says: &'static str) -> Method {
-    Method { name, params, with_record: &[], effect, says, support: Support::Full }
+const fn method(
+    name: &'static str,
+    effect: Effect,
+    planning: Planning,
+    params: &'static [Param],
+    says: &'static str,
+) -> Method {
+    let (support, foreign) = (Support::Full, Foreign::Refused);
+    Method { name, params, with_record: &[], effect, says, support, planning, foreign }
 }
 
 const fn reads(name: &'static str, params: &'static [Param], says: &'static str) -> Method {
-    method(name, Effect::Observe, params, says)
+    method(name, Effect::Observe, Open, params, says)
 }
 
-const fn changes(name: &'static str, params: &'static [Param], says: &'static str) -> Method {
-    method(name, Effect::Modify, params, says)
+const fn changes(
+    name: &'static str,
+    planning: Planning,
+    params: &'static [Param],
+    says: &'static str,
+) -> Method {
+    method(name, Effect::Modify, planning, params, says)
 }
 
-const fn sends(name: &'static str, params: &'static [Param], says: &'static str) -> Method {
-    method(name, Effect::Commit, params, says)
+const fn sends(
+    name: &'static str,
+    planning: Planning,
+    params: &'static [Param],
+    says: &'static str,
+) -> Method {
+    method(name, Effect::Commit, planning, params, says)
 }
 
 impl Method {
@@ -86,6 +104,11 @@ impl Method {
 
     const fn never(mut self, why: &'static str) -> Method {
         self.support = Support::Never(why);
+        self
+    }
+
+    const fn takes_foreign(mut self) -> Method {
+        self.foreign = Foreign::Used;
         self
     }
 
@@ -120,36 +143,46 @@ const NAMES: &[Method] = &[
     reads("followNameChanges", &[], "Follows names as they come and go."),
     reads("lookup", NAME, "What has the name: the value itself, or a reference."),
     reads("maybeLookup", NAME, "What has the name; undefined if the first name is unknown."),
-    reads("reverseLookup", &[req("presence", Any)], "The names here of something."),
+    reads("reverseLookup", &[req("presence", Any)], "The names here of something.").takes_foreign(),
     changes(
         "storeIdentifier",
+        Command,
         &[req("petNameOrPath", NameOrPath), req("id", Text)],
         "Gives a name to what the identifier stands for, if you hold it.",
     ),
     changes(
         "storeLocator",
+        Command,
         &[req("petNameOrPath", NameOrPath), req("locator", Text)],
         "Gives a name to what the locator stands for, if you hold it.",
     ),
-    changes("remove", PATH, "Takes a name away. What it stood for stays while something else refers to it."),
+    changes(
+        "remove",
+        Command,
+        PATH,
+        "Takes a name away. What it stood for stays while something else refers to it.",
+    ),
     changes(
         "move",
+        Command,
         &[req("fromPath", Texts), req("toPath", Texts)],
         "Renames: gives the second name and takes the first away, in one step.",
     ),
     changes(
         "copy",
+        Command,
         &[req("fromPath", Texts), req("toPath", Texts)],
         "Gives a second name to the same thing.",
     ),
 ];
 
 const FILES: &[Method] = &[
-    changes("makeDirectory", NAME, "Makes an empty directory under the name, and returns it."),
+    changes("makeDirectory", Command, NAME, "Makes an empty directory under the name, and returns it."),
     reads("readText", NAME, "The text of the blob that has the name."),
     reads("maybeReadText", NAME, "The text of the blob that has the name; undefined if nothing has."),
     changes(
         "writeText",
+        Open,
         &[req("petNameOrPath", NameOrPath), req("content", Text)],
         "Keeps text as a blob under the name.",
     ),
@@ -161,16 +194,20 @@ const AGENT: &[Method] = &[
     reads("lookupById", &[req("id", Text)], "What the identifier stands for, if you hold it."),
     changes(
         "storeBlob",
+        Open,
         &[req("readerRef", Remotable), opt("petNameOrPath", NameOrPath)],
         "Keeps the bytes of a reader under the name.",
-    ),
+    )
+    .takes_foreign(),
     changes(
         "storeValue",
+        Command,
         &[req("value", Any), req("petNameOrPath", NameOrPath)],
         "Keeps a value under the name. You must hold what it refers to.",
     ),
     sends(
         "evaluate",
+        Open,
         &[
             req("workerName", MaybeText),
             req("source", Text),
@@ -182,6 +219,7 @@ const AGENT: &[Method] = &[
     ),
     sends(
         "requestEvaluation",
+        Open,
         &[
             req("source", Text),
             req("codeNames", Texts),
@@ -192,11 +230,13 @@ const AGENT: &[Method] = &[
     ),
     sends(
         "locateForSharing",
+        Open,
         PATH,
         "A locator with a one-use token: whoever gives it to adoptFromLocator gets a grant.",
     ),
     changes(
         "adoptFromLocator",
+        Open,
         &[req("locator", Text), req("petNameOrPath", NameOrPath)],
         "Gives a name to what a locator stands for: one with a token, or one of something that you hold.",
     ),
@@ -207,29 +247,34 @@ const MAIL: &[Method] = &[
     reads("followMessages", &[], "Follows messages as they come."),
     sends(
         "resolve",
+        Command,
         &[req("messageNumber", Number), req("petNameOrPath", NameOrPath)],
         "Answers a request with what the name stands for. Only the first answer counts.",
     ),
     sends(
         "reject",
+        Command,
         &[req("messageNumber", Number), opt("reason", Text)],
         "Refuses what a message asks for. The sender reads the reason.",
     ),
     changes(
         "adopt",
+        Command,
         &[req("messageNumber", Number), req("edgeName", NameOrPath), req("petNameOrPath", NameOrPath)],
         "Gives a name of your own to something that came with a message.",
     ),
-    changes("dismiss", MESSAGE_NUMBER, "Hides a message and drops what it refers to."),
-    changes("dismissAll", &[], "Dismisses every message that waits for nobody."),
+    changes("dismiss", Command, MESSAGE_NUMBER, "Hides a message and drops what it refers to."),
+    changes("dismissAll", Command, &[], "Dismisses every message that waits for nobody."),
     sends(
         "request",
+        Command,
         &[req("recipientName", NameOrPath), req("description", Text), opt("responseName", NameOrPath)],
         "Asks somebody for something, and returns the promise of it. The same request with the same response name \
          attaches to the earlier one.",
     ),
     sends(
         "send",
+        Command,
         &[
             req("recipientName", NameOrPath),
             req("strings", Texts),
@@ -241,6 +286,7 @@ const MAIL: &[Method] = &[
     ),
     sends(
         "reply",
+        Command,
         &[
             req("messageNumber", Number),
             req("strings", Texts),
@@ -251,6 +297,7 @@ const MAIL: &[Method] = &[
     ),
     sends(
         "form",
+        Command,
         &[
             req("recipientName", NameOrPath),
             req("description", TextOrRecord),
@@ -268,26 +315,30 @@ const MAIL: &[Method] = &[
     ]),
     sends(
         "submit",
+        Open,
         &[req("messageNumber", Number), req("values", Record)],
         "Fills in a form. Where a field asks for a capability, a name stands for what has it.",
     ),
     sends(
         "sendValue",
+        Command,
         &[req("messageNumber", Number), req("petNameOrPath", NameOrPath)],
         "Hands what the name stands for to the other party of a message.",
     ),
-    sends("deliver", &[req("message", Record)], "Puts a message into your own inbox.")
+    sends("deliver", Open, &[req("message", Record)], "Puts a message into your own inbox.")
         .never("mail is delivered by its sender's call alone, so that nobody's name can be forged"),
 ];
 
 const GUEST: &[Method] = &[
     sends(
         "define",
+        Open,
         &[req("source", Text), req("slots", Record), opt("resultName", NameOrPath)],
         "Proposes code with named slots, or a worker file, to your host, and returns the promise of its result.",
     ),
     sends(
         "cancel",
+        Command,
         &[req("petNameOrPath", NameOrPath), opt("reason", Error)],
         "Withdraws what you asked for: the name is of its promise. Nobody can answer it any more.",
     ),
@@ -296,11 +347,13 @@ const GUEST: &[Method] = &[
 const HOST: &[Method] = &[
     sends(
         "define",
+        Open,
         &[req("source", Text), req("slots", Record), opt("resultName", NameOrPath)],
         "Proposes code with named slots, or a worker file, to the host's own host.",
     ),
     sends(
         "endow",
+        Open,
         &[
             req("messageNumber", Number),
             req("bindings", Record),
@@ -313,43 +366,53 @@ const HOST: &[Method] = &[
     ),
     sends(
         "grantEvaluate",
+        Open,
         &[req("messageNumber", Number), opt("options", Record)],
         "Agrees to an evaluation that was asked for. The option resultGoesTo is as with endow.",
     ),
     changes(
         "storeTree",
+        Open,
         &[req("remoteTree", Remotable), req("petNameOrPath", NameOrPath)],
         "Keeps a tree of files.",
-    ),
+    )
+    .takes_foreign(),
     changes(
         "provideMount",
+        Open,
         &[req("path", Text), req("petNameOrPath", NameOrPath), opt("options", Record)],
         "Gives a name to a directory of this machine.",
     ),
     changes(
         "provideScratchMount",
+        Open,
         &[req("petNameOrPath", NameOrPath), opt("options", Record)],
         "Makes a directory that the daemon keeps.",
     ),
     changes(
         "provideGuest",
+        Open,
         &[opt("petName", Text), opt("options", Record)],
         "Makes a guest, or finds the one of that name. The options are agentName and introducedNames.",
     ),
     changes(
         "provideHost",
+        Open,
         &[opt("petName", Text), opt("options", Record)],
         "Makes a host, or finds the one of that name. The options are agentName and introducedNames.",
     ),
-    changes("provideWorker", NAME, "Makes an isolated heap for code."),
-    sends("makeUnconfined", CAPLET, "Runs a program with all powers of this machine.").never(UNCONFINED),
+    changes("provideWorker", Open, NAME, "Makes an isolated heap for code."),
+    sends("makeUnconfined", Open, CAPLET, "Runs a program with all powers of this machine.")
+        .never(UNCONFINED),
     sends(
         "makeBundle",
+        Open,
         CAPLET,
         "Runs a program of modules out of a bundle of sources (endoZipBase64), as makeArchive does.",
     ),
     sends(
         "makeArchive",
+        Open,
         CAPLET,
         "Runs a program of modules out of an archive of sources, confined: calls make(powers, context, {env, state}) \
          of its first module, and returns the promise of what comes of it. The options are powersName (a new guest if \
@@ -357,59 +420,74 @@ const HOST: &[Method] = &[
     ),
     sends(
         "makeFromTree",
+        Open,
         CAPLET,
         "Runs a program of modules out of a tree or a directory, as it is now, as makeArchive does. Its first module is \
          what package.json exports, or index.js.",
     ),
     changes(
         "stageTree",
+        Open,
         &[req("treeName", NameOrPath), req("scratchName", Text)],
         "Copies a tree for changing.",
     ),
-    sends("makeUnconfinedFromTree", CAPLET, "Runs a program from a tree with all powers.").never(UNCONFINED),
-    sends("makeChannel", &[req("petName", Text), req("proposedName", Text)], "Makes a room for several.")
-        .not_yet(),
+    sends("makeUnconfinedFromTree", Open, CAPLET, "Runs a program from a tree with all powers.")
+        .never(UNCONFINED),
+    sends(
+        "makeChannel",
+        Open,
+        &[req("petName", Text), req("proposedName", Text)],
+        "Makes a room for several.",
+    )
+    .not_yet(),
     changes(
         "makeTimer",
+        Command,
         &[req("petName", Text), req("intervalMs", Float), opt("label", Text)],
         "Makes a timer that begins now.",
     ),
     sends(
         "cancel",
+        Command,
         &[req("petNameOrPath", NameOrPath), opt("reason", Error)],
         "Ends what the name stands for, and all work that depends on it. What had begun completes.",
     ),
     reads("greeter", &[], "How other daemons introduce themselves.").not_yet(),
     reads("gateway", &[], "How other daemons reach what is here.").not_yet(),
-    sends("sign", &[req("hexBytes", Text)], "Signs bytes with the key of this node.").not_yet(),
+    sends("sign", Open, &[req("hexBytes", Text)], "Signs bytes with the key of this node.").not_yet(),
     reads("getPeerInfo", &[], "How other daemons find this one.").not_yet(),
-    changes("addPeerInfo", &[req("peerInfo", Record)], "Remembers another daemon.").not_yet(),
+    changes("addPeerInfo", Open, &[req("peerInfo", Record)], "Remembers another daemon.").not_yet(),
     reads("listKnownPeers", &[], "The other daemons that are known.").not_yet(),
     reads("followPeerChanges", &[], "Follows other daemons as they come and go.").not_yet(),
-    sends("invite", &[req("guestName", Text)], "Invites somebody on another daemon.").not_yet(),
-    sends("accept", &[req("invitationLocator", Text), req("guestName", Text)], "Accepts an invitation.")
-        .not_yet(),
+    sends("invite", Open, &[req("guestName", Text)], "Invites somebody on another daemon.").not_yet(),
+    sends(
+        "accept",
+        Open,
+        &[req("invitationLocator", Text), req("guestName", Text)],
+        "Accepts an invitation.",
+    )
+    .not_yet(),
     reads("getFormulaGraph", &[], "What refers to what, of all that has a name."),
 ];
 
 const ENDO: &[Method] = &[
     reads("ping", &[], "Answers pong."),
-    sends("terminate", &[], "Ends the daemon. Everything goes on when it is started again."),
+    sends("terminate", Open, &[], "Ends the daemon. Everything goes on when it is started again."),
     reads("host", &[], "The agent of the person who owns this store."),
     reads("leastAuthority", &[], "The agent that may do nothing."),
     reads("nodeId", &[], "The number of this node."),
     reads("greeter", &[], "How other daemons introduce themselves.").not_yet(),
     reads("gateway", &[], "How other daemons reach what is here.").not_yet(),
-    sends("sign", &[req("hexBytes", Text)], "Signs bytes with the key of this node.").not_yet(),
-    sends("reviveNetworks", &[], "Takes up the networks again.").not_yet(),
+    sends("sign", Open, &[req("hexBytes", Text)], "Signs bytes with the key of this node.").not_yet(),
+    sends("reviveNetworks", Open, &[], "Takes up the networks again.").not_yet(),
     reads("revivePins", &[], "Does nothing: what is pinned stays without being revived."),
-    changes("addPeerInfo", &[req("peerInfo", Record)], "Remembers another daemon.").not_yet(),
+    changes("addPeerInfo", Open, &[req("peerInfo", Record)], "Remembers another daemon.").not_yet(),
     reads("listKnownPeers", &[], "The other daemons that are known.").not_yet(),
     reads("followPeerChanges", &[], "Follows other daemons as they come and go.").not_yet(),
 ];
 
 const MESSAGE: &[Method] =
-    &[changes("dismiss", &[], "Hides the message in your own inbox and drops what it refers to.")];
+    &[changes("dismiss", Command, &[], "Hides the message in your own inbox and drops what it refers to.")];
 
 const BLOB: &[Method] = &[
     reads("sha256", &[], "The SHA-256 hash of the bytes."),
@@ -424,15 +502,16 @@ const MOUNT: &[Method] = &[
     reads("lookup", NAME, "A file or a directory in it."),
     reads("readText", NAME, "The text of a file."),
     reads("maybeReadText", NAME, "The text of a file, if there is one."),
-    changes("writeText", &[req("petNameOrPath", NameOrPath), req("content", Text)], "Writes a file."),
+    changes("writeText", Open, &[req("petNameOrPath", NameOrPath), req("content", Text)], "Writes a file."),
     changes(
         "append",
+        Open,
         &[req("petNameOrPath", NameOrPath), req("content", Text)],
         "Puts text behind what a file holds, or makes it.",
     ),
-    changes("remove", PATH, "Removes a file."),
-    changes("move", &[req("fromPath", NameOrPath), req("toPath", NameOrPath)], "Renames a file."),
-    changes("makeDirectory", NAME, "Makes a directory."),
+    changes("remove", Open, PATH, "Removes a file."),
+    changes("move", Open, &[req("fromPath", NameOrPath), req("toPath", NameOrPath)], "Renames a file."),
+    changes("makeDirectory", Open, NAME, "Makes a directory."),
     reads("readOnly", &[], "The same directory for reading only."),
     reads("snapshot", &[], "What is in it now."),
 ];
@@ -441,13 +520,15 @@ const MOUNT_FILE: &[Method] = &[
     reads("text", &[], "The bytes as text."),
     reads("streamBase64", &[], "The bytes piece by piece."),
     reads("json", &[], "The bytes as the value that they say in JSON."),
-    changes("writeText", &[req("content", Text)], "Puts text in the place of what the file holds."),
-    changes("append", &[req("content", Text)], "Puts text behind what the file holds."),
+    changes("writeText", Open, &[req("content", Text)], "Puts text in the place of what the file holds."),
+    changes("append", Open, &[req("content", Text)], "Puts text behind what the file holds."),
     changes(
         "writeBytes",
+        Open,
         &[req("readerRef", Remotable)],
         "Puts the bytes of a reader in the place of what it holds.",
-    ),
+    )
+    .takes_foreign(),
     reads("readOnly", &[], "The same file for reading only."),
 ];
 
@@ -465,23 +546,28 @@ const TIMER: &[Method] = &[
     reads("getInterval", &[], "How long from tick to tick, in milliseconds."),
     changes(
         "subscribe",
+        Open,
         &[req("callback", Remotable)],
         "Calls `onTick({tick, label, timestamp})` of your object at each tick while you are connected. With your own \
          handle in its place, each tick is a message to you, also after a restart.",
-    ),
-    changes("unsubscribe", &[req("callback", Remotable)], "Ends that."),
+    ).takes_foreign(),
+    changes("unsubscribe", Open, &[req("callback", Remotable)], "Ends that.").takes_foreign(),
 ];
 
-const RESOLVER: &[Method] =
-    &[sends("resolveWithId", &[req("id", Text)], "Settles the promise with what the identifier stands for.")];
+const RESOLVER: &[Method] = &[sends(
+    "resolveWithId",
+    Open,
+    &[req("id", Text)],
+    "Settles the promise with what the identifier stands for.",
+)];
 
 const STATE: &[Method] = &[
     reads("get", &[req("name", Text)], "What is kept under the name; `undefined` if nothing is."),
     reads("has", &[req("name", Text)], "Whether anything is kept under the name."),
     reads("list", &[], "The names, in order."),
-    changes("set", &[req("name", Text), req("value", Any)], "Keeps data under the name."),
-    changes("delete", &[req("name", Text)], "Keeps nothing under the name any more."),
-    changes("cancel", &[opt("reason", Any)], "Ends the code that it belongs to."),
+    changes("set", Open, &[req("name", Text), req("value", Any)], "Keeps data under the name."),
+    changes("delete", Open, &[req("name", Text)], "Keeps nothing under the name any more."),
+    changes("cancel", Open, &[opt("reason", Any)], "Ends the code that it belongs to."),
 ];
 
-const VAT: &[Method] = &[sends("terminate", &[], "Ends all that runs in it.")];
+const VAT: &[Method] = &[sends("terminate", Open, &[], "Ends all that runs in it.")];

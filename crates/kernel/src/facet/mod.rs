@@ -38,7 +38,10 @@ use crate::txn::ReadTxn;
 
 pub use files::{FileCall, FileOp, Ground, Part, Way, ground, part};
 pub use follow::{Follow, Names, added, messages, names, removed};
-pub use interface::{Facet, Method, Param, Presence, Shape, Support, facet};
+pub use interface::{
+    Facet, Foreign, Method, Param, Planning, Presence, Shape, Support, facet, is_command, kinds,
+    takes_foreign,
+};
 pub use live::Live;
 pub use locator::{BadLocator, Locator};
 pub use modules::{MakeModules, ModulesIn, modules_in};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::command::{Binding, Command, Start, Target};
-use kernel::facet::{self, Facet, Follow, Live, ModulesIn, Need, Plan, Refusal, Support};
+use kernel::facet::{self, Facet, Follow, Foreign, Live, ModulesIn, Need, Plan, Planning, Refusal, Support};
 use kernel::formula::{Sealed, Tree};
 use kernel::hub::View;
 use kernel::modules::Modules;
@@ -26,18 +26,29 @@ struct Desk {
     labels: Vec<String>,
     /// The interfaces and methods that were called and not refused for their names.
     called: BTreeSet<(&'static str, String)>,
+    /// What came of calls that were planned: the interface, the method, and the sort of plan.
+    planned: BTreeSet<(&'static str, String, &'static str)>,
 }
 
 impl Desk {
     fn new() -> Desk {
         let mut store = MapStore::default();
         let host = kernel::genesis(&mut store, &env(0)).unwrap();
-        let mut desk = Desk { store, ticks: 0, host, fae: host, labels: vec![], called: BTreeSet::new() };
+        let mut desk = Desk {
+            store,
+            ticks: 0,
+            host,
+            fae: host,
+            labels: vec![],
+            called: BTreeSet::new(),
+            planned: BTreeSet::new(),
+        };
         let made = desk.call("host", "", "provideGuest", r#"["fae", {agentName: "fae-agent"}]"#);
         assert!(made.starts_with("remotable("), "{made}");
         desk.fae = desk.id(host, "fae-agent");
         desk.labels.clear();
         desk.called.clear();
+        desk.planned.clear();
         desk
     }
 
@@ -109,6 +120,14 @@ impl Desk {
         let before = self.store.clone();
         let plan = facet::plan(&mut self.store, &view, &target, method, &args);
         assert_eq!(self.store, before, "planning changes nothing");
+        if let Ok(plan) = &plan {
+            let came_to = match plan {
+                Plan::Act(_) => "command",
+                Plan::Need(need) if matches!(**need, Need::Files(_)) => "files",
+                _ => "other",
+            };
+            self.planned.insert((facet.name, method.to_owned(), came_to));
+        }
         let said = plan.and_then(|plan| self.carry_out(plan));
         let said = said.unwrap_or_else(|refusal| format!("{}: {refusal}", refusal.class()));
         self.labelled(&said)
@@ -303,25 +322,5 @@ fn shown(live: &Live) -> Shown {
 
 /// The facets of all kinds of formulas that have one, by kind, and the one of those that have none.
 fn facets() -> Vec<(&'static str, &'static Facet)> {
-    [
-        "endo",
-        "host",
-        "guest",
-        "least-authority",
-        "directory",
-        "mail-hub",
-        "message",
-        "handle",
-        "readable-blob",
-        "mount",
-        "scratch-mount",
-        "mount-file",
-        "readable-tree",
-        "resolver",
-        "timer",
-        "vat",
-        "promise",
-    ]
-    .map(|kind| (kind, facet::facet(kind)))
-    .to_vec()
+    facet::kinds().chain(["promise"]).map(|kind| (kind, facet::facet(kind))).collect()
 }

@@ -335,7 +335,7 @@ impl Home {
         // The last of them names all that came, when the gathering is over.
         let hold = Some(Arc::clone(&gather.hold));
         let task = Task { answer: gather.answer, reach: gather.reach.clone(), work, bytes: 0, hold };
-        match (context.later)(task) {
+        match context.later(task) {
             true => Ok(()),
             false => Err(wrong("too many calls wait for files here")),
         }

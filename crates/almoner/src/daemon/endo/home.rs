@@ -31,16 +31,37 @@ pub struct Context<'a> {
     pub desk: &'a Desk,
     /// The table of live references.
     pub board: &'a Mutex<Switchboard>,
+    errands: &'a dyn Errands,
+}
+
+/// Does what must not hold up a connection, and brings answers back.
+pub trait Errands {
     /// Has something done where it holds up nobody; `false` if too much waits already.
-    pub later: &'a dyn Fn(Task) -> bool,
-    /// Brings an answer back that comes from elsewhere.
-    pub courier: &'a dyn Fn() -> Courier,
+    fn later(&self, task: Task) -> bool;
+
+    /// Returns what brings an answer back that comes from elsewhere.
+    fn courier(&self) -> Courier;
 }
 
 /// Brings an answer back, from any thread: as whom it was asked for, what it settles, and what came of it.
 pub type Courier = Arc<dyn Fn(Object, Ref, Result<Came, Failure>) + Send + Sync>;
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// Returns what doing something needs, with whoever runs its errands.
+    pub fn new(desk: &'a Desk, board: &'a Mutex<Switchboard>, errands: &'a dyn Errands) -> Context<'a> {
+        Context { desk, board, errands }
+    }
+
+    /// Has something done where it holds up nobody; `false` if too much waits already.
+    pub fn later(&self, task: Task) -> bool {
+        self.errands.later(task)
+    }
+
+    /// Returns what brings an answer back that comes from elsewhere.
+    pub fn courier(&self) -> Courier {
+        self.errands.courier()
+    }
+
     /// The table of live references. Never kept while the store is asked.
     pub fn board(&self) -> MutexGuard<'_, Switchboard> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)

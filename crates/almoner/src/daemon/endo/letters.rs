@@ -122,7 +122,7 @@ impl Home {
         let from = self.code.unwrap_or(reach.agent);
         let office = context.desk.daemon.vats();
         let office = office.ok_or_else(|| Trouble::Plain("no guest code runs here".to_owned()))?;
-        let courier = (context.courier)();
+        let courier = context.courier();
         let through = reach.through.clone();
         let reply = vats::Reply::new(move |told| {
             // What was found through a grant ends with it, also what was thrown.

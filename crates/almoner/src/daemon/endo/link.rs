@@ -15,8 +15,8 @@ use store::Hold;
 use switchboard::{Full, Ref, Switchboard};
 
 use super::Shared;
-use super::files::{Came, PATIENCE, Queue};
-use super::home::{Context, Courier, Home};
+use super::files::{Came, PATIENCE, Queue, Task};
+use super::home::{Context, Courier, Errands, Home};
 use super::out::Out;
 use super::thing::Object;
 use crate::clock;
@@ -46,6 +46,22 @@ struct State {
     home: Home,
     /// How many of the written bytes the session knows of.
     told: u64,
+}
+
+/// Runs the errands of one connection.
+struct LinkErrands<'a> {
+    link: &'a Arc<Link>,
+    shared: &'a Arc<Shared>,
+}
+
+impl Errands for LinkErrands<'_> {
+    fn later(&self, task: Task) -> bool {
+        self.link.later(self.shared, task)
+    }
+
+    fn courier(&self) -> Courier {
+        self.link.courier(self.shared)
+    }
 }
 
 impl Link {
@@ -114,9 +130,8 @@ impl Link {
         if session.over().is_some() || !home.gathers_any() {
             return;
         }
-        let later = |task| self.later(shared, task);
-        let courier = || self.courier(shared);
-        let context = Context { desk: &server.desk, board: &shared.board, later: &later, courier: &courier };
+        let errands = LinkErrands { link: self, shared };
+        let context = Context::new(&server.desk, &shared.board, &errands);
         home.give_up_late(&context, patience());
         self.flush(shared, session);
     }
@@ -177,10 +192,8 @@ impl Link {
             };
             let mut state = self.lock();
             let State { session, home, told } = &mut *state;
-            let later = |task| self.later(shared, task);
-            let courier = || self.courier(shared);
-            let context =
-                Context { desk: &server.desk, board: &shared.board, later: &later, courier: &courier };
+            let errands = LinkErrands { link: self, shared };
+            let context = Context::new(&server.desk, &shared.board, &errands);
             let Some(message) = message else {
                 // All that has come is under way: now it is waited for.
                 home.work_through(&context);
@@ -229,9 +242,8 @@ impl Link {
         if session.over().is_some() || !home.waits() {
             return;
         }
-        let later = |task| self.later(shared, task);
-        let courier = || self.courier(shared);
-        let context = Context { desk: &server.desk, board: &shared.board, later: &later, courier: &courier };
+        let errands = LinkErrands { link: self, shared };
+        let context = Context::new(&server.desk, &shared.board, &errands);
         home.look_around(&context);
         home.work_through(&context);
         self.flush(shared, session);
@@ -253,9 +265,8 @@ impl Link {
         if session.over().is_some() {
             return;
         }
-        let later = |task| self.later(shared, task);
-        let courier = || self.courier(shared);
-        let context = Context { desk: &server.desk, board: &shared.board, later: &later, courier: &courier };
+        let errands = LinkErrands { link: self, shared };
+        let context = Context::new(&server.desk, &shared.board, &errands);
         home.came(&context, reach, answer, came, hold);
         home.work_through(&context);
         self.flush(shared, session);
@@ -307,9 +318,8 @@ impl Link {
         if session.over().is_some() {
             return;
         }
-        let later = |task| self.later(shared, task);
-        let courier = || self.courier(shared);
-        let context = Context { desk: &server.desk, board: &shared.board, later: &later, courier: &courier };
+        let errands = LinkErrands { link: self, shared };
+        let context = Context::new(&server.desk, &shared.board, &errands);
         home.tick(&context, armed_ms);
         self.flush(shared, session);
         self.arm(shared, &server, home);

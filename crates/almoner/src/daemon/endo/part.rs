@@ -368,7 +368,7 @@ impl Home {
 }
 
 fn begin(context: &Context<'_>, task: Task) -> Result<Option<Value<Ref>>, Trouble> {
-    match (context.later)(task) {
+    match context.later(task) {
         true => Ok(None),
         false => Err(Trouble::Plain("too many calls wait for files here".to_owned())),
     }

@@ -7,9 +7,8 @@ use kernel::command::{Act, CodeAct, Command, Reply};
 use kernel::facet::{self, Action, Follow, Live, Need, ParseWorker, Plan, Refusal, StartWorker, Then};
 use kernel::formula::Formula;
 use kernel::hub::View;
-use kernel::slot::Slot;
 use kernel::txn::{ReadTxn, StoreFault};
-use kernel::{FormulaId, Pattern, Value, table};
+use kernel::{FormulaId, Value, table};
 use passable::{Remote, Untrusted, to_base64};
 use switchboard::{Outcome, Ref};
 use worker::definition::Bundle;
@@ -78,9 +77,6 @@ impl Trouble {
 /// What a client's own object stands for where a formula must stand: nothing that exists.
 const FOREIGN: [u8; 32] = [0; 32];
 
-/// Methods that use an object of the client's own at once.
-const FOREIGN_TAKERS: [&str; 5] = ["storeBlob", "storeTree", "reverseLookup", "subscribe", "unsubscribe"];
-
 impl Home {
     /// Calls a method. `None` if the answer comes later.
     pub fn perform(
@@ -107,12 +103,12 @@ impl Home {
     ) -> Result<Option<passable::Value<Ref>>, Trouble> {
         let foreign = self.foreign_reference(args);
         // An object of the client's own has no place in the store, but some methods use it at once.
-        let is_refused = foreign.is_some() && !FOREIGN_TAKERS.contains(&method);
+        let is_refused = foreign.is_some() && !facet::takes_foreign(method);
         let not_durable = || Trouble::Plain("not durable: give it a name first".to_owned());
         let given = args.first().and_then(passable::Value::as_reference).copied();
         let original = args;
         let args = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
-        if writes::is_command(method) && !is_refused {
+        if facet::is_command(method) && !is_refused {
             if self.is_full() {
                 self.settle(context);
             }
@@ -427,12 +423,7 @@ fn parse_worker(context: &Context<'_>, parse: ParseWorker) -> Result<Action, Fai
     let bundle = Bundle { file: format!("{name}.worker"), name, source, includes: BTreeMap::new() };
     let definition = start_run::parse(&bundle)?;
     let worker = start_run::keep(context.desk, &bundle, definition.limits)?;
-    let slots = definition.slots.iter().map(|slot| {
-        let pattern = Pattern::remotable(slot.kind.to_string()).to_value();
-        let label = Untrusted::new(slot.label.clone().unwrap_or_default());
-        (slot.name.clone(), Slot { label, pattern })
-    });
-    Ok(parse.with(worker, slots.collect()))
+    Ok(parse.with(worker, agents::slots_of(&definition)))
 }
 
 /// Runs a worker that was proposed. Which model it gets is for whoever started the daemon to say.
@@ -444,7 +435,7 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trou
                 .to_owned(),
         )
     };
-    let model = std::env::var("ALMONER_MODEL").map_err(|_| no_model())?;
+    let model = desk.place.model.clone().ok_or_else(no_model)?;
     // Each host has runs of its own.
     let desk = &desk.of(start.actor, None)?;
     let (bundle, _) = agents::proposed(desk, start.actor, start.number)?;

@@ -139,7 +139,7 @@ impl Home {
                     let hash = start_run::upload(&outside.server()?.desk, &bytes)?;
                     Ok(Came::Act(Box::new(take.with(hash, bytes.len() as u64))))
                 });
-                match (context.later)(Task { answer, reach, work, bytes: count, hold: None }) {
+                match context.later(Task { answer, reach, work, bytes: count, hold: None }) {
                     true => Ok(()),
                     false => Err(Trouble::Plain("too many calls wait for files here".to_owned())),
                 }

@@ -24,34 +24,6 @@ use crate::daemon::{faults, uses};
 /// How many calls of one connection are under way at most.
 pub const MOST: usize = 256;
 
-/// Methods that come to a command, whatever they are given.
-const COMMANDS: [&str; 19] = [
-    "adopt",
-    "cancel",
-    "copy",
-    "dismiss",
-    "dismissAll",
-    "form",
-    "makeDirectory",
-    "makeTimer",
-    "move",
-    "reject",
-    "remove",
-    "reply",
-    "request",
-    "resolve",
-    "send",
-    "sendValue",
-    "storeIdentifier",
-    "storeLocator",
-    "storeValue",
-];
-
-/// Whether a method comes to a command, so that the call can be made beside others.
-pub fn is_command(method: &str) -> bool {
-    COMMANDS.binary_search(&method).is_ok()
-}
-
 /// A call that is under way.
 pub struct Underway {
     answer: Ref,
@@ -195,21 +167,5 @@ pub(super) fn delivery(plan: &Plan) -> Option<&facet::Delivery> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_list_is_in_order_and_names_methods_that_there_are() {
-        assert!(COMMANDS.is_sorted());
-        let facets = ["host", "guest", "directory"].map(facet::facet);
-        for method in COMMANDS {
-            assert!(is_command(method));
-            assert!(facets.iter().any(|facet| facet.methods.contains_key(method)), "{method}");
-        }
-        assert!(!is_command("lookup") && !is_command(""));
     }
 }

@@ -243,7 +243,10 @@ fn the_tables() {
                 Support::NotYet => " (not yet)",
                 Support::Never(_) => " (never)",
             };
-            text.push_str(&format!("  {:<7} {}{support}\n", method.effect.as_words(), method.signature()));
+            let command = if method.planning == Planning::Command { " (command)" } else { "" };
+            let foreign = if method.foreign == Foreign::Used { " (takes foreign)" } else { "" };
+            let (effect, signature) = (method.effect.as_words(), method.signature());
+            text.push_str(&format!("  {effect:<7} {signature}{support}{command}{foreign}\n"));
         }
     }
     insta::assert_snapshot!(text);

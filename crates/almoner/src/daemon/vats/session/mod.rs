@@ -28,7 +28,7 @@ use vat::{Host, HostError, Order, Outcome, Place, Report, Slot, VatId, Verb};
 
 use super::super::endo::convert;
 use super::super::endo::files::Task;
-use super::super::endo::home::{Context, Courier, Home};
+use super::super::endo::home::{Context, Courier, Errands, Home};
 use super::super::endo::perform;
 use super::super::endo::thing::{Object, Thing};
 use super::super::serve::Server;
@@ -191,6 +191,23 @@ pub fn engine() -> String {
     format!("quickjs {} realm {}{other}", vat::engine_version(), vat::REALM_VERSION)
 }
 
+/// Keeps the errands of a heap until its own thread does them.
+struct HeapErrands<'a> {
+    tasks: RefCell<VecDeque<Task>>,
+    courier: &'a Courier,
+}
+
+impl Errands for HeapErrands<'_> {
+    fn later(&self, task: Task) -> bool {
+        self.tasks.borrow_mut().push_back(task);
+        true
+    }
+
+    fn courier(&self) -> Courier {
+        Arc::clone(self.courier)
+    }
+}
+
 /// Does something with a home, and then all that follows from it.
 fn attend(
     home: &mut Home,
@@ -199,19 +216,14 @@ fn attend(
     courier: &Courier,
     first: impl FnOnce(&mut Home, &Context<'_>),
 ) {
-    let tasks: RefCell<VecDeque<Task>> = RefCell::default();
-    let later = |task| {
-        tasks.borrow_mut().push_back(task);
-        true
-    };
-    let bring = || Arc::clone(courier);
-    let context = Context { desk: &server.desk, board, later: &later, courier: &bring };
+    let errands = HeapErrands { tasks: RefCell::default(), courier };
+    let context = Context::new(&server.desk, board, &errands);
     first(home, &context);
     loop {
         home.work_through(&context);
         home.look_at_promises(&context);
         // It is done here: nobody else uses this process.
-        let Some(task) = tasks.borrow_mut().pop_front() else { return };
+        let Some(task) = errands.tasks.borrow_mut().pop_front() else { return };
         let done = task.carry_out(Arc::downgrade(server));
         home.came(&context, done.reach, done.answer, done.came, done.hold.as_ref());
     }
