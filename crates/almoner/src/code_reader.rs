@@ -1,13 +1,13 @@
 //! The process that reads proposed code. A text of a stranger can nest deeper than any stack, so the process may end, and
 //! then nothing is said of the text. It shuts itself in before it has read a byte.
 
-use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use analysis::Uses;
+use framing::Frames;
 use sandbox::{Confinement, Limits, SandboxError};
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +23,14 @@ const MEMORY: u64 = 4 << 30;
 /// How long reading may take: so long that the longest text is read on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The most bytes of a question: the longest text that can be proposed, however it is escaped.
+const MAX_QUESTION: usize = 64 << 20;
+
 /// The most bytes of an answer.
-const ANSWER: u64 = 16 << 20;
+const MAX_ANSWER: usize = 16 << 20;
+
+const QUESTIONS: Frames = Frames::up_to(MAX_QUESTION);
+const ANSWERS: Frames = Frames::up_to(MAX_ANSWER);
 
 /// Descriptors that are open at one time.
 const OPEN_FILES: u64 = 16;
@@ -57,9 +63,8 @@ pub fn live() -> Ended {
         },
     };
     sandbox::confine_self(&within).map_err(|error: SandboxError| fail(&error))?;
-    let mut asked = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut asked).map_err(|error| fail(&error))?;
-    let Question { source, slots } = serde_json::from_slice(&asked).map_err(|error| fail(&error))?;
+    let asked = QUESTIONS.read(&mut std::io::stdin().lock()).map_err(|error| fail(&error))?;
+    let Question { source, slots } = asked.ok_or_else(|| fail(&"nothing was asked"))?;
     let read = move || {
         let slots: Vec<&str> = slots.iter().map(String::as_str).collect();
         analysis::of(&source, &slots)
@@ -67,15 +72,14 @@ pub fn live() -> Ended {
     let reading = std::thread::Builder::new().name("reading".to_owned()).stack_size(STACK);
     let uses = reading.spawn(read).map_err(|error| fail(&error))?.join();
     let uses = uses.map_err(|_| fail(&"the text could not be read"))?;
-    let answer = serde_json::to_vec(&uses).map_err(|error| fail(&error))?;
-    std::io::stdout().lock().write_all(&answer).map_err(|error| fail(&error))?;
+    ANSWERS.write(&mut std::io::stdout().lock(), &uses).map_err(|error| fail(&error))?;
     Ok(Exit::Ok)
 }
 
 /// What the text of a program does with these slots; nothing if it could not be read. `program` is this program.
 pub fn read(program: &Path, source: &str, slots: &[&str]) -> Option<Uses> {
     let slots = slots.iter().map(|slot| (*slot).to_owned()).collect();
-    let question = serde_json::to_vec(&Question { source: source.to_owned(), slots }).ok()?;
+    let question = Question { source: source.to_owned(), slots };
     let mut command = Command::new(program);
     command.arg("code-reader").env_clear().current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -84,20 +88,19 @@ pub fn read(program: &Path, source: &str, slots: &[&str]) -> Option<Uses> {
     // One that is not done is not waited for.
     drop(child.kill());
     drop(child.wait());
-    serde_json::from_slice(&answer?).ok()
+    answer
 }
 
 /// Asks, and waits for the answer for as long as one may take.
-fn converse(child: &mut Child, question: Vec<u8>) -> Option<Vec<u8>> {
-    let (mut asks, answers) = child.stdin.take().zip(child.stdout.take())?;
+fn converse(child: &mut Child, question: Question) -> Option<Uses> {
+    let (mut asks, mut answers) = child.stdin.take().zip(child.stdout.take())?;
     let (done, answered) = channel();
     let talk = move || {
-        let said = asks.write_all(&question);
+        let said = QUESTIONS.write(&mut asks, &question);
         drop(asks);
-        let mut answer = Vec::new();
-        let heard = said.and_then(|()| answers.take(ANSWER).read_to_end(&mut answer));
+        let heard = said.and_then(|()| ANSWERS.read(&mut answers));
         // Whoever has stopped waiting needs it no more.
-        let _ = done.send(heard.is_ok().then_some(answer));
+        let _ = done.send(heard.ok().flatten());
     };
     std::thread::Builder::new().name("code reader".to_owned()).spawn(talk).ok()?;
     answered.recv_timeout(PATIENCE).unwrap_or_default()

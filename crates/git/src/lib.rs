@@ -28,4 +28,4 @@ pub use open::ENVIRONMENT;
 pub use order::{Answer, Author, Between, Call, Order, Pinned, Reply};
 pub use part::MOST as MOST_TEXT;
 pub use refusal::Refusal;
-pub use serve::{answer, serve};
+pub use serve::{MAX_REPLY, ORDERS, REPLIES, answer, serve};

@@ -2,27 +2,35 @@
 
 use std::io::{self, Read, Write};
 
+use framing::Frames;
+
 use crate::order::{Answer, Call, Order, Reply};
 use crate::refusal::Refusal;
 use crate::{add, blame, branch, commit, diff, log, open, show, status, switch};
 
 /// The longest order, in bytes.
-const LONGEST: u64 = 8 << 20;
+const MAX_ORDER: usize = 8 << 20;
+
+/// The longest reply, in bytes. What is longer was no answer that fits a context.
+pub const MAX_REPLY: usize = 24 << 20;
+
+/// The frame that an order comes in.
+pub const ORDERS: Frames = Frames::up_to(MAX_ORDER);
+
+/// The frame that a reply comes in.
+pub const REPLIES: Frames = Frames::up_to(MAX_REPLY);
 
 /// Reads an order, does it, and writes the reply.
 ///
 /// # Errors
 /// When the streams break, or what comes in is no order.
-pub fn serve(input: impl Read, mut output: impl Write) -> io::Result<()> {
-    let mut text = Vec::new();
-    input.take(LONGEST).read_to_end(&mut text)?;
-    let order: Order = serde_json::from_slice(&text)?;
+pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
+    let order: Order = ORDERS.read(&mut input)?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let reply = match answer(&order) {
         Ok(answer) => Reply::Done { answer },
         Err(refusal) => Reply::Refused { refusal },
     };
-    output.write_all(&serde_json::to_vec(&reply)?)?;
-    output.flush()
+    Ok(REPLIES.write(&mut output, &reply)?)
 }
 
 /// Does what an order says.
@@ -51,5 +59,18 @@ pub fn answer(order: &Order) -> Result<Answer, Refusal> {
         Call::Switch { name, pinned } => switch::switch(&repository, name, pinned.as_deref()),
         Call::Settled { pinned } => add::settled(&repository, &order.root, pinned),
         Call::Find { trailer, head } => commit::find(&repository, trailer, head),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_longer_than_limit_is_refused_unread() {
+        let head = u32::try_from(MAX_ORDER + 1).unwrap().to_le_bytes();
+        let refused = serve(&head[..], io::sink()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+        assert_eq!(serve(&b""[..], io::sink()).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }

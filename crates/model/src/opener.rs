@@ -64,13 +64,6 @@ impl Opener {
         self
     }
 
-    /// Changes how failures are retried.
-    #[must_use]
-    pub fn with_retry(mut self, retry: Retry) -> Self {
-        self.retry = retry;
-        self
-    }
-
     /// Where weights are looked for.
     #[must_use]
     pub fn weights_dir(&self) -> &Path {

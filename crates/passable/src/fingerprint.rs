@@ -17,12 +17,6 @@ impl Hash {
         Hash(*blake3::hash(bytes).as_bytes())
     }
 
-    /// The hash of some bytes under a context, so that hashes of different things never meet.
-    /// The context is a fixed sentence of the program, such as `almoner proposal v1`.
-    pub fn derived(context: &str, bytes: &[u8]) -> Hash {
-        Hash(blake3::derive_key(context, bytes))
-    }
-
     /// The 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -336,31 +336,6 @@ impl<C: Reference> Interface<C> {
         }
     }
 
-    /// The interface that a guard of Endo's says. Methods without a declared effect class count as *changes*, and
-    /// arguments are called `arg0`, `arg1`, … Rest arguments and symbol methods are left out.
-    pub fn from_guard(guard: &InterfaceGuard<C>) -> Self {
-        let method = |(name, guard): &(Text, MethodGuard<C>)| {
-            let optional = guard.optional.iter().flatten().map(|arg| (arg, true));
-            let args = guard.args.iter().map(|arg| (arg, false)).chain(optional).enumerate();
-            let param = |(at, (arg, optional)): (usize, (&ArgGuard<C>, bool))| Param {
-                name: format!("arg{at}"),
-                pattern: arg.pattern(),
-                optional,
-                description: String::new(),
-            };
-            Method {
-                params: args.map(param).collect(),
-                returns: guard.returns.pattern(),
-                ..Method::new(name.to_str_lossy(), Effect::Modify, "")
-            }
-        };
-        Interface {
-            name: guard.name.to_str_lossy().into_owned(),
-            description: String::new(),
-            methods: guard.methods.iter().map(method).collect(),
-        }
-    }
-
     /// The table that a person sees when choosing.
     pub fn table(&self) -> Vec<MethodRow> {
         let row = |method: &Method<C>| MethodRow {

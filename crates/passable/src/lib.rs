@@ -6,7 +6,7 @@
 //!   becomes JSON Schema, an elicitation, a tree of form controls, text and a value that travels.
 //! - [`Interface`] and [`InterfaceGuard`]: what can be asked of a capability, with effect classes; as LLM tools, MCP
 //!   tools, guards, and a table for people; and the way back from a tool call's JSON to checked arguments.
-//! - Codecs: [`smallcaps`] and [`capdata`] (Endo's wire and storage), [`ordered`] (sortable keys), plain JSON
+//! - Codecs: [`smallcaps`] and [`capdata`] (Endo's wire and storage), `ordered` (sortable keys, behind the feature of that name), plain JSON
 //!   ([`Value::to_json`], [`Value::to_json_text`]) and [`plist`] (Emacs). Decoders bound size and depth, refuse
 //!   duplicate names, and answer bad input with a typed error that has a path.
 //! - [`fingerprint`]: BLAKE3 of canonical bytes. [`Untrusted`] and [`visible`]: foreign text made safe to show;
@@ -103,7 +103,9 @@ mod visible;
 pub use binding::is_binding;
 pub use codec::error::{DecodeError, Problem, Segment};
 pub use codec::json::Bounds;
-pub use codec::{CapData, MAX_DIGITS, capdata, from_base64, ordered, plist, smallcaps, to_base64};
+#[cfg(feature = "ordered")]
+pub use codec::ordered;
+pub use codec::{CapData, MAX_DIGITS, capdata, from_base64, plist, smallcaps, to_base64};
 pub use explain::{
     Explanation, PatternCheckError, decode, pattern_check, pattern_check_line, pattern_from_argument,
 };

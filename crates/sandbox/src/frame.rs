@@ -2,13 +2,16 @@
 
 use std::io::{self, Read, Write};
 
-use serde::de::DeserializeOwned;
+use framing::Frames;
 use serde::{Deserialize, Serialize};
 
 use crate::spec::{End, Output, Report, Spec};
 
 /// The longest description of a program that is taken.
-const LONGEST: usize = 4 << 20;
+const MAX_HEADER: usize = 4 << 20;
+
+/// What comes before the streams. The environment of a program can hold secrets.
+const HEADERS: Frames = Frames::up_to(MAX_HEADER).wiped();
 
 /// What the warden is asked.
 #[derive(Serialize, Deserialize)]
@@ -32,35 +35,16 @@ struct Answer {
     stderr: (usize, u64),
 }
 
-fn put(out: &mut impl Write, header: &impl Serialize) -> io::Result<()> {
-    let bytes = serde_json::to_vec(header)?;
-    let length = u32::try_from(bytes.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    out.write_all(&length.to_le_bytes())?;
-    out.write_all(&bytes)
-}
-
-fn take<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<T> {
-    let mut length = [0; 4];
-    input.read_exact(&mut length)?;
-    let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the frame is too long"));
-    }
-    let mut bytes = vec![0; length];
-    input.read_exact(&mut bytes)?;
-    Ok(serde_json::from_slice(&bytes)?)
-}
-
 /// Asks.
 pub(crate) fn ask(out: &mut impl Write, question: &Question, input: &[u8]) -> io::Result<()> {
-    put(out, question)?;
+    HEADERS.write(out, question)?;
     out.write_all(input)?;
     out.flush()
 }
 
 /// Takes a question with its input.
 pub(crate) fn asked(from: &mut impl Read) -> io::Result<(Question, Vec<u8>)> {
-    let question: Question = take(from)?;
+    let question: Question = HEADERS.read(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut input = Vec::new();
     from.take(question.input).read_to_end(&mut input)?;
     if input.len() as u64 != question.input {
@@ -74,7 +58,7 @@ pub(crate) fn answer(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let sizes = |output: &Output| (output.bytes.len(), output.cut);
     let header =
         Answer { end: report.end.clone(), stdout: sizes(&report.stdout), stderr: sizes(&report.stderr) };
-    put(out, &header)?;
+    HEADERS.write(out, &header)?;
     out.write_all(&report.stdout.bytes)?;
     out.write_all(&report.stderr.bytes)?;
     out.flush()
@@ -82,7 +66,7 @@ pub(crate) fn answer(out: &mut impl Write, report: &Report) -> io::Result<()> {
 
 /// Takes an answer whose streams have at most `most` bytes each.
 pub(crate) fn answered(from: &mut impl Read, most: u64) -> io::Result<Report> {
-    let header: Answer = take(from)?;
+    let header: Answer = HEADERS.read(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut stream = |(length, cut): (usize, u64)| -> io::Result<Output> {
         if length as u64 > most {
             return Err(io::Error::new(
@@ -115,6 +99,8 @@ mod tests {
         for cut in 0..bytes.len() {
             assert!(answered(&mut &bytes[..cut], 3).is_err(), "{cut}");
         }
-        assert!(answered(&mut [255; 64].as_slice(), 3).is_err());
+        let longer = u32::try_from(MAX_HEADER + 1).unwrap().to_le_bytes();
+        let refused = answered(&mut longer.as_slice(), 3).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
     }
 }

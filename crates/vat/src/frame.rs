@@ -1,19 +1,23 @@
-//! What goes between a vat and its host: a length of four bytes, big-endian, and as many bytes of JSON.
+//! What goes between a vat and its host, in frames.
 //!
 //! Values travel as they are stored, as smallcaps with slots. Slots say where a thing lives, so they mean the same on
 //! both sides. Whoever receives a value counts each of its slots once; what is let go of is told with that count, so a
 //! reference that is on its way meanwhile is not lost.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::Read;
 
+pub use framing::FrameError;
+use framing::Frames;
 use passable::Value;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{FaultKind, Limits, Modules};
 
 /// The most bytes of one frame, either way. A vat's own limit on messages is lower.
-pub const MOST_BYTES: usize = 64 << 20;
+pub const MAX_FRAME: usize = 64 << 20;
+
+const FRAMES: Frames = Frames::up_to(MAX_FRAME);
 
 /// The number by which the host knows a vat.
 pub type VatId = u32;
@@ -306,47 +310,12 @@ pub enum Report {
     },
 }
 
-/// Why a frame cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum FrameError {
-    /// The stream failed, or ended inside a frame.
-    #[error("the stream to or from the vat failed")]
-    Stream(#[from] io::Error),
-    /// A frame is larger than any may be.
-    #[error("a frame of {bytes} bytes, but {most} is the limit")]
-    TooLarge {
-        /// Its length.
-        bytes: u64,
-        /// What it may be.
-        most: usize,
-    },
-    /// A frame does not say what it must.
-    #[error("a frame that cannot be read: {0}")]
-    Malformed(String),
-}
-
-/// The bytes of a frame.
+/// Returns the bytes of a frame.
 ///
 /// # Errors
-/// [`FrameError::TooLarge`].
+/// [`FrameError::TooLarge`] and [`FrameError::Unwritable`].
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
-    let mut bytes = vec![0; 4];
-    serde_json::to_writer(&mut bytes, message).map_err(|error| FrameError::Malformed(error.to_string()))?;
-    let length = bytes.len().saturating_sub(4);
-    let announced = u32::try_from(length).ok().filter(|_| length <= MOST_BYTES);
-    let announced = announced.ok_or(FrameError::TooLarge { bytes: length as u64, most: MOST_BYTES })?;
-    for (place, byte) in bytes.iter_mut().zip(announced.to_be_bytes()) {
-        *place = byte;
-    }
-    Ok(bytes)
-}
-
-/// Writes a frame.
-///
-/// # Errors
-/// The stream's, or [`FrameError::TooLarge`].
-pub fn write(stream: &mut impl Write, message: &impl Serialize) -> Result<(), FrameError> {
-    Ok(stream.write_all(&encode(message)?)?)
+    FRAMES.encode(message)
 }
 
 /// Reads a frame, or `None` where the stream ends between frames.
@@ -354,7 +323,7 @@ pub fn write(stream: &mut impl Write, message: &impl Serialize) -> Result<(), Fr
 /// # Errors
 /// Those of [`FrameError`]; after one of them the stream is of no more use.
 pub fn read<T: DeserializeOwned>(stream: &mut impl Read) -> Result<Option<T>, FrameError> {
-    Ok(read_sized(stream, || MOST_BYTES)?.map(|(message, _)| message))
+    FRAMES.read(stream)
 }
 
 /// Reads a frame of at most `most` bytes, which is asked for once a frame is announced; gives its length as well.
@@ -362,28 +331,5 @@ pub(crate) fn read_sized<T: DeserializeOwned>(
     stream: &mut impl Read,
     most: impl FnOnce() -> usize,
 ) -> Result<Option<(T, usize)>, FrameError> {
-    let mut length = [0; 4];
-    let [first, rest @ ..] = &mut length;
-    loop {
-        match stream.read(std::slice::from_mut(first)) {
-            Ok(0) => return Ok(None),
-            Ok(_) => break,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    stream.read_exact(rest)?;
-    let length = u32::from_be_bytes(length) as usize;
-    let most = most().min(MOST_BYTES);
-    if length > most {
-        return Err(FrameError::TooLarge { bytes: length as u64, most });
-    }
-    // What is announced is not believed until it is there.
-    let mut body = Vec::with_capacity(length.min(64 << 10));
-    let read = stream.take(length as u64).read_to_end(&mut body)?;
-    if read < length {
-        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-    }
-    let decoded = serde_json::from_slice(&body);
-    decoded.map(|message| Some((message, length))).map_err(|error| FrameError::Malformed(error.to_string()))
+    FRAMES.read_within(stream, most)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
-use crate::frame::{self, FrameError, MOST_BYTES, Order, Report, VatId};
+use crate::frame::{self, FrameError, MAX_FRAME, Order, Report, VatId};
 use crate::{Clock, Vat};
 
 /// The most vats that one process has at a time.
@@ -23,7 +23,7 @@ pub fn serve(read: &mut impl Read, write: &mut impl Write, clock: &Clock) -> Res
         let mut bytes = Vec::new();
         for report in carry_out(&mut vats, &order, clock) {
             bytes.extend(frame::encode(&report)?);
-            if bytes.len() > MOST_BYTES {
+            if bytes.len() > MAX_FRAME {
                 write.write_all(&bytes)?;
                 bytes.clear();
             }

@@ -10,7 +10,6 @@ mod measure;
 mod run;
 mod table;
 mod vat;
-mod workers;
 
 use anyhow::Result;
 
@@ -24,7 +23,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     let workspace = Workspace::read()?;
     let benched = library::names(&workspace).join(", ");
     let known = format!(
-        "`run`, `workers`, `kernel`, `captp`, `gates`{}{benched}",
+        "`run`, `kernel`, `captp`, `gates`{}{benched}",
         if benched.is_empty() { "; no crate has benches yet" } else { ", " }
     );
     let (what, samples) = match arguments {
@@ -41,7 +40,6 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     };
     let rows = match what.as_str() {
         "run" => run::rows(&workspace, samples)?,
-        "workers" => workers::rows(&workspace, samples)?,
         "captp" => captp::rows(&workspace, samples)?,
         "gates" => gates::rows(&workspace, samples)?,
         "kernel" => kernel::rows(&workspace, samples)?,

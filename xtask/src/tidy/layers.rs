@@ -6,7 +6,7 @@ use crate::workspace::{Arrow, ArrowKind, Crate};
 
 /// The layers from the bottom up. Crates of one layer do not know each other, but for [`BESIDE`].
 const LAYERS: &[&[&str]] = &[
-    &["passable"],
+    &["passable", "framing"],
     &["kernel"],
     &["switchboard"],
     &[
@@ -38,15 +38,16 @@ const BESIDE: &[(&str, &str, &str)] = &[
 /// Crates that may know these of ours and no others, however low.
 const ONLY: &[(&str, &[&str])] = &[
     ("passable", &[]),
+    ("framing", &[]),
     ("kernel", &["passable"]),
     ("switchboard", &["passable"]),
     ("captp", &["passable", "switchboard"]),
     ("store", &["kernel", "passable"]),
     ("vault", &["kernel"]),
-    ("vat", &["passable"]),
-    ("git", &[]),
+    ("vat", &["framing", "passable"]),
+    ("git", &["framing"]),
     ("analysis", &[]),
-    ("control", &["kernel", "passable", "vault"]),
+    ("control", &["framing", "kernel", "passable", "vault"]),
 ];
 
 /// The project's own tool stands outside: it knows none of the crates, and none knows it.

@@ -6,7 +6,8 @@ use super::tree::Tree;
 use crate::workspace::ArrowKind;
 
 /// The crates that this holds for.
-const PURE: &[&str] = &["passable", "kernel", "switchboard", "captp", "policy", "operator", "analysis"];
+const PURE: &[&str] =
+    &["passable", "framing", "kernel", "switchboard", "captp", "policy", "operator", "analysis"];
 
 /// Modules of `std` that reach outside, and where their work belongs.
 const MODULES: &[(&str, &str)] = &[
@@ -21,6 +22,8 @@ const MODULES: &[(&str, &str)] = &[
 const NAMES: &[(&str, &str)] = &[
     ("SystemTime", "take the time from `Env`"),
     ("Instant", "take the time from `Env`"),
+    ("Timestamp::now", "take the time from `Env`"),
+    ("Zoned::now", "take the time from `Env`"),
     ("rand", "take entropy from `Env`"),
     ("getrandom", "take entropy from `Env`"),
 ];

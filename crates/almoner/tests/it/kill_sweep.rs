@@ -152,6 +152,7 @@ struct Visits {
 impl Visits {
     /// Fails unless the daemon came to `least` commits, or, of a sample, to all among the first `least`. No sweep passes
     /// without a death.
+    #[allow(clippy::print_stdout, reason = "the log of a sweep says how much of it ran")]
     fn expect(&self, sample: Sample, commits: u64, least: u64, what: &str) {
         let Visits { deaths, missed } = self;
         let visited = deaths.len() + missed.len();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::git::{Answer, Call, Order, Reply};
+use ::git::{Answer, Call, MAX_REPLY, ORDERS, Order, REPLIES, Reply};
 use kernel::proposal::Finding;
 use passable::{Quoting, quoting, visible_line};
 use sandbox::{Confinement, End, Helper, Limits, Spec};
@@ -14,8 +14,8 @@ const VERB: &str = "git-host";
 const WALL_MS: u64 = 60_000;
 /// How much memory it may use, in bytes.
 const MEMORY: u64 = 1 << 30;
-/// The longest reply, in bytes. What is longer was no answer that fits a context.
-const LONGEST: u64 = 24 << 20;
+/// The most bytes of output: a reply with the length before it.
+const MAX_OUTPUT: u64 = MAX_REPLY as u64 + 4;
 
 /// Has an order done. What only looks has nothing that it could change.
 pub(super) fn ask(root: &str, call: Call) -> Result<Answer, Finding> {
@@ -78,7 +78,7 @@ fn spec(program: PathBuf, root: &Path, writes: bool) -> Spec {
                 wall_ms: WALL_MS,
                 cpu_s: WALL_MS.div_ceil(1000),
                 memory: MEMORY,
-                output: LONGEST,
+                output: MAX_OUTPUT,
                 ..Limits::default()
             },
         },
@@ -86,9 +86,10 @@ fn spec(program: PathBuf, root: &Path, writes: bool) -> Spec {
 }
 
 fn encode(order: &Order) -> Result<Vec<u8>, String> {
-    serde_json::to_vec(order).map_err(|error| error.to_string())
+    ORDERS.encode(order).map_err(|error| error.to_string())
 }
 
-fn decode(bytes: &[u8]) -> Result<Reply, String> {
-    serde_json::from_slice(bytes).map_err(|_| "it said nothing that can be read".to_owned())
+fn decode(mut bytes: &[u8]) -> Result<Reply, String> {
+    let reply = REPLIES.read(&mut bytes).ok().flatten();
+    reply.ok_or_else(|| "it said nothing that can be read".to_owned())
 }

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use framing::events::Events;
 use kernel::web::{Place, Web};
 use serde_json::Value as Json;
 use ureq::http::{HeaderName, HeaderValue, Request, Response};
@@ -163,30 +164,26 @@ impl Link {
             let read = body.take(LONGEST as u64).read_to_end(&mut bytes);
             return read.is_ok_and(|count| count < LONGEST) && is_answer(&bytes) && self.hear(&bytes, heard);
         }
-        let (mut event, mut is_answered) = (Vec::new(), false);
-        for _ in 0..MOST_UNASKED {
-            let mut line = Vec::new();
-            let read = (&mut body).take(LONGEST as u64).read_until(b'\n', &mut line);
-            if !matches!(read, Ok(1..)) || event.len() + line.len() > LONGEST {
-                break;
-            }
-            let line = line.strip_suffix(b"\n").unwrap_or(&line);
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if let Some(data) = line.strip_prefix(b"data:") {
-                event.extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
-                event.push(b'\n');
-            } else if line.is_empty() && !event.is_empty() {
-                let message = std::mem::take(&mut event);
-                is_answered |= is_answer(&message);
+        let mut events = Events::up_to(LONGEST);
+        while events.lines() < u64::from(MOST_UNASKED) {
+            let Ok(piece @ [_, ..]) = body.fill_buf() else { return false };
+            let (length, mut messages) = (piece.len(), Vec::new());
+            // What came whole before an endless event counts.
+            let fed = events.push(piece, |message| messages.push(message));
+            body.consume(length);
+            for message in messages {
                 if !self.hear(&message, heard) {
                     return false;
                 }
-                if is_answered {
+                if is_answer(&message) {
                     return true;
                 }
             }
+            if fed.is_err() {
+                return false;
+            }
         }
-        is_answered
+        false
     }
 
     fn hear(&self, bytes: &[u8], heard: &Heard) -> bool {

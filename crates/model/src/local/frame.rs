@@ -1,7 +1,8 @@
-//! Messages between the client and the model's process: a 4-byte little-endian length, then so many bytes of JSON.
+//! Messages between the client and the model's process.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 
+use framing::{FrameError, Frames};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,9 @@ use crate::reply::Reply;
 use crate::request::Request;
 
 /// A frame is never larger: a request holds text that once fit a model's context, many times over.
-const LARGEST: usize = 256 << 20;
+const MAX_FRAME: usize = 256 << 20;
+
+const FRAMES: Frames = Frames::up_to(MAX_FRAME);
 
 /// From the client to the host.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,33 +53,13 @@ pub(super) enum FromHost {
 }
 
 /// Writes one frame and flushes.
-pub(super) fn write(output: &mut impl Write, frame: &impl Serialize) -> io::Result<()> {
-    let body = serde_json::to_vec(frame)?;
-    let length = u32::try_from(body.len())
-        .ok()
-        .filter(|length| *length as usize <= LARGEST)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a frame is too large"))?;
-    output.write_all(&length.to_le_bytes())?;
-    output.write_all(&body)?;
-    output.flush()
+pub(super) fn write(output: &mut impl Write, frame: &impl Serialize) -> Result<(), FrameError> {
+    FRAMES.write(output, frame)
 }
 
 /// Reads one frame; `None` at the end of the stream.
-pub(super) fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>> {
-    let mut length = [0; 4];
-    if let Err(e) = input.read_exact(&mut length) {
-        return if e.kind() == io::ErrorKind::UnexpectedEof { Ok(None) } else { Err(e) };
-    }
-    let length = u32::from_le_bytes(length) as usize;
-    if length > LARGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame is too large"));
-    }
-    let mut body = Vec::new();
-    input.take(length as u64).read_to_end(&mut body)?;
-    if body.len() < length {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    serde_json::from_slice(&body).map(Some).map_err(Into::into)
+pub(super) fn read<T: DeserializeOwned>(input: &mut impl Read) -> Result<Option<T>, FrameError> {
+    FRAMES.read(input)
 }
 
 #[cfg(test)]
@@ -84,14 +67,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_survive_and_garbage_is_refused() {
+    fn frame_survives_and_longer_one_is_refused() {
         let mut bytes = Vec::new();
         write(&mut bytes, &ToHost::Cancel { id: 7 }).unwrap();
-        let cut = bytes[..bytes.len() - 1].to_vec();
         assert!(matches!(read(&mut bytes.as_slice()).unwrap(), Some(ToHost::Cancel { id: 7 })));
-        assert!(read::<ToHost>(&mut cut.as_slice()).is_err());
-        assert!(read::<ToHost>(&mut [].as_slice()).unwrap().is_none());
-        assert!(read::<ToHost>(&mut [0xff; 8].as_slice()).is_err());
-        assert!(read::<ToHost>(&mut [2, 0, 0, 0, b'{', b'{'].as_slice()).is_err());
+        let head = u32::try_from(MAX_FRAME + 1).unwrap().to_le_bytes();
+        assert!(matches!(read::<ToHost>(&mut &head[..]), Err(FrameError::TooLarge { .. })));
     }
 }

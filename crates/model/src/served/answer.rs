@@ -1,15 +1,17 @@
 //! An answer on its way: as events, as lines, or whole.
 
+use framing::events::{Events, TooLarge};
+
+use super::MAX_EVENT;
 use super::http::{Framing, Part};
 use super::lines::Lines;
-use super::sse;
 use crate::error::ModelError;
 use crate::formats::Assembly;
 
 /// Takes in the parts of an exchange and hands each message in it to an [`Assembly`].
 pub(super) struct Answer {
     framing: Framing,
-    events: sse::Events,
+    events: Events,
     lines: Lines,
     whole: Vec<u8>,
     pub(super) assembly: Box<dyn Assembly>,
@@ -20,7 +22,7 @@ impl Answer {
     pub(super) fn new(assembly: Box<dyn Assembly>) -> Self {
         Self {
             framing: Framing::Whole,
-            events: sse::Events::default(),
+            events: Events::up_to(MAX_EVENT),
             lines: Lines::default(),
             whole: Vec::new(),
             assembly,
@@ -46,7 +48,7 @@ impl Answer {
                     Framing::Events => self.events.push(&piece, |event| complete.push(event)),
                     Framing::Lines => self.lines.push(&piece, |line| complete.push(line)),
                 };
-                fed.map_err(|sse::TooLarge| ModelError::Malformed { what: "an endless event".into() })?;
+                fed.map_err(|TooLarge| ModelError::Malformed { what: "an endless event".into() })?;
                 for message in complete {
                     if self.message(&message, shown)? {
                         return Ok(true);

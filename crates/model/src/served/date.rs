@@ -1,9 +1,6 @@
 //! `Retry-After`: seconds, or a date.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+use std::time::{Duration, SystemTime};
 
 /// How long a server asks to wait, at `now`. `None` for what is neither a number of seconds nor a date; a date that
 /// is over asks for no time at all.
@@ -11,44 +8,14 @@ pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     match value.parse::<f64>() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        Err(_) => Some(date(value)?.duration_since(now).unwrap_or_default()),
+        Err(_) => Some(httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default()),
     }
-}
-
-/// A date as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
-fn date(text: &str) -> Option<SystemTime> {
-    let (_, rest) = text.split_once(", ")?;
-    let mut parts = rest.split(' ');
-    let mut next = || parts.next();
-    let day: u64 = next()?.parse().ok()?;
-    let month = next()?;
-    let month = 1 + MONTHS.iter().position(|name| *name == month)? as u64;
-    let year: u64 = next()?.parse().ok()?;
-    let clock: Vec<u64> = next()?.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
-    let [hours, minutes, seconds] = *clock.as_slice() else { return None };
-    let is_one = next() == Some("GMT")
-        && (1970..=9999).contains(&year)
-        && (1..=31).contains(&day)
-        && hours < 24
-        && minutes < 60
-        && seconds <= 60;
-    if !is_one {
-        return None;
-    }
-    let seconds = days(year, month, day)? * 86_400 + hours * 3600 + minutes * 60 + seconds;
-    UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
-}
-
-/// Days since 1970-01-01. Years are counted from March, so that a leap day is the last of its year.
-fn days(year: u64, month: u64, day: u64) -> Option<u64> {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
-    let before = 365 * year + year / 4 - year / 100 + year / 400;
-    // March 1st of year 0 is 719,468 days before 1970.
-    (before + (153 * month + 2) / 5 + day).checked_sub(1 + 719_468)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
     use super::*;
 
     #[test]

@@ -1,6 +1,8 @@
 //! JSON values one to a line, cut at any byte.
 
-use super::sse::{LARGEST_EVENT, TooLarge};
+use framing::events::TooLarge;
+
+use super::MAX_EVENT;
 
 /// Puts lines together from pieces of a stream.
 #[derive(Debug, Default)]
@@ -11,7 +13,7 @@ impl Lines {
     pub(super) fn push(&mut self, bytes: &[u8], mut emit: impl FnMut(Vec<u8>)) -> Result<(), TooLarge> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.0.extend_from_slice(piece);
-            if self.0.len() > LARGEST_EVENT {
+            if self.0.len() > MAX_EVENT {
                 return Err(TooLarge);
             }
             if piece.ends_with(b"\n") {

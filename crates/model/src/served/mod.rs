@@ -12,7 +12,6 @@ mod date;
 pub(crate) mod dialect;
 pub(crate) mod http;
 mod lines;
-mod sse;
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,6 +31,9 @@ pub(crate) use http::agent;
 use answer::Answer;
 use dialect::Dialect;
 use http::Endpoint;
+
+/// The longest single message of an answer that is kept, in bytes.
+const MAX_EVENT: usize = 8 << 20;
 
 /// The variable with the key for [`ModelRef::Compat`]. Not a vendor's: a key must never go to a server that it is
 /// not for.

@@ -35,6 +35,7 @@ pub(crate) fn before_escape(bytes: &[u8]) -> usize {
 }
 
 /// How many bytes stand before a separator or an escape of the `legacyOrdered` encoding: 0 and 1.
+#[cfg(any(test, feature = "ordered"))]
 #[inline]
 pub(crate) fn before_separator(bytes: &[u8]) -> usize {
     before(bytes, |word| below(word, 2))

@@ -113,7 +113,7 @@ fn a_stream_of_orders() {
             stream.extend(frame::encode(&open).unwrap());
             for (index, script) in scripts.iter().take(6).enumerate() {
                 let body = body(ORDERS, script, index % 2 == 1);
-                stream.extend((body.len() as u32).to_be_bytes());
+                stream.extend((body.len() as u32).to_le_bytes());
                 stream.extend(body);
             }
             let mut said = Vec::new();
@@ -150,7 +150,7 @@ fn reports_of_a_hostile_process() {
             let mut stream = Vec::new();
             for (index, script) in scripts.iter().take(6).enumerate() {
                 let body = body(REPORTS, script, index % 3 != 0);
-                stream.extend((body.len() as u32).to_be_bytes());
+                stream.extend((body.len() as u32).to_le_bytes());
                 stream.extend(body);
             }
             let mut stream = stream.as_slice();
@@ -174,7 +174,7 @@ fn bytes_as_reports() {
                 Ok(None) | Err(_) => break,
             }
         }
-        let mut framed = (bytes.len() as u32).to_be_bytes().to_vec();
+        let mut framed = (bytes.len() as u32).to_le_bytes().to_vec();
         framed.extend(bytes);
         drop(frame::read::<Report>(&mut framed.as_slice()));
     });

@@ -56,18 +56,18 @@ fn a_number_is_used_once_and_only_what_is_open_is_asked() {
 fn frames_that_are_no_frames_are_refused() {
     for (bytes, expected) in [
         (&b"\xff\xff\xff\xff"[..], "limit"),
-        (b"\x00\x00\x00\x05abc", "stream"),
-        (b"\x00\x00", "stream"),
-        (b"\x00\x00\x00\x02{}", "cannot be read"),
-        (b"\x00\x00\x00\x00", "cannot be read"),
-        (b"\x00\x00\x00\x03\xff\xff\xff", "cannot be read"),
+        (b"\x05\x00\x00\x00abc", "the stream failed"),
+        (b"\x00\x00", "the stream failed"),
+        (b"\x02\x00\x00\x00{}", "cannot read a frame"),
+        (b"\x00\x00\x00\x00", "cannot read a frame"),
+        (b"\x03\x00\x00\x00\xff\xff\xff", "cannot read a frame"),
     ] {
         let error = frame::read::<Order>(&mut &*bytes).unwrap_err();
         assert!(error.to_string().contains(expected), "{bytes:?}: {error}");
     }
     assert!(frame::read::<Order>(&mut &b""[..]).unwrap().is_none());
     // What is announced costs nothing before it comes.
-    let announced = (frame::MOST_BYTES as u32).to_be_bytes();
+    let announced = (frame::MAX_FRAME as u32).to_le_bytes();
     assert!(matches!(frame::read::<Order>(&mut &announced[..]), Err(FrameError::Stream(_))));
 }
 
@@ -77,7 +77,7 @@ fn messages_that_nest_are_refused_and_not_followed() {
     let deep = format!(
         r#"{{"evaluate":{{"vat":1,"answer":1,"id":"","source":"1","names":["a"],"values":{{"body":{body:?},"slots":[]}}}}}}"#
     );
-    let mut framed = (deep.len() as u32).to_be_bytes().to_vec();
+    let mut framed = (deep.len() as u32).to_le_bytes().to_vec();
     framed.extend(deep.into_bytes());
     let error = frame::read::<Order>(&mut framed.as_slice()).unwrap_err();
     assert!(matches!(error, FrameError::Malformed(_)), "{error}");

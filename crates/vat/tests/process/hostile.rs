@@ -64,7 +64,7 @@ fn console(vat: u32, text: &str) -> Report {
 /// A frame of so many bytes in all, whose body begins and ends as is said.
 fn padded(begin: &str, with: &str, times: usize, end: &str) -> Vec<u8> {
     let body = [begin, &with.repeat(times), end].concat();
-    [&(body.len() as u32).to_be_bytes()[..], body.as_bytes()].concat()
+    [&(body.len() as u32).to_le_bytes()[..], body.as_bytes()].concat()
 }
 
 /// One of the ways to do harm that have a name. Vats 1 and 2 were opened, and vat 2 has an order.

@@ -1,11 +1,8 @@
 //! Server-sent events, cut at any byte.
 
-/// The largest single event that is kept.
-pub(super) const LARGEST_EVENT: usize = 8 << 20;
-
 /// Puts the `data` of events together from pieces of a stream.
-#[derive(Debug, Default)]
-pub(super) struct Events {
+#[derive(Debug)]
+pub struct Events {
     /// The line being received, without its end.
     line: Vec<u8>,
     /// The data lines of the event being received, joined by line feeds.
@@ -13,19 +10,39 @@ pub(super) struct Events {
     has_data: bool,
     /// The last byte was a carriage return: a line feed after it belongs to the same end of line.
     after_return: bool,
+    lines: u64,
+    max_bytes: usize,
 }
 
-/// An event grew beyond every measure.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLarge;
+/// Says that an event is longer than its reader allows.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot take an event: it is too long")]
+pub struct TooLarge;
 
 impl Events {
+    /// Returns a reader of events of at most this many bytes each.
+    #[must_use]
+    pub fn up_to(max_bytes: usize) -> Self {
+        let (line, data) = (Vec::new(), Vec::new());
+        Self { line, data, has_data: false, after_return: false, lines: 0, max_bytes }
+    }
+
+    /// Returns how many lines have ended, comments and blank lines too.
+    #[must_use]
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
     /// Takes in more of the stream and gives the data of each event that it completes to `emit`.
-    pub(super) fn push(&mut self, bytes: &[u8], mut emit: impl FnMut(Vec<u8>)) -> Result<(), TooLarge> {
+    ///
+    /// # Errors
+    /// [`TooLarge`]; after it the stream is of no more use.
+    pub fn push(&mut self, bytes: &[u8], mut emit: impl FnMut(Vec<u8>)) -> Result<(), TooLarge> {
         for &byte in bytes {
             match byte {
                 b'\n' if self.after_return => {}
                 b'\n' | b'\r' => {
+                    self.lines = self.lines.saturating_add(1);
                     if let Some(event) = self.end_line() {
                         emit(event);
                     }
@@ -33,7 +50,7 @@ impl Events {
                 byte => self.line.push(byte),
             }
             self.after_return = byte == b'\r';
-            if self.line.len() + self.data.len() > LARGEST_EVENT {
+            if self.line.len() + self.data.len() > self.max_bytes {
                 return Err(TooLarge);
             }
         }
@@ -41,7 +58,7 @@ impl Events {
     }
 
     /// The event that the stream ended in. Servers forget the last blank line.
-    pub(super) fn finish(&mut self) -> Option<Vec<u8>> {
+    pub fn finish(&mut self) -> Option<Vec<u8>> {
         let complete = self.end_line();
         complete.or_else(|| self.end_line())
     }
@@ -67,6 +84,8 @@ impl Events {
 mod tests {
     use super::*;
 
+    const MAX_EVENT: usize = 8 << 20;
+
     #[test]
     fn events_are_the_same_wherever_the_stream_is_cut() {
         let stream =
@@ -74,7 +93,7 @@ mod tests {
         let expected = ["{\"a\":\n1}", "zwei", "é", "last"];
         for cut in 0..=stream.len() {
             for step in [1, 3, stream.len()] {
-                let mut events = Events::default();
+                let mut events = Events::up_to(MAX_EVENT);
                 let mut found = Vec::new();
                 let (a, b) = stream.as_bytes().split_at(cut);
                 for piece in a.chunks(step).chain(b.chunks(step)) {
@@ -88,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_refused() {
-        let mut events = Events::default();
+        let mut events = Events::up_to(MAX_EVENT);
         let piece = vec![b'x'; 1 << 20];
         assert!((0..9).any(|_| events.push(&piece, |_| {}) == Err(TooLarge)));
     }

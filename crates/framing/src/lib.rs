@@ -1,0 +1,217 @@
+//! Messages in streams of bytes.
+//!
+//! A frame is a length of four little-endian bytes, then so many bytes of JSON. Every pair of our own processes talks in
+//! frames. Server-sent events are the frames of servers that are not ours, so their reader lives here too: the crates for
+//! models and for servers of tools both need it, and neither knows the other.
+//!
+//! A length is foreign: it reserves no memory before the bytes are there, and each caller names its own bound.
+
+mod buffer;
+pub mod events;
+
+use std::io::{self, Read, Write};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::buffer::Buffer;
+
+/// The bytes that say how long a frame is.
+const HEAD: usize = 4;
+
+/// Describes the frames of one conversation: how long they may be, and whether what held them is wiped.
+#[derive(Clone, Copy, Debug)]
+pub struct Frames {
+    max_bytes: usize,
+    wipes: bool,
+}
+
+/// Says why a frame cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    /// The stream failed, or ended inside a frame.
+    #[error("cannot read or write a frame: the stream failed")]
+    Stream(#[from] io::Error),
+    /// The frame is longer than the conversation allows.
+    #[error("cannot take a frame of {bytes} bytes: the limit is {max_bytes}")]
+    TooLarge {
+        /// Its length.
+        bytes: u64,
+        /// The longest that is taken.
+        max_bytes: usize,
+    },
+    /// The frame is not the message that is expected.
+    #[error("cannot read a frame: {0}")]
+    Malformed(#[source] serde_json::Error),
+    /// The message has no form in JSON.
+    #[error("cannot write a frame: {0}")]
+    Unwritable(#[source] serde_json::Error),
+}
+
+impl From<FrameError> for io::Error {
+    fn from(error: FrameError) -> Self {
+        match error {
+            FrameError::Stream(error) => error,
+            other => io::Error::new(io::ErrorKind::InvalidData, other),
+        }
+    }
+}
+
+impl Frames {
+    /// Returns frames of at most this many bytes of JSON, and never more than four bytes can say.
+    #[must_use]
+    pub const fn up_to(max_bytes: usize) -> Self {
+        let most = u32::MAX as usize;
+        Self { max_bytes: if max_bytes < most { max_bytes } else { most }, wipes: false }
+    }
+
+    /// Returns the same for frames that hold secrets: memory that held one is wiped when it is given back.
+    #[must_use]
+    pub const fn wiped(self) -> Self {
+        Self { wipes: true, ..self }
+    }
+
+    /// Returns the bytes of a frame. The caller wipes them if they are secret.
+    ///
+    /// # Errors
+    /// [`FrameError::TooLarge`] and [`FrameError::Unwritable`].
+    pub fn encode(self, message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
+        Ok(self.fill(message)?.into_vec())
+    }
+
+    /// Writes a frame at once and flushes; a frame that is refused leaves nothing in the stream.
+    ///
+    /// # Errors
+    /// Those of [`FrameError`].
+    pub fn write(self, stream: &mut impl Write, message: &impl Serialize) -> Result<(), FrameError> {
+        stream.write_all(self.fill(message)?.bytes())?;
+        Ok(stream.flush()?)
+    }
+
+    fn fill(self, message: &impl Serialize) -> Result<Buffer, FrameError> {
+        let mut buffer = Buffer::new(HEAD.saturating_add(self.max_bytes), self.wipes);
+        // Room for the length, which is known afterwards.
+        buffer.write_all(&[0; HEAD])?;
+        serde_json::to_writer(&mut buffer, message).map_err(FrameError::Unwritable)?;
+        let bytes = buffer.offered().saturating_sub(HEAD as u64);
+        let length = u32::try_from(bytes).ok().filter(|length| *length as usize <= self.max_bytes);
+        let length = length.ok_or(FrameError::TooLarge { bytes, max_bytes: self.max_bytes })?;
+        buffer.begin_with(&length.to_le_bytes());
+        Ok(buffer)
+    }
+
+    /// Reads a frame, or `None` where the stream ends between frames.
+    ///
+    /// # Errors
+    /// Those of [`FrameError`]. After one other than [`FrameError::Malformed`] the stream is of no more use.
+    pub fn read<T: DeserializeOwned>(self, stream: &mut impl Read) -> Result<Option<T>, FrameError> {
+        Ok(self.read_within(stream, || self.max_bytes)?.map(|(message, _)| message))
+    }
+
+    /// Reads a frame with its length. A narrower bound is asked for once a frame is announced.
+    ///
+    /// # Errors
+    /// Those of [`Frames::read`].
+    pub fn read_within<T: DeserializeOwned>(
+        self,
+        stream: &mut impl Read,
+        bound: impl FnOnce() -> usize,
+    ) -> Result<Option<(T, usize)>, FrameError> {
+        let mut head = [0; HEAD];
+        let [first, rest @ ..] = &mut head;
+        loop {
+            match stream.read(std::slice::from_mut(first)) {
+                Ok(0) => return Ok(None),
+                Ok(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        stream.read_exact(rest)?;
+        let length = u32::from_le_bytes(head) as usize;
+        let max_bytes = bound().min(self.max_bytes);
+        if length > max_bytes {
+            return Err(FrameError::TooLarge { bytes: length as u64, max_bytes });
+        }
+        let mut body = Buffer::new(length, self.wipes);
+        body.take_from(stream, length)?;
+        let message = serde_json::from_slice(body.bytes()).map_err(FrameError::Malformed)?;
+        Ok(Some((message, length)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SMALL: Frames = Frames::up_to(16);
+
+    #[test]
+    fn frames_in_row_read_in_order() {
+        let mut bytes = SMALL.encode(&[1, 2, 3]).unwrap();
+        assert_eq!(bytes, b"\x07\0\0\0[1,2,3]");
+        SMALL.wiped().write(&mut bytes, &[4]).unwrap();
+        let mut stream = &bytes[..];
+        assert_eq!(SMALL.read::<Vec<u32>>(&mut stream).unwrap(), Some(vec![1, 2, 3]));
+        assert_eq!(SMALL.wiped().read::<Vec<u32>>(&mut stream).unwrap(), Some(vec![4]));
+        assert_eq!(SMALL.read::<Vec<u32>>(&mut stream).unwrap(), None);
+    }
+
+    #[test]
+    fn frame_at_limit_passes_and_one_byte_more_is_refused() {
+        let (fits, long) = ("x".repeat(14), "x".repeat(15));
+        let bytes = SMALL.encode(&fits).unwrap();
+        assert_eq!(SMALL.read::<String>(&mut &bytes[..]).unwrap(), Some(fits));
+        let mut stream = Vec::new();
+        let refused = SMALL.write(&mut stream, &long);
+        assert!(matches!(refused, Err(FrameError::TooLarge { bytes: 17, max_bytes: 16 })), "{refused:?}");
+        assert_eq!(stream, b"");
+        let bytes = Frames::up_to(17).encode(&long).unwrap();
+        let refused = SMALL.read::<String>(&mut &bytes[..]);
+        assert!(matches!(refused, Err(FrameError::TooLarge { bytes: 17, max_bytes: 16 })), "{refused:?}");
+        let narrower = Frames::up_to(64).read_within::<String>(&mut &bytes[..], || 16);
+        assert!(matches!(narrower, Err(FrameError::TooLarge { max_bytes: 16, .. })));
+    }
+
+    #[test]
+    fn cut_frame_fails_the_stream_and_wrong_json_is_malformed() {
+        let bytes = SMALL.encode(&[1, 2, 3]).unwrap();
+        for cut in 1..bytes.len() {
+            let error = SMALL.read::<Vec<u32>>(&mut &bytes[..cut]).unwrap_err();
+            assert!(matches!(error, FrameError::Stream(_)), "{cut}: {error:?}");
+            assert_eq!(io::Error::from(error).kind(), io::ErrorKind::UnexpectedEof);
+        }
+        for bytes in [&b"\0\0\0\0"[..], b"\x01\0\0\0x", b"\x02\0\0\0{}", b"\x01\0\0\0\xff"] {
+            let error = SMALL.read::<Vec<u32>>(&mut &*bytes).unwrap_err();
+            assert!(matches!(error, FrameError::Malformed(_)), "{bytes:?}: {error:?}");
+            let error = io::Error::from(error);
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            assert!(std::error::Error::source(&error).is_some());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn message_written_is_message_read(texts: Vec<String>, wipes: bool) {
+            let frames = Frames { wipes, ..Frames::up_to(1 << 20) };
+            let mut bytes = Vec::new();
+            for text in &texts {
+                frames.write(&mut bytes, text).unwrap();
+            }
+            let mut stream = &bytes[..];
+            let read = std::iter::from_fn(|| frames.read::<String>(&mut stream).unwrap());
+            prop_assert_eq!(read.collect::<Vec<_>>(), texts);
+        }
+
+        #[test]
+        fn foreign_bytes_cost_no_more_than_they_are(bytes: Vec<u8>, wipes: bool) {
+            let frames = Frames { wipes, ..Frames::up_to(1 << 10) };
+            let mut stream = &bytes[..];
+            if let Ok(Some((message, length))) = frames.read_within::<serde_json::Value>(&mut stream, || 64) {
+                prop_assert!(length <= 64 && length + HEAD + stream.len() == bytes.len());
+                prop_assert!(!frames.encode(&message).unwrap().is_empty());
+            }
+        }
+    }
+}
