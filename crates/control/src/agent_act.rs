@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answered::{Answered, Written};
 use super::narrow::Narrowing;
-use super::run_request::RunRequest;
+use super::run_request::StartSpec;
 
 /// The modules of a program, as they come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,8 +104,8 @@ pub enum AgentAct {
         number: MessageNumber,
         /// Slots bound to names of the agent's.
         names: BTreeMap<String, NamePath>,
-        /// For a worker: what it works on, and slots bound to paths of this machine.
-        run: Box<RunRequest>,
+        /// For a worker: how it is started, with slots bound to what is outside the store.
+        spec: Box<StartSpec>,
         /// Where the result goes.
         goes_to: ResultGoesTo,
         /// The name under which the host keeps the promise for the result.
@@ -116,10 +116,6 @@ pub enum AgentAct {
         /// What the person has seen of all that before: if any of it is otherwise by now, nothing happens.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seen: Option<Box<SeenEndowment>>,
-        /// The model as a person writes it, to be found by the daemon: the one that is used when none is named, if it is
-        /// empty.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        model: Option<String>,
     },
     /// Runs a program of modules.
     Make {

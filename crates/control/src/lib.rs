@@ -8,6 +8,7 @@
 mod agent_act;
 mod answered;
 pub mod audited;
+pub mod binding;
 pub mod call;
 mod copied;
 pub mod endowment;
@@ -16,6 +17,7 @@ pub mod exit;
 pub mod frame;
 pub mod inspect;
 mod look;
+pub mod messages;
 pub mod narrow;
 pub mod powers;
 pub mod protocol;

@@ -39,13 +39,6 @@ pub enum Look {
     },
     /// Grants that the agent gave.
     Grants,
-    /// Mail, oldest first, at most a thousand letters at once.
-    Letters {
-        /// Only what needs an answer.
-        open: bool,
-        /// Only from this number on.
-        from: Option<MessageNumber>,
-    },
     /// One message in full.
     Letter {
         /// Which.

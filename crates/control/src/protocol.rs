@@ -4,7 +4,9 @@ pub use super::agent_act::{AgentAct, GivenModules, SeenEndowment};
 pub use super::answered::{Answered, Written};
 pub use super::copied::{Copy, Freed};
 pub use super::look::Look;
-pub use super::run_request::{Document, RunRequest, TALKER};
+pub use super::run_request::{
+    Document, ModelChoice, RunRequest, StartShape, StartSpec, TALKER, WorkerSource,
+};
 pub use super::status::{CodeCount, Plan, Planned, PlannedDocument, PlannedMethod, Status};
 use std::collections::BTreeMap;
 
@@ -18,13 +20,15 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use super::audited::{Anchor, Audited};
+use super::binding::SlotBinding;
 use super::inspect::{Called, FormulaView, GrantView, Graph};
+use super::messages::{MessageFilter, PageBounds};
 use super::narrow::Narrowable;
 use super::powers::{Added, Adding};
 use super::secret::{SecretAct, VaultView};
 use super::sessions::{SessionAct, SessionRow};
 use super::talk::{ChatRow, Talker};
-use super::threads::{Standing, ThreadPage, Within};
+use super::threads::ThreadPage;
 use super::tools::ToolTable;
 use super::undone::{Diff, Part, Undone};
 use super::view::{
@@ -36,7 +40,7 @@ use crate::show::reason::Reason;
 use crate::show::stats::Stats;
 
 /// The version of this protocol. A client and a daemon of different versions do not talk.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 
 /// What a client's environment has of the variables that models need, by name.
 pub type Brought = BTreeMap<String, String>;
@@ -65,7 +69,7 @@ pub struct OnBehalf {
 }
 
 /// What a client asks for. Runs, messages and events are those of the agent on whose behalf it asks, which must be a
-/// host for everything but `act` and `look`.
+/// host for everything but `act`, `look` and letters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub enum Request {
@@ -258,6 +262,11 @@ pub enum Request {
         /// Which.
         run: RunNumber,
     },
+    /// What fills the slots of one run.
+    Bindings {
+        /// Which.
+        run: RunNumber,
+    },
     /// The journal of one run: a page of it.
     Journal {
         /// Which.
@@ -266,42 +275,13 @@ pub enum Request {
         #[serde(default)]
         from: u64,
     },
-    /// The mailbox, newest first: a page of it.
-    Inbox {
-        /// Only what needs an answer.
-        open: bool,
-        /// Only messages older than this one.
+    /// List messages: a page of them. Letters are those of any agent, everything else is a host's.
+    Messages {
+        /// Which messages, and in which form.
+        filter: MessageFilter,
+        /// Which page.
         #[serde(default)]
-        below: Option<MessageNumber>,
-        /// How many at most. An answer has a limit of its own.
-        limit: usize,
-    },
-    /// The mailbox in threads: a page of it. Where some messages are asked for, these come by themselves.
-    Threads {
-        /// Only messages of this kind.
-        #[serde(default)]
-        kind: Option<String>,
-        /// Only messages that stand so; what needs an answer is told of in any case.
-        #[serde(default)]
-        standing: Option<Standing>,
-        /// Only messages of this part.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Within>,
-        /// Only messages older than this one, or threads whose newest message is.
-        #[serde(default)]
-        below: Option<MessageNumber>,
-        /// How many messages that need an answer there are at most on a page, and how many others.
-        limit: usize,
-    },
-    /// What came in answer to a message, and in answer to that: a page of it, the newest first.
-    Answers {
-        /// The message.
-        message: MessageNumber,
-        /// Only what is older than this one.
-        #[serde(default)]
-        below: Option<MessageNumber>,
-        /// How many at most.
-        limit: usize,
+        page: PageBounds,
     },
     /// An approval, as it is shown to the person who answers it.
     Card {
@@ -438,6 +418,8 @@ pub enum Response {
     Family(Family),
     /// One run.
     Run(Box<Run>),
+    /// What fills the slots of a run.
+    Bindings(Vec<SlotBinding>),
     /// Steps of a journal.
     Journal(Vec<Step>),
     /// Messages.

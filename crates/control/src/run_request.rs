@@ -14,46 +14,107 @@ use super::endowment::Endowment;
 pub struct RunRequest {
     /// The command as the person gave it.
     pub text: Untrusted,
+    /// The worker that runs.
+    pub worker: WorkerSource,
+    /// How it is started.
+    #[serde(default)]
+    pub spec: StartSpec,
+}
+
+/// A worker file as text, with everything that its definition reads from the directory around it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerSource {
     /// The worker's name.
     pub name: String,
     /// Its definition.
     pub source: String,
     /// The files that the definition includes, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub includes: BTreeMap<String, String>,
     /// The directory of the worker file: where workers for unbound worker slots are looked for.
-    pub beside: Option<String>,
-    /// The named inputs, a JSON object.
-    pub values: serde_json::Map<String, serde_json::Value>,
-    /// Files from which named inputs were read, by input: name and hash.
-    #[serde(default)]
-    pub read_from: Vec<(String, BlobHash)>,
-    /// The documents.
-    pub documents: Vec<Document>,
-    /// A conversation: nothing is asked of the model until something is said.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub chat: bool,
-    /// Whether documents and inputs may only be read by models that may read what is private.
-    #[serde(default)]
-    pub private: bool,
-    /// One child for each document, so many at a time.
-    pub each: Option<u32>,
-    /// What it may use up, where that is less than the worker file says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Limits>,
-    /// What the person binds to slots.
-    pub endow: Vec<Endowment>,
-    /// Methods, as `slot.method`, about which the person does not want to be asked.
-    pub allow: Vec<String>,
-    /// The model.
-    pub model: String,
-    /// Only say what would be done.
-    pub dry_run: bool,
-    /// Do again what has no result in this run, over the same documents and inputs; the rest is taken from there.
-    #[serde(default)]
-    pub retry: Option<RunNumber>,
+    pub beside: Option<String>,
     /// The policies under which the worker ran before, where no file of theirs lies beside it. They may only forbid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
+}
+
+/// How a worker is started, whoever wrote it: what it works on, what it is handed, and which model it has.
+///
+/// The default hands over nothing: one execution without inputs, documents or endowments, over which any model may
+/// work, by the usual model, within the worker file's own limits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StartSpec {
+    /// The named inputs, a JSON object.
+    pub values: serde_json::Map<String, serde_json::Value>,
+    /// Files from which named inputs were read, by input: name and hash.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub read_from: Vec<(String, BlobHash)>,
+    /// The documents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<Document>,
+    /// Whether it is one execution, a conversation or many executions.
+    pub shape: StartShape,
+    /// Whether documents and inputs may only be read by models that may read what is private.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
+    /// What it may use up, where that is less than the worker file says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+    /// What the person binds to slots.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub endow: Vec<Endowment>,
+    /// Methods, as `slot.method`, about which the person does not want to be asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
+    /// The model.
+    pub model: ModelChoice,
+    /// Only say what would be done.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// Do again what has no result in this run, over the same documents and inputs; the rest is taken from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RunNumber>,
+}
+
+/// Whether a run is one execution, a conversation or many executions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "shape", rename_all = "snake_case")]
+pub enum StartShape {
+    /// One execution over the whole input.
+    #[default]
+    Single,
+    /// A conversation: nothing is asked of the model until something is said.
+    Chat,
+    /// One child for each document.
+    Each {
+        /// How many children work at a time.
+        jobs: u32,
+    },
+}
+
+/// The model that a run asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "model", content = "is", rename_all = "snake_case")]
+pub enum ModelChoice {
+    /// The one that is used when none is named.
+    #[default]
+    Usual,
+    /// One by the name that a person writes on a page; the daemon looks it up.
+    Named(String),
+    /// One by its full reference; the client has looked it up.
+    Reference(String),
+}
+
+impl ModelChoice {
+    /// Returns the choice that a field on a page means: without text, the usual model.
+    pub fn named(text: &str) -> ModelChoice {
+        match text.trim() {
+            "" => ModelChoice::Usual,
+            name => ModelChoice::Named(name.to_owned()),
+        }
+    }
 }
 
 /// The worker with whom one talks without naming another.
@@ -83,4 +144,57 @@ pub enum Document {
         /// The text.
         text: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn start_spec_left_out_hands_over_nothing() {
+        let request = json!({"text": "run w", "worker": {"name": "w", "source": "---\n---\nDo it.\n"}});
+        let request: RunRequest = serde_json::from_value(request).unwrap();
+        let StartSpec {
+            values,
+            read_from,
+            documents,
+            shape,
+            private,
+            limits,
+            endow,
+            allow,
+            model,
+            dry_run,
+            retry,
+        } = request.spec;
+        assert!(values.is_empty() && read_from.is_empty() && documents.is_empty());
+        assert!(endow.is_empty() && allow.is_empty());
+        assert_eq!((shape, model), (StartShape::Single, ModelChoice::Usual));
+        assert_eq!((private, dry_run, limits, retry), (false, false, None, None));
+        assert_eq!(
+            (request.worker.includes.len(), request.worker.beside, request.worker.policy),
+            (0, None, None)
+        );
+    }
+
+    #[test]
+    fn start_spec_survives_the_wire() {
+        for model in
+            [ModelChoice::Usual, ModelChoice::named(" fast "), ModelChoice::Reference("local".to_owned())]
+        {
+            for shape in [StartShape::Single, StartShape::Chat, StartShape::Each { jobs: 3 }] {
+                let spec = StartSpec { model: model.clone(), shape, private: true, ..StartSpec::default() };
+                let text = serde_json::to_string(&spec).unwrap();
+                assert_eq!(serde_json::from_str::<StartSpec>(&text).unwrap(), spec, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn model_field_without_text_means_the_usual_model() {
+        assert_eq!(ModelChoice::named(" \n"), ModelChoice::Usual);
+        assert_eq!(ModelChoice::named(" fast "), ModelChoice::Named("fast".to_owned()));
+    }
 }

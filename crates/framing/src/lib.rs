@@ -5,6 +5,7 @@
 //! models and for servers of tools both need it, and neither knows the other.
 //!
 //! A length is foreign: it reserves no memory before the bytes are there, and each caller names its own bound.
+#![forbid(unsafe_code)]
 
 mod buffer;
 pub mod events;

@@ -280,13 +280,13 @@ impl Bench {
                 "reply_to": null });
             client.ask(&mail(Some("agent-bob"), body))?;
         }
-        let look = frame(&json!({ "request": "look", "agent": "agent-bob",
-            "look": { "look": "letters", "open": false, "from": null } }))?;
+        let list =
+            frame(&json!({ "request": "messages", "agent": "agent-bob", "filter": { "list": "letters" } }))?;
         let mut answer = Vec::new();
         let times = (0..20)
             .map(|_| {
                 let begun = Instant::now();
-                client.done(&look, &mut answer)?;
+                client.done(&list, &mut answer)?;
                 Ok(begun.elapsed())
             })
             .collect::<Result<Vec<_>>>()?;

@@ -53,6 +53,7 @@ const MAY: &[(&str, &[Part], &str)] = &[
     ("crates/almoner/src/cli/input.rs", &[Files], "reads the documents that a command names"),
     ("crates/almoner/src/cli/modules.rs", &[Files], "reads the programs of modules that a command names"),
     ("crates/almoner/src/cli/programs.rs", &[Files], "finds the programs that a person names"),
+    ("crates/almoner/src/cli/typed.rs", &[Files], "finds the programs that a stored endowment names"),
     ("crates/almoner/src/client.rs", &[Files, Network, Processes, Clocks], "finds the daemon, or starts it"),
     ("crates/almoner/src/clock.rs", &[Clocks], "tells the whole program what time it is"),
     ("crates/almoner/src/code_reader.rs", &[Processes], "starts the process that reads proposed code, and waits for it no longer than it may take"),

@@ -20,6 +20,7 @@ pub mod rate;
 pub mod secret;
 pub mod surfaces;
 mod text;
+mod typed;
 
 pub use endow::{absolute, parse_endowment, parse_endowment_in};
 pub use hole::parse_hole;
@@ -27,6 +28,7 @@ pub use input::{Given, Inputs, gather, given, read_text, stdin};
 pub use more::MoreArgs;
 pub use programs::program_path;
 pub use text::{Pieces, parse_text};
+pub use typed::typed;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 

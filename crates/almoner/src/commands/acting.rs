@@ -11,6 +11,7 @@ use super::run::command_line;
 use crate::client::{Client, unexpected};
 use crate::place::Place;
 use control::exit::{Ended, Exit, Failure};
+use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{AgentAct, Look, Request, Response};
 use control::show::thing;
 use control::view::{LetterView, PromiseState, Thing};
@@ -83,8 +84,9 @@ impl<'a> Acting<'a> {
     pub fn letters(&self, open: bool) -> Result<Vec<Letter>, Failure> {
         let mut letters: Vec<Letter> = Vec::new();
         loop {
-            let from = letters.last().map(|last| MessageNumber(last.number.0.saturating_add(1)));
-            match self.look(Look::Letters { open, from })? {
+            let page = PageBounds::after(letters.last().map(|last| last.number));
+            let filter = MessageFilter::Letters { open, order: Order::OldestFirst };
+            match self.connect()?.ask(Request::Messages { filter, page })? {
                 Response::Letters(page) if page.is_empty() => return Ok(letters),
                 Response::Letters(page) => letters.extend(page),
                 other => return Err(unexpected(&other)),

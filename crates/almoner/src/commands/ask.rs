@@ -11,7 +11,7 @@ use super::{models, run};
 use crate::cli::{self, AskArgs};
 use control::endowment::Fill;
 use control::exit::{Ended, Exit, Failure};
-use control::protocol::{Document, RunRequest};
+use control::protocol::{Document, ModelChoice, RunRequest, StartSpec, WorkerSource};
 
 /// The worker that every question runs. The question itself is data for it, never part of its text.
 const BODY: &str =
@@ -55,25 +55,22 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
             let _ = writeln!(front, "  {}: {kind}", endowment.slot);
         }
     }
+    let model = models::choose(acting.place, args.model.as_deref(), None, false)?;
     let request = RunRequest {
         text: Untrusted::new(run::command_line()),
-        name: "ask".to_owned(),
-        source: format!("{front}---\n{BODY}"),
-        includes: Default::default(),
-        beside: None,
-        values: Map::from_iter([("question".to_owned(), Value::String(args.question.clone()))]),
-        read_from: vec![],
-        documents: documents.documents,
-        chat: false,
-        private: args.private,
-        each: None,
-        endow,
-        allow: vec![],
-        model: models::choose(acting.place, args.model.as_deref(), None, false)?,
-        dry_run: false,
-        retry: None,
-        policy: None,
-        limits: None,
+        worker: WorkerSource {
+            name: "ask".to_owned(),
+            source: format!("{front}---\n{BODY}"),
+            ..WorkerSource::default()
+        },
+        spec: StartSpec {
+            values: Map::from_iter([("question".to_owned(), Value::String(args.question.clone()))]),
+            documents: documents.documents,
+            private: args.private,
+            endow,
+            model: ModelChoice::Reference(model),
+            ..StartSpec::default()
+        },
     };
     run::start(acting, request, &args.follow)
 }

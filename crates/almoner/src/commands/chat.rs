@@ -16,7 +16,9 @@ use super::{look, models, output, run};
 use crate::cli::{self, ChatArgs};
 use crate::client::unexpected;
 use control::exit::{Ended, Exit, Failure};
-use control::protocol::{AgentAct, Request, Response, RunRequest, TALKER};
+use control::protocol::{
+    AgentAct, ModelChoice, Request, Response, RunRequest, StartShape, StartSpec, TALKER, WorkerSource,
+};
 
 /// `almoner chat`.
 ///
@@ -47,7 +49,7 @@ pub fn chat(acting: &Acting<'_>, args: &ChatArgs) -> Ended {
 
 /// Begins one.
 fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>, u64), Failure> {
-    let (name, source, includes, beside, wants, given) = match &args.worker {
+    let (worker, wants, given) = match &args.worker {
         None => {
             let endow = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
             let given = Together {
@@ -56,38 +58,34 @@ fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>
                 model: args.model.clone(),
                 ..Together::default()
             };
-            ("chat".to_owned(), TALKER.to_owned(), Default::default(), None, None, given)
+            let (name, source) = ("chat".to_owned(), TALKER.to_owned());
+            (WorkerSource { name, source, ..WorkerSource::default() }, None, given)
         }
         Some(path) => {
             let bundle = run::load(path)?;
             let definition = run::check(&bundle)?;
-            let beside = std::path::absolute(path).ok();
-            let beside = beside.and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
             let model = args.model.as_deref();
             let given = together::of(acting, path, &definition, model, &args.endow, &args.allow)?;
-            (bundle.name, bundle.source, bundle.includes, beside, definition.model, given)
+            (run::source_of(bundle, run::beside(path)), definition.model, given)
         }
     };
     let inputs = cli::gather(&args.inputs)?;
+    let model = models::choose(acting.place, given.model.as_deref(), wants.as_deref(), false)?;
     let request = RunRequest {
         text: Untrusted::new(run::command_line() + &given.with),
-        name,
-        source,
-        includes,
-        beside,
-        values: inputs.values,
-        read_from: inputs.read_from,
-        documents: inputs.documents,
-        chat: true,
-        private: args.private,
-        each: None,
-        limits: given.limits,
-        endow: given.endow,
-        allow: given.allow,
-        model: models::choose(acting.place, given.model.as_deref(), wants.as_deref(), false)?,
-        dry_run: false,
-        retry: None,
-        policy: None,
+        worker,
+        spec: StartSpec {
+            values: inputs.values,
+            read_from: inputs.read_from,
+            documents: inputs.documents,
+            shape: StartShape::Chat,
+            private: args.private,
+            limits: given.limits,
+            endow: given.endow,
+            allow: given.allow,
+            model: ModelChoice::Reference(model),
+            ..StartSpec::default()
+        },
     };
     let mut client = acting.connect()?;
     let after = client.last_event()?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kernel::NamePath;
 use kernel::command::Reply;
 use kernel::message::Body;
-use passable::{Untrusted, visible_line};
+use passable::visible_line;
 use worker::definition::{self, Bundle};
 
 use super::acting::{self, Acting, done};
@@ -16,7 +16,7 @@ use crate::cli::agents::EndowArgs;
 use crate::cli::{self, Given};
 use control::endowment::{Endowment, Fill};
 use control::exit::{Ended, Exit, Failure};
-use control::protocol::{AgentAct, Response, RunRequest};
+use control::protocol::{AgentAct, ModelChoice, Response, StartSpec};
 use control::show::letter;
 use control::view::{Hole, LetterView};
 
@@ -107,42 +107,32 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
             ask(acting, hole, &names, &mut bound)?;
         }
     }
-    let model = if view.is_worker { model(acting, args, &view)? } else { String::new() };
+    let model = match view.is_worker {
+        true => ModelChoice::Reference(model(acting, args, &view)?),
+        false => ModelChoice::Usual,
+    };
     if output::can_ask() {
         output::note(&format!("Endowing message {number} binds:\n{}", bound.render()));
         confirm(&format!("endow {number}"))?;
     }
     let text = in_words(args, &bound);
-    let request = RunRequest {
-        text: Untrusted::new(text.clone()),
-        // What runs is what lies in the message, and nothing that a client could say instead.
-        name: String::new(),
-        source: String::new(),
-        includes: BTreeMap::new(),
-        beside: None,
+    let spec = StartSpec {
         values: inputs.values,
         read_from: inputs.read_from,
         documents: inputs.documents,
-        chat: false,
-        private: false,
-        each: None,
         endow: bound.paths,
         allow: args.allow.clone(),
         model,
-        dry_run: false,
-        retry: None,
-        policy: None,
-        limits: None,
+        ..StartSpec::default()
     };
     let act = AgentAct::Endow {
         number,
         names: bound.names,
-        run: Box::new(request),
+        spec: Box::new(spec),
         goes_to: args.to.into(),
         result_name: acting::maybe_path(args.result.as_deref())?,
         typed: vec![],
         seen: None,
-        model: None,
     };
     let mut client = acting.connect()?;
     let after = client.last_event()?;
@@ -246,6 +236,8 @@ fn in_words(args: &EndowArgs, bound: &Bound) -> String {
 
 #[cfg(test)]
 mod tests {
+    use passable::Untrusted;
+
     use super::*;
 
     #[test]

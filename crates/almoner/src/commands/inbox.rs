@@ -14,7 +14,8 @@ use super::{look, output};
 use crate::cli::InboxArgs;
 use crate::client::unexpected;
 use control::exit::{Ended, Exit, Failure};
-use control::protocol::{Look, Request, Response};
+use control::messages::{MessageFilter, Order, PageBounds};
+use control::protocol::{Request, Response};
 use control::show::{came, letter};
 
 /// How long a follower waits before it looks again: mail of an agent is nobody else's event.
@@ -57,12 +58,13 @@ pub fn inbox(acting: &Acting<'_>, args: &InboxArgs) -> Ended {
 /// Shows what is there, then each message as it comes, until the reader or the daemon goes.
 fn follow(acting: &Acting<'_>, args: &InboxArgs, mut letters: Vec<Letter>) -> Ended {
     let mut client = acting.connect()?;
-    let mut ask = |open, from| match client.ask(Request::Look { look: Look::Letters { open, from } })? {
+    let filter = MessageFilter::Letters { open: !args.all, order: Order::OldestFirst };
+    let mut ask = |page| match client.ask(Request::Messages { filter: filter.clone(), page })? {
         Response::Letters(letters) => Ok(letters),
         other => Err(unexpected(&other)),
     };
-    // The first number that has not been looked at; what waits is not all that there is.
-    let mut from = 0;
+    // The last number that has been looked at; what waits is not all that there is.
+    let mut last = None;
     loop {
         for letter in &letters {
             if args.json.json {
@@ -70,10 +72,10 @@ fn follow(acting: &Acting<'_>, args: &InboxArgs, mut letters: Vec<Letter>) -> En
             } else {
                 output::result(&line(letter))?;
             }
-            from = from.max(letter.number.0.saturating_add(1));
+            last = last.max(Some(letter.number));
         }
         std::thread::sleep(PAUSE);
-        letters = ask(!args.all, Some(MessageNumber(from)))?;
+        letters = ask(PageBounds::after(last))?;
     }
 }
 

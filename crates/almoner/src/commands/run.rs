@@ -13,7 +13,9 @@ use crate::cli::{self, FollowArgs, RunArgs};
 use crate::client::unexpected;
 use control::endowment::Fill;
 use control::exit::{Ended, Exit, Failure};
-use control::protocol::{Plan, Request, Response, RunRequest};
+use control::protocol::{
+    ModelChoice, Plan, Request, Response, RunRequest, StartShape, StartSpec, WorkerSource,
+};
 
 /// `almoner run`.
 ///
@@ -37,27 +39,25 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
     }
     let model =
         models::choose(acting.place, given.model.as_deref(), definition.model.as_deref(), args.dry_run)?;
-    let beside =
-        std::path::absolute(&args.worker).ok().and_then(|path| Some(path.parent()?.to_str()?.to_owned()));
     let request = RunRequest {
         text: Untrusted::new(text),
-        name: bundle.name,
-        source: bundle.source,
-        includes: bundle.includes,
-        beside,
-        values: inputs.values,
-        read_from: inputs.read_from,
-        documents: inputs.documents,
-        chat: false,
-        private: args.private,
-        each: args.each.then(|| args.jobs.unwrap_or_else(|| models::jobs(&model))),
-        limits: given.limits,
-        endow: given.endow,
-        allow: given.allow,
-        model,
-        dry_run: args.dry_run,
-        retry,
-        policy: None,
+        worker: source_of(bundle, beside(&args.worker)),
+        spec: StartSpec {
+            values: inputs.values,
+            read_from: inputs.read_from,
+            documents: inputs.documents,
+            shape: match args.each {
+                true => StartShape::Each { jobs: args.jobs.unwrap_or_else(|| models::jobs(&model)) },
+                false => StartShape::Single,
+            },
+            private: args.private,
+            limits: given.limits,
+            endow: given.endow,
+            allow: given.allow,
+            model: ModelChoice::Reference(model),
+            dry_run: args.dry_run,
+            retry,
+        },
     };
     if args.dry_run {
         return plan(acting, request, given.from, &args.follow);
@@ -99,6 +99,18 @@ fn plan(acting: &Acting<'_>, request: RunRequest, from: Vec<String>, follow: &Fo
         }
         other => Err(unexpected(&other)),
     }
+}
+
+/// Returns a worker file as a request carries it; `beside` is the directory around it.
+pub fn source_of(bundle: Bundle, beside: Option<String>) -> WorkerSource {
+    let Bundle { name, source, includes, .. } = bundle;
+    WorkerSource { name, source, includes, beside, policy: None }
+}
+
+/// Returns the directory of a worker file, from the root.
+pub fn beside(worker: &Path) -> Option<String> {
+    let path = std::path::absolute(worker).ok()?;
+    Some(path.parent()?.to_str()?.to_owned())
 }
 
 /// The worker file and what it includes.
@@ -160,7 +172,8 @@ pub fn plain(report: &Report) -> String {
 pub fn start(acting: &Acting<'_>, request: RunRequest, follow: &FollowArgs) -> Ended {
     let mut client = acting.connect()?;
     let after = client.last_event()?;
-    let is_staged = request.endow.iter().any(|given| matches!(&given.fill, Fill::Path(path) if path.stage));
+    let is_staged =
+        request.spec.endow.iter().any(|given| matches!(&given.fill, Fill::Path(path) if path.stage));
     match client.ask(Request::Run(Box::new(request)))? {
         Response::Reply(kernel::command::Reply::Started { run }) if follow.detach => {
             output::result(&run.to_string())?;

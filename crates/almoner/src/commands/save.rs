@@ -1,8 +1,8 @@
 //! `almoner save`: a run becomes a worker file, with what it was given and what its model answered as a case to try it by.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use kernel::message::Body;
 use kernel::run::{Entry, Run, RunOutcome, Shape, State};
 use kernel::{BlobHash, RunNumber};
 use model::Reply;
@@ -15,13 +15,18 @@ use super::cases::{self, Case, Recorded, pretty};
 use super::look::LAST;
 use super::stage::number;
 use super::{look, output};
-use crate::cli::SaveArgs;
+use crate::cli::{self, SaveArgs};
 use crate::client::unexpected;
 use crate::daemon::start_run;
 use crate::place::Place;
+use control::binding::{SlotBinding, SlotContent};
+use control::endowment::Endowment;
 use control::examined::Saving;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
+
+/// The directory of a case in which the workers lie that filled slots.
+const WORKERS: &str = "workers";
 
 /// `almoner save`.
 ///
@@ -78,7 +83,7 @@ impl Saved {
         let root = dir.join(&inside);
         let worker = dir.join(&bundle.file);
         let mut files = vec![(worker.clone(), bundle.source.clone().into_bytes())];
-        files.extend(includes(dir, &bundle)?);
+        files.extend(includes_of(dir, &bundle)?);
         files.push((root.join("replies.json"), pretty(&case)?.into_bytes()));
         files.push((root.join("result.json"), pretty(&result.to_json())?.into_bytes()));
         // What the worker was asked is part of its text now.
@@ -99,7 +104,9 @@ impl Saved {
                 Err(failure) => return Err(failure),
             }
         }
-        let command = [vec![bundle.file.clone()], inputs, endowments(acting, &found)?].concat();
+        let handed = handed(acting, number, (dir, &inside), &mut notes)?;
+        files.extend(handed.files);
+        let command = [vec![bundle.file.clone()], inputs, handed.words].concat();
         let before = cases::before(acting, number)?;
         for (place, hash) in before.held {
             match text(acting, hash, &place) {
@@ -172,7 +179,7 @@ fn expect_result(found: &Run) -> Result<&kernel::Value, Failure> {
 }
 
 /// The files that the worker includes, but those that lie there already as they were: they are not in the way.
-fn includes(dir: &Path, bundle: &Bundle) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
+fn includes_of(dir: &Path, bundle: &Bundle) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
     let mut files = Vec::new();
     for (include, text) in &bundle.includes {
         // Whoever proposed the worker chose this name.
@@ -333,42 +340,71 @@ fn inputs(found: &Run) -> Vec<String> {
         .collect()
 }
 
-/// What the person handed to the slots, as it was typed.
-fn endowments(acting: &Acting<'_>, found: &Run) -> Result<Vec<String>, Failure> {
-    let view = acting.letter(found.source)?;
-    let Some(Body::Command { text, .. }) = view.letter.body() else { return Ok(vec![]) };
-    let words = words(text.raw());
-    let mut kept = Vec::new();
-    let mut rest = words.iter();
-    while let Some(each) = rest.next() {
-        match each.as_str() {
-            "-e" | "--endow" | "--allow" => {
-                kept.push(each.clone());
-                kept.extend(rest.next().cloned());
-            }
-            one if one.starts_with("-e") || one.starts_with("--endow=") || one.starts_with("--allow=") => {
-                kept.push(one.to_owned());
-            }
-            _ => {}
-        }
-    }
-    Ok(kept)
+/// What fills the slots of a run, as a command line says it, with the files of workers that fill some.
+#[derive(Default)]
+struct Handed {
+    words: Vec<String>,
+    files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-/// The words of a command as [`run::command_line`] writes it down.
-fn words(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut quoted, mut chars) = (vec![], String::new(), false, text.chars());
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => quoted = !quoted,
-            '\\' if quoted => word.extend(chars.next()),
-            ' ' if !quoted => words.push(std::mem::take(&mut word)),
-            c => word.push(c),
+/// Reads what fills the slots of a run from the store. `dir` is where the worker's file lies, and `inside` its case.
+fn handed(
+    acting: &Acting<'_>,
+    run: RunNumber,
+    (dir, inside): (&Path, &Path),
+    notes: &mut Vec<String>,
+) -> Result<Handed, Failure> {
+    let bindings = match acting.connect()?.ask(Request::Bindings { run })? {
+        Response::Bindings(bindings) => bindings,
+        other => return Err(unexpected(&other)),
+    };
+    let here = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let base = std::fs::canonicalize(here).unwrap_or_else(|_| here.to_owned());
+    let mut handed = Handed::default();
+    for SlotBinding { slot, content, allow } in bindings {
+        let text = match content {
+            SlotContent::Typed { fill } => {
+                let text = cli::typed(&base, &Endowment { slot: slot.clone(), fill });
+                text.ok_or_else(|| "its name cannot be written behind `-e`".to_owned())
+            }
+            SlotContent::Worker { name, definition, includes } => {
+                let below = inside.join(WORKERS).join(&slot);
+                let bundle = inner(acting, &name, definition, &includes)?;
+                let place = dir.join(&below);
+                handed.files.extend(includes_of(&place, &bundle)?);
+                handed.files.push((place.join(&bundle.file), bundle.source.into_bytes()));
+                Ok(format!("{slot}=./{}", below.join(&bundle.file).display()))
+            }
+            SlotContent::Own => Err(String::new()),
+            SlotContent::Untyped { words } => Err(format!("it was filled with {}", visible_line(&words))),
+        };
+        match text {
+            Ok(text) => handed.words.extend(["-e".to_owned(), text]),
+            Err(why) if why.is_empty() => {}
+            Err(why) => {
+                notes.push(format!("slot `{}` is not kept: {why}; bind it again", visible_line(&slot)))
+            }
+        }
+        for method in allow {
+            handed.words.extend(["--allow".to_owned(), format!("{slot}.{method}")]);
         }
     }
-    words.push(word);
-    words.retain(|word| !word.is_empty());
-    words
+    Ok(handed)
+}
+
+/// The worker file of a worker that filled a slot.
+fn inner(
+    acting: &Acting<'_>,
+    name: &str,
+    definition: BlobHash,
+    includes: &BTreeMap<String, BlobHash>,
+) -> Result<Bundle, Failure> {
+    expect_name(name)?;
+    let source = text(acting, definition, "the definition of a worker in a slot")?;
+    let includes =
+        includes.iter().map(|(include, hash)| Ok((include.clone(), text(acting, *hash, include)?)));
+    let includes = includes.collect::<Result<_, Failure>>()?;
+    Ok(Bundle { name: name.to_owned(), file: format!("{name}.worker"), source, includes })
 }
 
 /// A word as a shell takes it.
@@ -410,9 +446,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_come_back_as_they_were_typed() {
-        let line = r#"almoner run w.worker -e "out=my dir:rw" k="a \"b\" \\ c""#;
-        assert_eq!(words(line), ["almoner", "run", "w.worker", "-e", "out=my dir:rw", r#"k=a "b" \ c"#]);
+    fn word_is_quoted_as_a_shell_takes_it() {
         for (text, shown) in
             [("a=b.c", "a=b.c"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''"), ("$x", "'$x'")]
         {

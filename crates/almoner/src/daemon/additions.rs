@@ -19,7 +19,7 @@ use super::{making, start_run};
 use control::endowment::{Endowment, Fill};
 use control::exit::{Exit, Failure};
 use control::powers::{Added, Adding};
-use control::protocol::RunRequest;
+use control::protocol::StartSpec;
 use control::show::difference;
 
 fn is_nothing(added: &Added) -> bool {
@@ -223,25 +223,6 @@ pub(super) fn bound(
     let is_bound = |slot: &str| endow.iter().any(|endowment| endowment.slot == slot);
     definition.slots.retain(|slot| is_bound(&slot.name) || names.contains_key(&slot.name));
     definition.creates = false;
-    let request = RunRequest {
-        text: Untrusted::new(String::new()),
-        name: name.to_owned(),
-        source: String::new(),
-        includes: BTreeMap::new(),
-        beside: None,
-        values: serde_json::Map::new(),
-        read_from: vec![],
-        documents: vec![],
-        chat: false,
-        private: false,
-        each: None,
-        endow,
-        allow,
-        model: String::new(),
-        dry_run,
-        retry: None,
-        policy: None,
-        limits: None,
-    };
-    start_run::bindings(desk, definition, &request, names)
+    let spec = StartSpec { endow, allow, dry_run, ..StartSpec::default() };
+    start_run::bindings(desk, definition, &spec, names)
 }

@@ -21,7 +21,7 @@ use super::start_run::{self, Endowed};
 use super::{modules, mounts, narrow, picks, proposed, secrets, tree, world};
 use crate::clock;
 use control::exit::{Exit, Failure};
-use control::protocol::{AgentAct, GivenModules, Response, Written};
+use control::protocol::{AgentAct, GivenModules, Response, RunRequest, WorkerSource, Written};
 
 /// How long a sharing token can be used.
 const TOKEN_DAYS: i64 = 30;
@@ -150,16 +150,16 @@ pub fn act(
                 None => MailAct::Define(kernel::command::Define { to, program, result_name }),
             }))
         }
-        AgentAct::Endow { number, names, mut run, goes_to, result_name, typed, seen, model } => {
+        AgentAct::Endow { number, names, mut spec, goes_to, result_name, typed, seen } => {
             let (program, slots) = proposed(desk, agent, number)?;
             for text in &typed {
-                run.endow.push(proposed::typed(text)?);
+                spec.endow.push(proposed::typed(text)?);
             }
             let seal = seen.as_ref().and_then(|seen| seen.plan);
             let seen = seen.map(|seen| AsSeen::endowed(*seen, &names, result_name.as_ref()));
             let seen = seen.unwrap_or_default();
             let Some(bundle) = program else {
-                if let Some(endowment) = run.endow.first() {
+                if let Some(endowment) = spec.endow.first() {
                     let message = format!("slot `{}`: code takes names, not paths", endowment.slot);
                     return Err(Failure::new(Exit::Usage, message)
                         .help("give the thing a name first, then bind SLOT=NAME"));
@@ -176,16 +176,10 @@ pub fn act(
                 )
                 .help(format!("its slots: {}", slots.keys().cloned().collect::<Vec<_>>().join(", "))));
             }
-            run.name = bundle.name;
-            run.source = bundle.source;
-            run.includes = bundle.includes;
-            run.beside = None;
-            run.text = said.map_or_else(|| Untrusted::new("endow"), |said| said.text);
-            if let Some(named) = model {
-                run.model = proposed::model(&desk, &named)?;
-            }
+            let text = said.map_or_else(|| Untrusted::new("endow"), |said| said.text);
+            let request = RunRequest { text, worker: source_of(bundle), spec: *spec };
             let endowed = Endowed { number, names, goes_to, result_name, seen, seal };
-            return start_run::start_as(&desk, *run, Some(endowed));
+            return start_run::start_as(&desk, request, Some(endowed));
         }
         AgentAct::Make { given, powers, env, result_name } => {
             let modules = given_modules(desk, agent, given, env)?;
@@ -232,6 +226,12 @@ pub fn act(
         }
     };
     send(desk, agent, said, act)
+}
+
+/// Returns what lies in a message as the worker that runs: nothing is looked for around it.
+pub fn source_of(bundle: Bundle) -> WorkerSource {
+    let Bundle { name, source, includes, .. } = bundle;
+    WorkerSource { name, source, includes, ..WorkerSource::default() }
 }
 
 /// Refuses the hash of bytes that did not come along: whoever knows it would reach what somebody else keeps. Bytes come

@@ -12,7 +12,7 @@ use super::as_it_is;
 use super::desk::Desk;
 use super::start_run::store_failure;
 use control::exit::{Exit, Failure};
-use control::protocol::{Document, RunRequest};
+use control::protocol::{Document, StartShape, StartSpec};
 
 /// The largest document that is read, in bytes, whatever the worker file says: it may come from anyone, and what it
 /// allows is held in memory.
@@ -22,10 +22,10 @@ const LARGEST: u64 = 64 << 20;
 ///
 /// # Errors
 /// When there are not.
-pub fn check_count(definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
-    let (count, most) = (request.documents.len(), definition.attachments.max as usize);
-    if request.each.is_some() {
-        if count == 0 && request.retry.is_none() {
+pub fn check_count(definition: &Definition, spec: &StartSpec) -> Result<(), Failure> {
+    let (count, most) = (spec.documents.len(), definition.attachments.max as usize);
+    if matches!(spec.shape, StartShape::Each { .. }) {
+        if count == 0 && spec.retry.is_none() {
             return Err(Failure::new(Exit::Usage, "`--each` needs files to work on")
                 .help("name a directory or files after the worker"));
         }
@@ -77,12 +77,8 @@ pub fn check_names(taken: &[Attachment]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When they are larger.
-pub fn check_total(
-    definition: &Definition,
-    request: &RunRequest,
-    taken: &[Attachment],
-) -> Result<(), Failure> {
-    if request.each.is_some() { Ok(()) } else { check_bytes(definition, taken) }
+pub fn check_total(definition: &Definition, spec: &StartSpec, taken: &[Attachment]) -> Result<(), Failure> {
+    if matches!(spec.shape, StartShape::Each { .. }) { Ok(()) } else { check_bytes(definition, taken) }
 }
 
 fn check_bytes(definition: &Definition, taken: &[Attachment]) -> Result<(), Failure> {
@@ -104,8 +100,8 @@ fn check_bytes(definition: &Definition, taken: &[Attachment]) -> Result<(), Fail
 ///
 /// # Errors
 /// When the worker works towards a result.
-pub fn check_chat(definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
-    if request.chat { expect_talks(definition) } else { Ok(()) }
+pub fn check_chat(definition: &Definition, spec: &StartSpec) -> Result<(), Failure> {
+    if spec.shape == StartShape::Chat { expect_talks(definition) } else { Ok(()) }
 }
 
 /// Refuses a worker with which one cannot talk.

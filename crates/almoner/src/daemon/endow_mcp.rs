@@ -21,7 +21,7 @@ use control::exit::{Exit, Failure};
 use control::tools::{PATIENCE, ToolRow, ToolTable};
 
 /// How long one call may take if nobody says.
-const CALL_MS: u64 = 60_000;
+pub(super) const CALL_MS: u64 = 60_000;
 /// How much memory a server may use if nobody says: 2 GiB.
 const MEMORY: u64 = 2 << 30;
 /// The longest name by which a model can call a tool.

@@ -9,6 +9,11 @@ use worker::definition::{self, Definition, SlotKind};
 use control::endowment::{Endowment, Fill, GitFill, PathFill};
 use control::exit::{Exit, Failure};
 
+/// Returns the methods that a kind of slot has.
+pub fn kind_methods(kind: SlotKind) -> Vec<String> {
+    kind.methods().iter().map(|method| (*method).to_owned()).collect()
+}
+
 /// The methods that are granted. Who may only read gets nothing to send with.
 fn all_methods(kind: SlotKind, target: &Target) -> BTreeSet<String> {
     if let Target::Mcp(server) = target {

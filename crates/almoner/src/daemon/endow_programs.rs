@@ -13,9 +13,9 @@ use control::endowment::ProgramFill;
 use control::exit::{Exit, Failure};
 
 /// How long one call may take if nobody says.
-const WALL_MS: u64 = 60_000;
+pub(super) const WALL_MS: u64 = 60_000;
 /// How much memory one call may use if nobody says: 1 GiB.
-const MEMORY: u64 = 1 << 30;
+pub(super) const MEMORY: u64 = 1 << 30;
 
 /// What is bound to the slot.
 ///

@@ -188,9 +188,10 @@ pub(super) fn in_short(daemon: &Daemon, mut run: Run) -> Run {
     run
 }
 
-/// The messages below `below`, newest first; only those that need an answer if `open`.
+/// The messages of an agent below `below`, newest first; only those that need an answer if `open`.
 pub fn letters(
     daemon: &Daemon,
+    agent: FormulaId,
     open: bool,
     below: Option<MessageNumber>,
     limit: usize,
@@ -198,16 +199,16 @@ pub fn letters(
     let limit = limit.min(PAGE);
     let mut found = Vec::new();
     if open {
-        for number in daemon.read(|txn| query::awaiting_below(txn, &daemon.host, below, limit))? {
-            found.extend(daemon.read(|txn| query::message(txn, &daemon.host, number))?);
+        for number in daemon.read(|txn| query::awaiting_below(txn, &agent, below, limit))? {
+            found.extend(daemon.read(|txn| query::message(txn, &agent, number))?);
         }
         return Ok(found);
     }
-    for_each_mail(daemon, below, |number| {
+    for_each_mail(daemon, agent, below, |number| {
         if found.len() == limit {
             return Ok(false);
         }
-        found.extend(daemon.read(|txn| query::message(txn, &daemon.host, number))?);
+        found.extend(daemon.read(|txn| query::message(txn, &agent, number))?);
         Ok(true)
     })?;
     Ok(found)
@@ -268,11 +269,12 @@ pub fn for_each_awaiting(
 
 fn for_each_mail(
     daemon: &Daemon,
+    agent: FormulaId,
     mut below: Option<MessageNumber>,
     mut each: impl FnMut(MessageNumber) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
     loop {
-        let page = daemon.read(|txn| numbers(txn, daemon, below))?;
+        let page = daemon.read(|txn| numbers(txn, &agent, below))?;
         let full = page.len() == STRIDE;
         for number in page {
             below = Some(number);
@@ -288,19 +290,19 @@ fn for_each_mail(
 
 fn numbers(
     txn: &mut dyn ReadTxn,
-    daemon: &Daemon,
+    agent: &FormulaId,
     below: Option<MessageNumber>,
 ) -> Result<Vec<MessageNumber>, StoreFault> {
-    let host = kernel::head::head(txn, &daemon.host)?.and_then(|head| head.agent());
+    let head = kernel::head::head(txn, agent)?.and_then(|head| head.agent());
     let mailbox =
-        host.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox;
+        head.ok_or_else(|| StoreFault::Corrupt("the agent's formula is missing".to_owned()))?.mailbox;
     let from = table::inner_key(&mailbox, &[]);
     // Longer than any number, and so behind all of them.
     let to = match below {
         Some(number) => table::inner_key(&mailbox, &table::number_key(number.0)),
         None => table::inner_key(&mailbox, &[0xff; 9]),
     };
-    let rows = txn.range(Table::Message, &daemon.host.number, &from, &to, STRIDE, true)?;
+    let rows = txn.range(Table::Message, &agent.number, &from, &to, STRIDE, true)?;
     rows.into_iter()
         .map(|(key, _)| {
             let number = key.get(from.len()..).and_then(|number| number.try_into().ok());
@@ -356,12 +358,12 @@ pub fn steps(daemon: &Daemon, run: RunNumber, from: u64) -> Result<Vec<Step>, Fa
 mod tests {
     use std::collections::BTreeMap;
 
-    use kernel::command::{Act, Advance, Command, Move, Program, Start};
+    use kernel::BlobHash;
+    use kernel::command::{Act, Advance, Move, Program, Start};
     use kernel::run::{Attachment, Limits, Shape, Trouble};
-    use kernel::{BlobHash, FormulaId};
     use passable::Untrusted;
-    use store::{Options, Store};
 
+    use super::super::testing::daemon;
     use super::*;
 
     fn start(number: u64) -> Act {
@@ -393,26 +395,6 @@ mod tests {
 
     fn advance(run: u64, moves: Vec<Move>) -> Act {
         Act::Advance(Advance { run: RunNumber(run), moves })
-    }
-
-    /// A daemon over a store in which this has been done, in one transaction.
-    fn daemon(dir: &std::path::Path, acts: Vec<Act>) -> Daemon {
-        let env = || super::super::world::environment().unwrap();
-        let store = Store::open(&dir.join("store"), Options::default()).unwrap();
-        let first = env();
-        let host: FormulaId = store.write(move |txn| kernel::genesis(txn, &first)).unwrap();
-        let envs: Vec<_> = acts.iter().map(|_| env()).collect();
-        let all = move |txn: &mut dyn kernel::txn::Txn| {
-            for (act, env) in acts.into_iter().zip(&envs) {
-                kernel::apply(txn, env, Command { actor: host, act, said: None })?;
-            }
-            Ok::<_, kernel::command::Fault>(())
-        };
-        store.write(all).unwrap();
-        let opener = model::Opener::new(|_| None, dir);
-        let policies = crate::daemon::policies::PolicyDesk::new(dir);
-        let keeper = crate::daemon::vault::Keeper::new(dir);
-        Daemon::new(store, host, opener, keeper, policies, std::sync::mpsc::channel().0)
     }
 
     #[test]
@@ -456,12 +438,12 @@ mod tests {
         assert_eq!(runs(&daemon, 3, None, false).unwrap().len(), 3);
         assert_eq!(runs(&daemon, 0, None, false).unwrap().len(), 0);
 
-        let page = |below| letters(&daemon, false, below, usize::MAX).unwrap();
+        let page = |below| letters(&daemon, daemon.host, false, below, usize::MAX).unwrap();
         let first = page(None);
         assert_eq!(first.len(), PAGE);
         let rest = page(first.last().map(|letter| letter.number));
         assert_eq!(rest.first().unwrap().number.0 + 1, first.last().unwrap().number.0);
-        assert_eq!(letters(&daemon, true, None, usize::MAX).unwrap(), []);
+        assert_eq!(letters(&daemon, daemon.host, true, None, usize::MAX).unwrap(), []);
         assert_eq!(needs_you(&daemon).unwrap(), 0);
     }
 

@@ -27,7 +27,7 @@ use control::protocol::{Look, Response};
 use control::show;
 use control::view::{GrantRow, Hole, LetterView, NamePage, NameRow, PromiseState, Thing, Withheld};
 
-/// How many letters one answer has at most.
+/// How many names one answer has at most.
 const PAGE: usize = 1000;
 
 /// How many ways are shown on which something is kept.
@@ -56,10 +56,6 @@ pub fn look(desk: &Desk, agent: FormulaId, look: Look) -> Result<Response, Failu
             })?)
         }
         Look::Grants => Response::Grants(daemon.look(|txn| grants(txn, &view))?),
-        Look::Letters { open, from } => {
-            let from = from.unwrap_or(kernel::MessageNumber(0));
-            Response::Letters(daemon.read(|txn| query::inbox_page(txn, &agent, open, from, PAGE))?)
-        }
         Look::Letter { number } => {
             let letter = agents::letter(desk, agent, number)?;
             Response::Letter(Box::new(letter_view(desk, &view, letter)?))

@@ -1,7 +1,6 @@
 //! What fills the slots of a worker that fills a slot: `-e evaluator=./evaluator.worker -e evaluator.out=./reports:rw`.
 
 use std::cell::Cell;
-use std::path::Path;
 
 use kernel::command::{Binding, Target};
 use passable::visible_line;
@@ -10,7 +9,7 @@ use worker::definition::{Definition, SlotKind};
 use super::endow_paths;
 use control::endowment::Endowment;
 use control::exit::{Exit, Failure};
-use control::protocol::RunRequest;
+use control::protocol::StartSpec;
 
 /// How deep workers lie in the slots of workers.
 const DEEPEST: usize = 8;
@@ -50,9 +49,9 @@ pub fn is_own(rule: &str) -> bool {
 ///
 /// # Errors
 /// When the way to a slot does not lead over slots that take workers.
-pub fn check(definition: &Definition, request: &RunRequest, under: &str) -> Result<(), Failure> {
-    let endowed = request.endow.iter().map(|endowment| endowment.slot.as_str());
-    let allowed = request.allow.iter().filter(|rule| !is_own(rule)).map(String::as_str);
+pub fn check(definition: &Definition, spec: &StartSpec, under: &str) -> Result<(), Failure> {
+    let endowed = spec.endow.iter().map(|endowment| endowment.slot.as_str());
+    let allowed = spec.allow.iter().filter(|rule| !is_own(rule)).map(String::as_str);
     for path in endowed.chain(allowed) {
         let Some((slot, _)) = split(path) else { continue };
         let is_worker = definition.slot(slot).is_some_and(|slot| slot.kind == SlotKind::Worker);
@@ -74,32 +73,17 @@ pub fn check(definition: &Definition, request: &RunRequest, under: &str) -> Resu
     Ok(())
 }
 
-/// What a request says of the worker in a slot, as if that worker were run by itself. Workers that nothing names are
-/// looked for beside its own file.
-pub fn request(outer: &RunRequest, slot: &str, beside: Option<&Path>) -> RunRequest {
+/// Returns how the worker in a slot is started, as if that worker were run by itself.
+pub fn inner(outer: &StartSpec, slot: &str) -> StartSpec {
     let below = |path: &str| split(path).filter(|(first, _)| *first == slot).map(|(_, rest)| rest.to_owned());
     let endow = outer.endow.iter().filter_map(|endowment| {
         Some(Endowment { slot: below(&endowment.slot)?, fill: endowment.fill.clone() })
     });
-    RunRequest {
-        text: outer.text.clone(),
-        name: String::new(),
-        source: String::new(),
-        includes: Default::default(),
-        beside: beside.and_then(Path::to_str).map(str::to_owned),
-        values: Default::default(),
-        read_from: vec![],
-        documents: vec![],
-        private: false,
-        chat: false,
-        each: None,
+    StartSpec {
         endow: endow.collect(),
         allow: outer.allow.iter().filter(|rule| !is_own(rule)).filter_map(|rule| below(rule)).collect(),
-        model: outer.model.clone(),
         dry_run: outer.dry_run,
-        retry: None,
-        policy: None,
-        limits: None,
+        ..StartSpec::default()
     }
 }
 

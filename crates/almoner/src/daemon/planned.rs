@@ -11,7 +11,7 @@ use worker::definition::{Bundle, Definition, SlotKind};
 use super::endow_dirs::Directories;
 use super::{endow_paths, nested};
 use control::exit::{Exit, Failure};
-use control::protocol::{Document, Plan, Planned, PlannedDocument, PlannedMethod, RunRequest};
+use control::protocol::{Document, Plan, Planned, PlannedDocument, PlannedMethod, StartShape, StartSpec};
 
 /// All that a run is begun with.
 pub struct Begun<'a> {
@@ -19,8 +19,10 @@ pub struct Begun<'a> {
     pub definition: &'a Definition,
     /// Its file and what that includes.
     pub bundle: &'a Bundle,
-    /// What the person has asked for.
-    pub request: &'a RunRequest,
+    /// How the person starts it.
+    pub spec: &'a StartSpec,
+    /// The model, by its reference.
+    pub model: &'a str,
     /// What fills its slots.
     pub bindings: &'a [Binding],
     /// The documents, as they were read.
@@ -37,17 +39,17 @@ impl Begun<'_> {
     /// # Errors
     /// When its prompt cannot be made.
     pub fn plan(&self) -> Result<Plan, Failure> {
-        let Begun { definition, bundle, request, bindings, documents, .. } = *self;
-        let shown = match request.each {
-            Some(_) => documents.get(..1).unwrap_or_default(),
-            None => documents,
+        let Begun { definition, bundle, spec, model, bindings, documents, .. } = *self;
+        let shown = match spec.shape {
+            StartShape::Each { .. } => documents.get(..1).unwrap_or_default(),
+            StartShape::Single | StartShape::Chat => documents,
         };
-        let prompt = worker::first_prompt(definition, bundle, &request.values, shown)
+        let prompt = worker::first_prompt(definition, bundle, &spec.values, shown)
             .map_err(|t| Failure::of_trouble(&t))?;
         Ok(Plan {
             worker: definition.name.clone(),
             digest: bundle.digest().to_string(),
-            model: request.model.clone(),
+            model: model.to_owned(),
             slots: nested::lines(bindings),
             tools: self.tools(),
             documents: documents.iter().map(|d| format!("{} ({} bytes)", d.name, d.bytes)).collect(),
@@ -56,7 +58,7 @@ impl Begun<'_> {
             grants: self.grants(),
             reads: self.reads(),
             inputs: self.inputs(),
-            tells: !model::list(&request.model).is_ok_and(|all| all.iter().all(model::ModelRef::stays_here)),
+            tells: !model::list(model).is_ok_and(|all| all.iter().all(model::ModelRef::stays_here)),
             notes: super::proposed::notes(definition, self.limits),
             seal: self.seal()?,
         })
@@ -84,12 +86,12 @@ impl Begun<'_> {
     }
 
     fn inputs(&self) -> Value {
-        Value::from_json(&serde_json::Value::Object(self.request.values.clone()))
+        Value::from_json(&serde_json::Value::Object(self.spec.values.clone()))
             .unwrap_or_else(|_| Value::null())
     }
 
     fn reads(&self) -> Vec<PlannedDocument> {
-        let given = self.request.documents.iter().map(Some).chain(std::iter::repeat(None));
+        let given = self.spec.documents.iter().map(Some).chain(std::iter::repeat(None));
         let path = |given: Option<&Document>, document: &Attachment| match given {
             Some(Document::File { path }) => path.clone(),
             _ => document.name.clone(),
@@ -144,10 +146,10 @@ impl Begun<'_> {
     }
 
     fn seal(&self) -> Result<BlobHash, Failure> {
-        let Begun { bundle, request, documents, limits, .. } = self;
+        let Begun { bundle, spec, model, documents, limits, .. } = self;
         let bindings: Vec<Binding> = self.bindings.iter().map(plain).collect();
         let program = (&bundle.name, &bundle.source, &bundle.includes, limits);
-        let rest = (&request.values, &request.model, request.private, request.chat, request.each);
+        let rest = (&spec.values, model, spec.private, spec.shape);
         let all = serde_json::to_vec(&(program, &bindings, self.grants(), documents, self.reads(), rest));
         let all = all.map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
         Ok(BlobHash::of(&all))

@@ -7,7 +7,7 @@ use passable::{Untrusted, visible_line};
 
 use super::world::Daemon;
 use control::exit::{Exit, Failure};
-use control::protocol::RunRequest;
+use control::protocol::StartSpec;
 
 /// The first of these models that may not read what is private, if there is one. Those may that the user has named, and
 /// the one that this program runs itself.
@@ -51,14 +51,15 @@ pub fn is_of_private(again: &Input) -> bool {
 /// When there is something private in it, and the model is not one that may read that.
 pub fn check(
     daemon: &Daemon,
-    request: &RunRequest,
+    spec: &StartSpec,
+    model: &str,
     bindings: &[Binding],
     was_private: bool,
 ) -> Result<(), Failure> {
-    if !request.private && !was_private && !is_any_private(bindings) {
+    if !spec.private && !was_private && !is_any_private(bindings) {
         return Ok(());
     }
-    expect_may(daemon, &request.model)
+    expect_may(daemon, model)
 }
 
 /// Refuses to give a run what is private if its model may not read that.

@@ -24,7 +24,7 @@ impl Given {
         match request {
             Request::Act { act, .. } if is_dry(act) || is_dismissal(act) => None,
             Request::Act { said: Some(said), act } => Some(Given { said: said.clone(), about: about(act) }),
-            Request::Run(run) if !run.dry_run => given("run", &run.text, About::default()),
+            Request::Run(run) if !run.spec.dry_run => given("run", &run.text, About::default()),
             Request::Approve { text, message, .. } => given("approve", text, About::message(*message)),
             Request::Deny { text, message, .. } => given("deny", text, About::message(*message)),
             Request::Happened { text, message, .. } => given("happened", text, About::message(*message)),
@@ -60,7 +60,7 @@ fn is_dismissal(act: &AgentAct) -> bool {
 }
 
 fn is_dry(act: &AgentAct) -> bool {
-    matches!(act, AgentAct::Endow { run, .. } if run.dry_run)
+    matches!(act, AgentAct::Endow { spec, .. } if spec.dry_run)
 }
 
 fn about(act: &AgentAct) -> About {

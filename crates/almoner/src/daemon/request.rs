@@ -14,11 +14,12 @@ use super::additions;
 use super::desk::Desk;
 use super::refused::Given;
 use super::{
-    agents, answers, audit, card, endow_mcp, export, forget, listing, look, passes, said, stage, start_run,
-    stats, talk, threads, undo, vault, why, world,
+    agents, audit, bindings, card, endow_mcp, export, forget, listing, look, messages, passes, said, stage,
+    start_run, stats, talk, undo, vault, why, world,
 };
 use control::exit::{Exit, Failure};
-use control::protocol::{Brought, Family, OnBehalf, Pass, Request, Response, Status};
+use control::messages::MessageFilter;
+use control::protocol::{Brought, Family, ModelChoice, OnBehalf, Pass, Request, Response, Status};
 
 /// Answers one request of a client who brought these keys along. `desk` is that of the store's own host.
 ///
@@ -45,6 +46,9 @@ fn answer_as(
     match request {
         Request::Act { said, act } => agents::act(desk, agent, name, said, *act),
         Request::Look { look } => look::look(desk, agent, look),
+        Request::Messages { filter: filter @ MessageFilter::Letters { .. }, page } => {
+            messages::list(desk, agent, filter, page)
+        }
         Request::Pass => pass(desk, agent),
         Request::Check
         | Request::Policy
@@ -68,8 +72,10 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
     Ok(match request {
         Request::Status => Response::Status(status(desk)?),
         Request::ServerTools { server } => Response::ServerTools(Box::new(endow_mcp::table(desk, &server)?)),
-        Request::Run(run) => {
-            daemon.keys.lend(std::slice::from_ref(&run.model), brought);
+        Request::Run(mut run) => {
+            let model = start_run::model(desk, &run.spec.model)?;
+            daemon.keys.lend(std::slice::from_ref(&model), brought);
+            run.spec.model = ModelChoice::Reference(model);
             start_run::start(desk, *run)?
         }
         Request::Approve { text, message, entries, for_run, added, raise } => {
@@ -124,18 +130,9 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
             Response::Family(Family { members, asked: listing::asked_by(daemon, &numbers)? })
         }
         Request::GetRun { run } => Response::Run(Box::new(listing::one(daemon, run)?)),
+        Request::Bindings { run } => Response::Bindings(bindings::bindings(daemon, run)?),
         Request::Journal { run, from } => Response::Journal(listing::steps(daemon, run, from)?),
-        Request::Inbox { open, below, limit } => {
-            Response::Letters(listing::letters(daemon, open, below, limit)?)
-        }
-        Request::Threads { kind, standing, within, below, limit } => {
-            let only = threads::Only { kind: kind.as_deref(), standing };
-            Response::Threads(Box::new(desk.threads.page(daemon, only, within, below, limit)?))
-        }
-        Request::Answers { message, below, limit } => {
-            let (letters, earlier) = answers::answers(desk, message, below, limit)?;
-            Response::Answers { letters, earlier }
-        }
+        Request::Messages { filter, page } => messages::list(desk, daemon.host, filter, page)?,
         Request::Card { message } => Response::Card(Box::new(card::card(desk, message)?)),
         Request::Why { thing } => Response::Why(why::why(desk, &thing)?),
         Request::Blob { hash } => {

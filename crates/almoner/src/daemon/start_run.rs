@@ -18,12 +18,12 @@ use super::endow_dirs::{Directories, Missing};
 use super::stage::{self, Stages};
 use super::{
     endow_git, endow_mcp, endow_models, endow_paths, endow_programs, endow_secrets, model_keys, nested, own,
-    planned, private,
+    planned, private, proposed,
 };
 use crate::policy_file::{self, NAME};
 use control::endowment::{Endowment, Fill, PathFill};
 use control::exit::{Exit, Failure};
-use control::protocol::{Response, RunRequest};
+use control::protocol::{ModelChoice, Response, RunRequest, StartShape, StartSpec, WorkerSource};
 
 /// Starts the run that a person asked for, or says what it would do.
 ///
@@ -34,20 +34,20 @@ pub fn start(desk: &Desk, request: RunRequest) -> Result<Response, Failure> {
 }
 
 /// The text of the policies that lie beside the worker file. They are somebody else's, so they may only forbid.
-fn project_policy(request: &RunRequest) -> Result<Option<String>, Failure> {
-    if request.includes.contains_key(NAME) {
+fn project_policy(worker: &WorkerSource) -> Result<Option<String>, Failure> {
+    if worker.includes.contains_key(NAME) {
         return Err(Failure::new(
             Exit::Invalid,
-            format!("`{}` includes `{NAME}`", visible_line(&request.name)),
+            format!("`{}` includes `{NAME}`", visible_line(&worker.name)),
         )
         .help("what that file says is judged by, and no part of a prompt; call the text something else"));
     }
-    if let Some(text) = &request.policy {
+    if let Some(text) = &worker.policy {
         policy_file::compile(Path::new(NAME), operator::Whose::Project, text, None)
             .map_err(|problems| policy_file::failure(&problems))?;
         return Ok(Some(text.clone()));
     }
-    let Some(beside) = &request.beside else { return Ok(None) };
+    let Some(beside) = &worker.beside else { return Ok(None) };
     let loaded = policy_file::load(&Path::new(beside).join(NAME), operator::Whose::Project);
     loaded.map(|loaded| loaded.map(|(_, text)| text)).map_err(|problems| policy_file::failure(&problems))
 }
@@ -72,80 +72,75 @@ pub struct Endowed {
 ///
 /// # Errors
 /// As [`start`].
-pub fn start_as(desk: &Desk, mut request: RunRequest, endowed: Option<Endowed>) -> Result<Response, Failure> {
+pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> Result<Response, Failure> {
+    let RunRequest { text, worker: given, mut spec } = request;
     // There may be many documents, each put long before the command that names them.
     let _held = desk.daemon.store.blobs().hold();
     let bundle = Bundle {
-        name: request.name.clone(),
-        file: format!("{}.worker", request.name),
-        source: request.source.clone(),
-        includes: request.includes.clone(),
+        name: given.name.clone(),
+        file: format!("{}.worker", given.name),
+        source: given.source.clone(),
+        includes: given.includes.clone(),
     };
     let definition = parse(&bundle)?;
     desk.daemon.policies.expect_ready()?;
-    let project = project_policy(&request)?;
-    let again = request.retry.map(|old| super::retry::input(desk, &definition, old)).transpose()?;
+    let project = project_policy(&given)?;
+    let again = spec.retry.map(|old| super::retry::input(desk, &definition, old)).transpose()?;
     if let Some(serde_json::Value::Object(values)) = again.as_ref().map(|again| again.values.to_json()) {
-        request.values = values;
+        spec.values = values;
     }
-    let values = check_inputs(&definition, &request)?;
-    check_money(desk, &definition, &request)?;
-    model_keys::check(desk, &request.model)?;
-    check_chat(&definition, &request)?;
-    let shelf = Shelf::new(desk, request.dry_run);
+    let values = check_inputs(&definition, &spec)?;
+    let model = model(desk, &spec.model)?;
+    check_money(desk, &definition, &spec, &model)?;
+    model_keys::check(desk, &model)?;
+    check_chat(&definition, &spec)?;
+    let shelf = Shelf::new(desk, spec.dry_run);
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
-    let bindings = bind(&shelf, &definition, &request, names, "")?;
+    let bindings = bind(&shelf, &definition, &spec, given.beside.as_deref(), names, "")?;
     let was_private = again.as_ref().is_some_and(private::is_of_private);
-    private::check(&desk.daemon, &request, &bindings, was_private)?;
+    private::check(&desk.daemon, &spec, &model, &bindings, was_private)?;
     let mut documents = Vec::new();
-    check_count(&definition, &request)?;
-    let taker = Taker::new(desk, &definition, &request.model, request.dry_run);
-    for source in &request.documents {
+    check_count(&definition, &spec)?;
+    let taker = Taker::new(desk, &definition, &model, spec.dry_run);
+    for source in &spec.documents {
         documents.push(taker.take_in(source)?);
     }
     if let Some(again) = &again {
         documents.clone_from(&again.items);
     }
     check_names(&documents)?;
-    check_total(&definition, &request, &documents)?;
+    check_total(&definition, &spec, &documents)?;
     let planned = planned::Begun {
         definition: &definition,
         bundle: &bundle,
-        request: &request,
+        spec: &spec,
+        model: &model,
         bindings: &bindings,
         documents: &documents,
-        limits: limits_of(&definition, &request),
+        limits: limits_of(&definition, &spec),
         directories: &shelf.directories,
     };
-    if request.dry_run {
+    if spec.dry_run {
         return planned.plan().map(Response::Plan);
     }
     if let Some(seal) = endowed.as_ref().and_then(|endowed| endowed.seal) {
         planned.expect(seal)?;
     }
     shelf.directories.make()?;
-    let mut worker = keep_on(&shelf, &bundle, limits_of(&definition, &request))?;
+    let mut worker = keep_on(&shelf, &bundle, limits_of(&definition, &spec))?;
     if let Some(text) = project {
         worker.includes.insert(NAME.to_owned(), shelf.put(text.as_bytes())?);
     }
-    let (shape, attachments, items) = match request.each {
-        None if request.chat => (Shape::Chat, documents, vec![]),
-        Some(jobs) => (Shape::Each { jobs: jobs.max(1) }, vec![], documents),
-        None => (Shape::Single, documents, vec![]),
+    let (shape, attachments, items) = match spec.shape {
+        StartShape::Single => (Shape::Single, documents, vec![]),
+        StartShape::Chat => (Shape::Chat, documents, vec![]),
+        StartShape::Each { jobs } => (Shape::Each { jobs: jobs.max(1) }, vec![], documents),
     };
-    let read_from = request.read_from.into_iter();
+    let read_from = spec.read_from.into_iter();
     let origins = read_from.map(|(name, hash)| kernel::provenance::Source::Document { name, hash }).collect();
     let input = again.unwrap_or(Input { values, attachments, items, origins, earlier: None });
-    let start = Box::new(Start {
-        text: request.text,
-        worker,
-        shape,
-        private: request.private,
-        model: request.model,
-        input,
-        bindings,
-    });
+    let start = Box::new(Start { text, worker, shape, private: spec.private, model, input, bindings });
     let outcome = desk.apply(match endowed {
         None => Act::Start(start),
         Some(Endowed { number, goes_to, result_name, seen, .. }) => {
@@ -179,27 +174,37 @@ pub fn parse(bundle: &Bundle) -> Result<Definition, Failure> {
     }
 }
 
-/// A limit in money can only be kept where it is known what the model costs.
-/// What the run may use up: what its file says, and no more than its person does.
-fn limits_of(definition: &Definition, request: &RunRequest) -> Limits {
-    request.limits.map_or(definition.limits, |most| definition.limits.at_most(most))
+/// Returns the reference of the model that a run asks.
+///
+/// # Errors
+/// When there is none.
+pub fn model(desk: &Desk, choice: &ModelChoice) -> Result<String, Failure> {
+    match choice {
+        ModelChoice::Usual => proposed::model(desk, ""),
+        ModelChoice::Named(name) => proposed::model(desk, name),
+        ModelChoice::Reference(reference) => Ok(reference.clone()),
+    }
 }
 
-fn check_money(desk: &Desk, definition: &Definition, request: &RunRequest) -> Result<(), Failure> {
-    if limits_of(definition, request).usd_micros.is_none() || desk.daemon.price_of(&request.model).is_some() {
+/// What the run may use up: what its file says, and no more than its person does.
+fn limits_of(definition: &Definition, spec: &StartSpec) -> Limits {
+    spec.limits.map_or(definition.limits, |most| definition.limits.at_most(most))
+}
+
+/// A limit in money can only be kept where it is known what the model costs.
+fn check_money(desk: &Desk, definition: &Definition, spec: &StartSpec, model: &str) -> Result<(), Failure> {
+    if limits_of(definition, spec).usd_micros.is_none() || desk.daemon.price_of(model).is_some() {
         return Ok(());
     }
-    let message = format!(
-        "`{}` has a limit in money, and the price of {} is not known",
-        definition.name, request.model
-    );
+    let message =
+        format!("`{}` has a limit in money, and the price of {} is not known", definition.name, model);
     Err(Failure::new(Exit::Invalid, message).help(
         "limit `tokens` instead of `usd` in the worker file, write the price into `config.toml` under \
              `[models.prices]`, or use a model that costs nothing",
     ))
 }
 
-fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, Failure> {
+fn check_inputs(definition: &Definition, spec: &StartSpec) -> Result<Value, Failure> {
     let invalid = |what: String| {
         Failure::new(Exit::Invalid, what).help(format!(
             "`{}` takes: {}",
@@ -207,7 +212,7 @@ fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, 
             definition.input.describe()
         ))
     };
-    let json = serde_json::Value::Object(request.values.clone());
+    let json = serde_json::Value::Object(spec.values.clone());
     let values =
         Value::from_json(&json).map_err(|e| invalid(format!("the inputs cannot be a value: {e}")))?;
     definition.input.check(&values).map_err(|m| invalid(format!("the inputs do not fit: {m}")))?;
@@ -221,11 +226,11 @@ fn check_inputs(definition: &Definition, request: &RunRequest) -> Result<Value, 
 pub fn bindings(
     desk: &Desk,
     definition: &Definition,
-    request: &RunRequest,
+    spec: &StartSpec,
     names: &BTreeMap<String, NamePath>,
 ) -> Result<Vec<Binding>, Failure> {
     let shelf = Shelf::new(desk, false);
-    let bindings = bind(&shelf, definition, request, names, "")?;
+    let bindings = bind(&shelf, definition, spec, None, names, "")?;
     shelf.directories.make()?;
     Ok(bindings)
 }
@@ -234,11 +239,12 @@ pub fn bindings(
 fn bind(
     shelf: &Shelf<'_>,
     definition: &Definition,
-    request: &RunRequest,
+    spec: &StartSpec,
+    beside: Option<&str>,
     names: &BTreeMap<String, NamePath>,
     under: &str,
 ) -> Result<Vec<Binding>, Failure> {
-    nested::check(definition, request, under)?;
+    nested::check(definition, spec, under)?;
     nested::expect_room(under, &shelf.bound)?;
     let known: Vec<&str> = definition.slots.iter().map(|s| s.name.as_str()).collect();
     let list = if known.is_empty() {
@@ -248,7 +254,7 @@ fn bind(
     };
     let mut given: BTreeMap<&str, &Endowment> = BTreeMap::new();
     // What lies deeper is bound with the worker that has the slot.
-    for endowment in request.endow.iter().filter(|endowment| !endowment.slot.contains('.')) {
+    for endowment in spec.endow.iter().filter(|endowment| !endowment.slot.contains('.')) {
         if !known.contains(&endowment.slot.as_str()) {
             let message = format!("`{}` has no slot `{}`", definition.name, visible_line(&endowment.slot));
             return Err(Failure::new(Exit::Usage, message).help(list));
@@ -259,10 +265,10 @@ fn bind(
         }
     }
     if under.is_empty() {
-        stage::check_apart(request.endow.iter())?;
+        stage::check_apart(spec.endow.iter())?;
     }
     let mut allowed: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for rule in request.allow.iter().filter(|rule| nested::is_own(rule)) {
+    for rule in spec.allow.iter().filter(|rule| nested::is_own(rule)) {
         let (slot, method) = rule
             .split_once('.')
             .filter(|(slot, method)| {
@@ -309,7 +315,7 @@ fn bind(
                 (SlotKind::Timer, None) => Target::Alarm,
                 (SlotKind::Mail, None) => Target::Mail,
                 (SlotKind::Worker, endowment) => {
-                    worker_target(shelf, &slot.name, endowment.copied(), request, under)?
+                    worker_target(shelf, &slot.name, endowment.copied(), spec, beside, under)?
                 }
                 (_, None) => {
                     let how = match slot.kind {
@@ -329,7 +335,7 @@ fn bind(
                     return Err(Failure::new(Exit::Usage, message).help(format!("bind it with `{how}`")));
                 }
                 (SlotKind::Dir { write }, Some(Endowment { fill: Fill::Path(given), .. })) => {
-                    mount_target(shelf, &full, write, given, request)?
+                    mount_target(shelf, &full, write, given, spec)?
                 }
                 (SlotKind::Outbox, Some(Endowment { fill: Fill::Path(given), .. })) => Target::Spool {
                     path: shelf.directories.at(shelf.desk, &full, &given.path, Missing::Made)?,
@@ -431,7 +437,7 @@ fn mount_target(
     slot: &str,
     write: bool,
     given: &PathFill,
-    request: &RunRequest,
+    spec: &StartSpec,
 ) -> Result<Target, Failure> {
     if write && !given.write {
         let message = format!("slot `{slot}` writes, but `{}` was bound for reading only", given.path);
@@ -453,7 +459,7 @@ fn mount_target(
         (false, false) => Missing::Refused,
     };
     let path = shelf.directories.at(shelf.desk, slot, &given.path, missing)?;
-    if given.stage && !request.dry_run {
+    if given.stage && !spec.dry_run {
         return shelf.stages.stage(&shelf.desk.state, slot, &path);
     }
     Ok(Target::Mount { path })
@@ -491,7 +497,8 @@ fn worker_target(
     shelf: &Shelf<'_>,
     slot: &str,
     endowment: Option<&Endowment>,
-    request: &RunRequest,
+    spec: &StartSpec,
+    beside: Option<&str>,
     under: &str,
 ) -> Result<Target, Failure> {
     let inner_name = slot;
@@ -499,7 +506,7 @@ fn worker_target(
     if let Some(Endowment { fill: Fill::Myself, .. }) = endowment {
         return Ok(Target::Myself);
     }
-    let path = match (endowment, &request.beside) {
+    let path = match (endowment, beside) {
         (Some(Endowment { fill: Fill::Path(given), .. }), _) => Path::new(&given.path).to_owned(),
         (Some(_), _) => {
             return Err(Failure::new(
@@ -522,9 +529,10 @@ fn worker_target(
             .help(format!("{}; or bind it with `-e {slot}=FILE.worker`", e.help()))
     })?;
     let definition = parse(&bundle)?;
-    let inner = nested::request(request, inner_name, path.parent());
+    let inner = nested::inner(spec, inner_name);
+    let beside = path.parent().and_then(Path::to_str);
     if !definition.slots.is_empty() || !inner.endow.is_empty() || !inner.allow.is_empty() {
-        let bindings = bind(shelf, &definition, &inner, &BTreeMap::new(), &format!("{slot}."))?;
+        let bindings = bind(shelf, &definition, &inner, beside, &BTreeMap::new(), &format!("{slot}."))?;
         let program = keep_on(shelf, &bundle, definition.limits)?;
         return Ok(Target::Endowed { program, bindings });
     }

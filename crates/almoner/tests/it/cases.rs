@@ -87,9 +87,9 @@ fn what_cannot_be_tried_is_said_and_is_no_success() {
     home.almoner(&["test", "docs"]).expect(4);
     let case = home.read("again.case/case.json");
     for (was, is, said) in [
-        ("docs=docs", "docs=https://a.example", "a case sends nothing"),
+        ("docs=./docs", "docs=https://a.example", "a case sends nothing"),
         ("again.worker", "gone.worker", "gone.worker"),
-        ("\"-edocs=docs\"", "\"-m\"", "no part of a case's command"),
+        ("\"again.worker\",", "\"again.worker\", \"-m\",", "no part of a case's command"),
         ("\"command\"", "\"comand\"", "unknown field"),
     ] {
         assert!(case.contains(was), "{was} in {case}");

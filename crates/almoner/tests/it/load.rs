@@ -58,8 +58,10 @@ impl Client {
     fn letters(&mut self, agent: Option<&str>) -> Vec<Json> {
         let mut all: Vec<Json> = Vec::new();
         loop {
-            let from = all.last().map(|letter| letter["number"].as_u64().unwrap() + 1);
-            let page = self.look(agent, json!({ "look": "letters", "open": false, "from": from }));
+            let after = all.last().map(|letter| letter["number"].as_u64().unwrap());
+            let request = json!({ "request": "messages", "agent": agent, "filter": { "list": "letters" },
+                "page": { "after": after } });
+            let page = self.ask(&request).unwrap()["body"].clone();
             match page.as_array() {
                 Some(page) if !page.is_empty() => all.extend(page.iter().cloned()),
                 _ => return all,

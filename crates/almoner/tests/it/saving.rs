@@ -61,17 +61,13 @@ fn a_worker_is_saved_with_what_it_includes_and_those_that_it_called() {
         let mut command = home.command(args);
         crate::home::Said::of(command.current_dir(home.path("new")).output().unwrap())
     };
-    assert_eq!(in_new(&["save", "last", "as", "chief"]).expect(0).out, "almoner run chief.worker n:=2\n");
+    let kept = "helper=./chief.case/workers/helper/helper.worker";
+    assert_eq!(
+        in_new(&["save", "last", "as", "chief"]).expect(0).out,
+        format!("almoner run chief.worker n:=2 -e {kept}\n")
+    );
     assert_eq!(home.read("new/rule.md"), "Be {{ input.n }} times brief.\n");
-    let run = [
-        "run",
-        "chief.worker",
-        "n:=2",
-        "-e",
-        "helper=../helper.worker",
-        "-m",
-        "scripted:chief.case/replies.json",
-    ];
+    let run = ["run", "chief.worker", "n:=2", "-e", kept, "-m", "scripted:chief.case/replies.json"];
     assert_eq!(in_new(&run).expect(0).out, "helped\n");
 }
 
@@ -85,4 +81,43 @@ fn what_came_to_nothing_is_not_saved() {
     home.almoner(&["save", "r9", "as", "w2"]).expect(4);
     home.almoner(&["save", "last", "as", "../w2"]).expect(2);
     assert!(!home.path("w2.worker").exists());
+}
+
+#[test]
+fn run_over_hostile_paths_is_saved_and_runs_again() {
+    for (dir, query) in [
+        ("two words", "?suffix=.md&max=4097&total=1GiB&rate=9/90s&private"),
+        ("new\nline", "?methods=list,read"),
+        ("tab\there", ""),
+        ("\"double\" and 'single'", "?max=4KiB"),
+        ("cafe\u{301}", "?rate=100/min"),
+        ("-e out=x", "?private"),
+    ] {
+        let home = Home::new();
+        home.write(&format!("{dir}/a.md"), "blue\n");
+        home.write("w.worker", "---\nslots: { docs: dir }\n---\nRead.\n");
+        let model = format!("scripted:{}", home.path("script.json").display());
+        home.write_config(&format!("[models]\nprivate = {}\n", json!([&model])));
+        let read = json!({ "name": "docs_read", "arguments": { "path": "a.md" } });
+        let script = json!([{ "turns": [{ "calls": [read] }, { "text": "read it" }] }]);
+        home.write("script.json", script.to_string());
+        let given = format!("docs={}{query}", home.path(dir).display());
+        let run = ["run", "w.worker", "-e", &given, "-m", &model];
+        assert_eq!(home.almoner(&run).expect(0).out, "read it\n", "{dir:?}");
+        let planned = |args: &[&str]| {
+            home.almoner(&[args, &["--dry-run", "--json"]].concat()).expect(0).json()["grants"].clone()
+        };
+        let before = planned(&run);
+        home.almoner(&["save", "last", "as", "again"]).expect(0);
+        let recorded: serde_json::Value = serde_json::from_str(&home.read("again.case/case.json")).unwrap();
+        let words = recorded["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+        let saved: Vec<&str> = ["run"].into_iter().chain(words).chain(["-m", &model]).collect();
+        assert_eq!(planned(&saved), before, "{saved:?}");
+        assert_eq!(home.almoner(&saved).expect(0).out, "read it\n", "{saved:?}");
+        // No case is tried over what is private: its replies lie in another home, where no model may read that.
+        if !query.contains("private") {
+            let tried = home.almoner(&["test", "again.worker"]).expect(0).out;
+            assert!(tried.starts_with("same"), "{saved:?}: {tried}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use control::exit::Failure;
+use control::messages::{MessageFilter, PageBounds};
 use control::protocol::{Look, Request, Response};
 use control::show::letter;
 use control::threads::{AskedCall, Asker, Line, Standing, Thread, ThreadPage, Within};
@@ -63,7 +64,8 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let kind = asked.query("kind").filter(|kind| KINDS.contains(kind));
     let standing = asked.query("state").and_then(|name| STANDINGS.iter().find(|(one, _)| *one == name));
     let standing = standing.map(|(_, standing)| *standing).filter(|_| within.is_none());
-    let request = Request::Threads { kind: kind.map(str::to_owned), standing, within, below, limit: PAGE };
+    let filter = MessageFilter::Threads { kind: kind.map(str::to_owned), standing, within };
+    let request = Request::Messages { filter, page: PageBounds { after: below, limit: PAGE } };
     let page = take!(asked.ask(request)?, Threads);
     let known = names(asked)?;
     if let Some(within) = within {

@@ -1,7 +1,7 @@
 //! Models: which can be asked, which were, and what that cost.
 
 use control::exit::{Exit, Failure};
-use control::protocol::{Request, RunRequest};
+use control::protocol::{ModelChoice, Request, RunRequest, StartSpec, WorkerSource};
 use control::show::money;
 use control::show::stats::{OfModel, Stats};
 use kernel::command::Reply;
@@ -118,23 +118,12 @@ fn tried(asked: &Asked) -> Result<String, Failure> {
     let model = asked.site.backend.model(asked.filled("model"))?;
     let request = RunRequest {
         text: Untrusted::new(format!("ask -m {model} \"Answer with the one word: ready\"")),
-        name: "try".to_owned(),
-        source: TRIAL.to_owned(),
-        includes: Default::default(),
-        beside: None,
-        values: Default::default(),
-        read_from: vec![],
-        documents: vec![],
-        chat: false,
-        private: false,
-        each: None,
-        limits: Some(Limits { turns: 1, calls: 0, depth: 0, tokens: TRIAL_TOKENS, ..Limits::default() }),
-        endow: vec![],
-        allow: vec![],
-        model,
-        dry_run: false,
-        retry: None,
-        policy: None,
+        worker: WorkerSource { name: "try".to_owned(), source: TRIAL.to_owned(), ..WorkerSource::default() },
+        spec: StartSpec {
+            limits: Some(Limits { turns: 1, calls: 0, depth: 0, tokens: TRIAL_TOKENS, ..Limits::default() }),
+            model: ModelChoice::Reference(model),
+            ..StartSpec::default()
+        },
     };
     match take!(asked.ask(Request::Run(Box::new(request)))?, Reply) {
         Reply::Started { run } => Ok(format!("/r/{run}")),

@@ -20,7 +20,7 @@ use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::{look, run};
 use control::endowment::Endowment;
 use control::exit::{Exit, Failure};
-use control::protocol::{AgentAct, Request, Response, RunRequest};
+use control::protocol::{AgentAct, ModelChoice, Request, Response, RunRequest, StartSpec};
 
 /// What became of trying.
 #[derive(Debug)]
@@ -115,25 +115,19 @@ fn request(case: &Case, within: &Within, room: &Path) -> Result<RunRequest, Stri
     staged.take(&mut endow)?;
     staged.as_before(case, &endow)?;
     let replies = staged.put(REPLIES, &case.replies().map_err(said)?)?;
+    let beside = file.parent().and_then(|dir| dir.to_str().map(str::to_owned));
     Ok(RunRequest {
         text: Untrusted::new(format!("almoner test {}", case.root.display())),
-        name: bundle.name,
-        source: bundle.source,
-        includes: bundle.includes,
-        beside: file.parent().and_then(|dir| dir.to_str().map(str::to_owned)),
-        values: inputs.values,
-        read_from: inputs.read_from,
-        documents: inputs.documents,
-        chat: false,
-        private: false,
-        each: None,
-        endow,
-        allow: words.allow,
-        model: format!("scripted:{replies}"),
-        dry_run: false,
-        retry: None,
-        policy: None,
-        limits: None,
+        worker: run::source_of(bundle, beside),
+        spec: StartSpec {
+            values: inputs.values,
+            read_from: inputs.read_from,
+            documents: inputs.documents,
+            endow,
+            allow: words.allow,
+            model: ModelChoice::Reference(format!("scripted:{replies}")),
+            ..StartSpec::default()
+        },
     })
 }
 

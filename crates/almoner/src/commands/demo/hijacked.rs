@@ -17,7 +17,7 @@ use crate::commands::{daemon, look, output};
 use crate::place::Place;
 use control::endowment::{Endowment, Fill, PathFill};
 use control::exit::{Exit, Failure};
-use control::protocol::{Request, Response, RunRequest};
+use control::protocol::{ModelChoice, Request, Response, RunRequest, StartSpec, WorkerSource};
 
 /// What the injected instructions are after, in the order of the script's second turn.
 const ATTEMPTS: [&str; 5] = [
@@ -134,23 +134,17 @@ fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failur
     };
     let request = RunRequest {
         text: Untrusted::new("almoner demo: run clerk.worker -e mail=mail -e out=out:rw -e outbox=outbox"),
-        name: "clerk".to_owned(),
-        source: String::from_utf8_lossy(&read(&dir.join("clerk.worker"))?).into_owned(),
-        includes: Default::default(),
-        beside: Some(dir.display().to_string()),
-        values: Default::default(),
-        read_from: vec![],
-        documents: vec![],
-        chat: false,
-        private: false,
-        each: None,
-        endow: vec![endowment("mail", false), endowment("out", true), endowment("outbox", false)],
-        allow: vec![],
-        model: script.to_string(),
-        dry_run: false,
-        retry: None,
-        policy: None,
-        limits: None,
+        worker: WorkerSource {
+            name: "clerk".to_owned(),
+            source: String::from_utf8_lossy(&read(&dir.join("clerk.worker"))?).into_owned(),
+            beside: Some(dir.display().to_string()),
+            ..WorkerSource::default()
+        },
+        spec: StartSpec {
+            endow: vec![endowment("mail", false), endowment("out", true), endowment("outbox", false)],
+            model: ModelChoice::Reference(script.to_string()),
+            ..StartSpec::default()
+        },
     };
     let mut client = Client::connect(place)?;
     let after = client.last_event()?;

@@ -17,10 +17,10 @@ use crate::client::{Client, unexpected};
 use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::look;
-use crate::commands::{models, output};
+use crate::commands::{models, output, run};
 use crate::place::Place;
 use control::exit::{Ended, Exit, Failure};
-use control::protocol::{Request, Response, RunRequest};
+use control::protocol::{ModelChoice, Request, Response, RunRequest, StartShape, StartSpec};
 
 /// The least share of facts that must be right, in per cent.
 const LEAST: usize = 80;
@@ -121,26 +121,17 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
     let path = |name: &str| work.join(name).display().to_string();
     let request = RunRequest {
         text: Untrusted::new(format!("almoner demo: {command}")),
-        name: bundle.name,
-        source: bundle.source,
-        includes: bundle.includes,
-        beside: Some(work.display().to_string()),
-        values: Default::default(),
-        read_from: vec![],
-        documents: cli::gather(&[path("mail")])?.documents,
-        chat: false,
-        private: false,
-        each: Some(models::jobs(&model)),
-        endow: vec![
-            cli::parse_endowment(&format!("out={}:rw", path("out")))?,
-            cli::parse_endowment(&format!("outbox={}", path("outbox")))?,
-        ],
-        allow: vec![],
-        model,
-        dry_run: false,
-        retry: None,
-        policy: None,
-        limits: None,
+        worker: run::source_of(bundle, Some(work.display().to_string())),
+        spec: StartSpec {
+            documents: cli::gather(&[path("mail")])?.documents,
+            shape: StartShape::Each { jobs: models::jobs(&model) },
+            endow: vec![
+                cli::parse_endowment(&format!("out={}:rw", path("out")))?,
+                cli::parse_endowment(&format!("outbox={}", path("outbox")))?,
+            ],
+            model: ModelChoice::Reference(model),
+            ..StartSpec::default()
+        },
     };
     let mut client = Client::connect(place)?;
     let after = client.last_event()?;

@@ -21,7 +21,7 @@ use super::writes;
 use crate::daemon::as_seen::AsSeen;
 use crate::daemon::{agents, secrets, start_run, tree, world};
 use control::exit::{Exit, Failure};
-use control::protocol::{Response, RunRequest};
+use control::protocol::{ModelChoice, Response, RunRequest, StartSpec};
 
 /// What came of a call.
 enum Done {
@@ -442,26 +442,8 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trou
     let Some(bundle) = bundle else {
         return Err(Trouble::Plain("the message proposes no worker".to_owned()));
     };
-    let request = RunRequest {
-        text: Untrusted::new("endow"),
-        name: bundle.name,
-        source: bundle.source,
-        includes: bundle.includes,
-        beside: None,
-        values: serde_json::Map::new(),
-        read_from: vec![],
-        documents: vec![],
-        chat: false,
-        private: false,
-        each: None,
-        endow: vec![],
-        allow: vec![],
-        model,
-        dry_run: false,
-        retry: None,
-        policy: None,
-        limits: None,
-    };
+    let spec = StartSpec { model: ModelChoice::Reference(model), ..StartSpec::default() };
+    let request = RunRequest { text: Untrusted::new("endow"), worker: agents::source_of(bundle), spec };
     let endowed = start_run::Endowed {
         number: start.number,
         names: start.bindings,

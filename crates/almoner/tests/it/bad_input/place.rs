@@ -207,11 +207,13 @@ fn a_daemon_and_a_client_of_different_versions_do_not_talk() {
     let home = Home::new();
     let socket = home.root().join("run/control.sock");
     let mut later = answer.clone();
-    later["body"]["message"] = json!("the daemon speaks version 13, this client version 12");
+    let (own, later_one) = (crate::wire::VERSION, crate::wire::VERSION + 1);
+    let message = format!("the daemon speaks version {later_one}, this client version {own}");
+    later["body"]["message"] = json!(message);
     let daemon = impostor(&socket, Some(frame(&later)));
     let said = home.almoner(&["runs"]);
-    check(&said, &["runs"], 8, &["speaks version 13"], "stop the daemon (process");
-    assert_eq!(daemon.join().unwrap()["version"], 12);
+    check(&said, &["runs"], 8, &[&format!("speaks version {later_one}")], "stop the daemon (process");
+    assert_eq!(daemon.join().unwrap()["version"], own);
     desk.nothing_happened();
 }
 

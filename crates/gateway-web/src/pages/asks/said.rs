@@ -1,6 +1,7 @@
 //! What can be said to any message: a refusal, words, a name for something that came with it.
 
 use control::exit::{Exit, Failure};
+use control::messages::{MessageFilter, PageBounds};
 use control::protocol::{AgentAct, Request, Response};
 use control::view::LetterView;
 use kernel::command::MailAct;
@@ -125,7 +126,8 @@ const ANSWERS: usize = 50;
 pub fn chain(asked: &Asked, view: &LetterView) -> Markup {
     let message = view.letter.number;
     let below = asked.query("below").and_then(|text| text.parse::<MessageNumber>().ok());
-    let request = Request::Answers { message, below, limit: ANSWERS };
+    let page = PageBounds { after: below, limit: ANSWERS };
+    let request = Request::Messages { filter: MessageFilter::Answers { message }, page };
     let Ok(Response::Answers { letters, earlier }) = asked.ask(request) else {
         return html! {};
     };

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use control::endowment::Endowment;
 use control::exit::{Exit, Failure};
-use control::protocol::{Look, Request, Response, RunRequest};
+use control::protocol::{
+    Look, ModelChoice, Request, Response, RunRequest, StartShape, StartSpec, WorkerSource,
+};
 use control::talk::{Wanted, WantedSlot};
 use control::view::PickRow;
 use kernel::command::Reply;
@@ -241,23 +243,22 @@ impl Form {
             fills.chain(lines(asked, "allow").map(|line| format!(" --allow {line}"))).collect();
         let request = RunRequest {
             text: Untrusted::new(format!("chat {}{fills} -m {model}", wanted.name)),
-            name: wanted.name,
-            source: wanted.source,
-            includes: wanted.includes,
-            beside: wanted.beside,
-            values,
-            read_from: vec![],
-            documents,
-            chat: true,
-            private: false,
-            each: None,
-            limits: None,
-            endow,
-            allow: lines(asked, "allow").map(str::to_owned).collect(),
-            model,
-            dry_run: false,
-            retry: None,
-            policy: wanted.policy,
+            worker: WorkerSource {
+                name: wanted.name,
+                source: wanted.source,
+                includes: wanted.includes,
+                beside: wanted.beside,
+                policy: wanted.policy,
+            },
+            spec: StartSpec {
+                values,
+                documents,
+                shape: StartShape::Chat,
+                endow,
+                allow: lines(asked, "allow").map(str::to_owned).collect(),
+                model: ModelChoice::Reference(model),
+                ..StartSpec::default()
+            },
         };
         Ok(Some((request, said)))
     }
@@ -325,8 +326,9 @@ fn started(asked: &Asked, (request, said): (RunRequest, String)) -> Result<RunNu
 
 /// Where a refusal to begin belongs: to the documents, if there would be none without them.
 fn whose(asked: &Asked, request: RunRequest, failure: Failure) -> (Place, Failure) {
-    let had = !request.documents.is_empty();
-    let without = RunRequest { documents: vec![], dry_run: true, ..request };
+    let had = !request.spec.documents.is_empty();
+    let spec = StartSpec { documents: vec![], dry_run: true, ..request.spec };
+    let without = RunRequest { spec, ..request };
     match had && asked.ask(Request::Run(Box::new(without))).is_ok() {
         true => (Place::Documents, failure),
         false => (Place::Form, failure),

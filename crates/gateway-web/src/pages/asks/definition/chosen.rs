@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use control::exit::{Exit, Failure};
-use control::protocol::{AgentAct, Document, Look, RunRequest, SeenEndowment};
+use control::protocol::{AgentAct, Document, Look, ModelChoice, SeenEndowment, StartSpec};
 use control::show::letter::short;
 use control::view::{NameRow, PickRow, Proposed, ProposedSlot, SLOT_LABELS};
 use kernel::run::ResultGoesTo;
@@ -377,25 +377,13 @@ impl Chosen {
             let what = format!("{relative}: the path does not begin at the root");
             return Err(Failure::new(Exit::Invalid, what).help("write it in full, beginning with `/`"));
         }
-        let run = RunRequest {
-            text: Untrusted::new(String::new()),
-            name: String::new(),
-            source: String::new(),
-            includes: BTreeMap::new(),
-            beside: None,
+        let spec = StartSpec {
             values,
-            read_from: vec![],
             documents: documents.into_iter().map(|path| Document::File { path }).collect(),
-            chat: false,
-            private: false,
-            each: None,
-            limits: None,
-            endow: vec![],
             allow: lines("allow"),
-            model: String::new(),
+            model: ModelChoice::named(self.text("model")),
             dry_run: seen.is_none(),
-            retry: None,
-            policy: None,
+            ..StartSpec::default()
         };
         let result = seen.and_then(|seen| seen.result.as_ref());
         let bound = SeenEndowment {
@@ -407,12 +395,11 @@ impl Chosen {
         Ok(AgentAct::Endow {
             number,
             names,
-            run: Box::new(run),
+            spec: Box::new(spec),
             goes_to: self.goes_to(),
             result_name: result.map(|name| name.path.clone()),
             typed: self.fills(shown),
             seen: Some(Box::new(bound)),
-            model: Some(self.text("model").to_owned()),
         })
     }
 
@@ -425,14 +412,14 @@ impl Chosen {
         for fill in self.fills(&all.proposed) {
             words.extend(["-e".to_owned(), fill]);
         }
-        if let Ok(AgentAct::Endow { run, goes_to, result_name, model, .. }) = self.act(number, all, seen) {
-            for (name, value) in &run.values {
+        if let Ok(AgentAct::Endow { spec, goes_to, result_name, .. }) = self.act(number, all, seen) {
+            for (name, value) in &spec.values {
                 words.push(match value.as_str() {
                     Some(text) => format!("{name}={text}"),
                     None => format!("{name}:={value}"),
                 });
             }
-            words.extend(run.documents.iter().filter_map(|one| match one {
+            words.extend(spec.documents.iter().filter_map(|one| match one {
                 Document::File { path } => Some(path.clone()),
                 _ => None,
             }));
@@ -441,14 +428,17 @@ impl Chosen {
                 ResultGoesTo::GuestCapabilities => Some("guest-caps"),
                 ResultGoesTo::Host => Some("me"),
             };
-            let model = model.filter(|model| !model.is_empty());
+            let model = match spec.model {
+                ModelChoice::Named(name) | ModelChoice::Reference(name) => Some(name),
+                ModelChoice::Usual => None,
+            };
             let options = [
                 ("--to", to.map(str::to_owned)),
                 ("--result", result_name.map(|name| name.to_string())),
                 ("-m", model),
             ];
             let options = options.into_iter().filter_map(|(option, value)| Some((option, value?)));
-            let allow = run.allow.iter().map(|method| ("--allow", method.clone()));
+            let allow = spec.allow.iter().map(|method| ("--allow", method.clone()));
             words.extend(options.chain(allow).flat_map(|(option, value)| [option.to_owned(), value]));
         }
         let words: Vec<String> = words.iter().map(|word| typed(word)).collect();

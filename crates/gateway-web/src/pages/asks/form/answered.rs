@@ -1,11 +1,12 @@
 //! What was answered, and what somebody had typed who came too late.
 
 use control::inspect::Called;
-use control::protocol::{Look, Response};
+use control::messages::{MessageFilter, Order, PageBounds};
+use control::protocol::{Look, Request, Response};
 use control::view::{LetterView, PickRow, PromiseState};
 use kernel::message::Body;
 use kernel::query::Letter;
-use kernel::{MessageNumber, NamePath, Value};
+use kernel::{NamePath, Value};
 use maud::{Markup, html};
 use passable::{Untrusted, visible_line};
 
@@ -50,8 +51,9 @@ fn answers(asked: &Asked, view: &LetterView) -> Vec<(Letter, Value)> {
     if !matches!(view.letter.body(), Some(Body::Form { repeatable: true, .. })) {
         return vec![];
     }
-    let from = Some(MessageNumber(view.letter.number.0.saturating_add(1)));
-    let Ok(Response::Letters(later)) = asked.look(Look::Letters { open: false, from }) else { return vec![] };
+    let page = PageBounds::after(Some(view.letter.number));
+    let filter = MessageFilter::Letters { open: false, order: Order::OldestFirst };
+    let Ok(Response::Letters(later)) = asked.ask(Request::Messages { filter, page }) else { return vec![] };
     let own = view.letter.mail.envelope.id;
     let value = |letter: &Letter| {
         let is_value = matches!(letter.body(), Some(Body::Value { .. }));

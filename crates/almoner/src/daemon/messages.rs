@@ -1,0 +1,40 @@
+//! Listings of mail, for every client: the terminal, the pages and other programs.
+
+use kernel::{FormulaId, MessageNumber, query};
+
+use super::desk::Desk;
+use super::{answers, listing, threads};
+use control::exit::Failure;
+use control::messages::{MessageFilter, Order, PageBounds};
+use control::protocol::Response;
+
+/// Lists a page of an agent's messages. Threads and answers are those of the desk's own host.
+///
+/// # Errors
+/// When the store cannot be read, or there is no message by which others are meant.
+pub fn list(
+    desk: &Desk,
+    agent: FormulaId,
+    filter: MessageFilter,
+    page: PageBounds,
+) -> Result<Response, Failure> {
+    let (daemon, limit) = (&desk.daemon, page.bounded_limit());
+    Ok(match filter {
+        MessageFilter::Letters { open, order: Order::OldestFirst } => {
+            let from = page.after.map_or(0, |after| after.0.saturating_add(1));
+            let from = MessageNumber(from);
+            Response::Letters(daemon.read(|txn| query::inbox_page(txn, &agent, open, from, limit))?)
+        }
+        MessageFilter::Letters { open, order: Order::NewestFirst } => {
+            Response::Letters(listing::letters(daemon, agent, open, page.after, limit)?)
+        }
+        MessageFilter::Threads { kind, standing, within } => {
+            let only = threads::Only { kind: kind.as_deref(), standing };
+            Response::Threads(Box::new(desk.threads.page(daemon, only, within, page.after, limit)?))
+        }
+        MessageFilter::Answers { message } => {
+            let (letters, earlier) = answers::answers(desk, message, page.after, limit)?;
+            Response::Answers { letters, earlier }
+        }
+    })
+}

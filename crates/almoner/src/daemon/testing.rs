@@ -1,0 +1,29 @@
+//! A daemon in the process of a test, over a store in a directory of its own.
+#![cfg(test)]
+
+use std::path::Path;
+
+use kernel::FormulaId;
+use kernel::command::{Act, Command};
+use store::{Options, Store};
+
+use super::policies::PolicyDesk;
+use super::vault::Keeper;
+use super::world::{Daemon, environment};
+
+/// Returns a daemon over a store in which its host has done this, in one transaction.
+pub fn daemon(dir: &Path, acts: Vec<Act>) -> Daemon {
+    let store = Store::open(&dir.join("store"), Options::default()).unwrap();
+    let first = environment().unwrap();
+    let host: FormulaId = store.write(move |txn| kernel::genesis(txn, &first)).unwrap();
+    let envs: Vec<_> = acts.iter().map(|_| environment().unwrap()).collect();
+    let all = move |txn: &mut dyn kernel::txn::Txn| {
+        for (act, env) in acts.into_iter().zip(&envs) {
+            kernel::apply(txn, env, Command { actor: host, act, said: None })?;
+        }
+        Ok::<_, kernel::command::Fault>(())
+    };
+    store.write(all).unwrap();
+    let opener = model::Opener::new(|_| None, dir);
+    Daemon::new(store, host, opener, Keeper::new(dir), PolicyDesk::new(dir), std::sync::mpsc::channel().0)
+}

@@ -1,0 +1,47 @@
+//! What fills the slots of a run, as its store has it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::BlobHash;
+use serde::{Deserialize, Serialize};
+
+use super::endowment::Fill;
+
+/// A slot of a run, and what fills it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlotBinding {
+    /// The slot; `SLOT.INNER` is a slot of the worker that fills `SLOT`.
+    pub slot: String,
+    /// What fills it.
+    pub content: SlotContent,
+    /// Methods about which the person did not want to be asked.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub allow: BTreeSet<String>,
+}
+
+/// What fills a slot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "content", rename_all = "snake_case")]
+pub enum SlotContent {
+    /// Something that a person can type behind `-e SLOT=`.
+    Typed {
+        /// The same as a person would have typed it, with every limit.
+        fill: Fill,
+    },
+    /// A worker. Its own slots have bindings of their own.
+    Worker {
+        /// Its name.
+        name: String,
+        /// Its definition.
+        definition: BlobHash,
+        /// The files that the definition includes, by name.
+        includes: BTreeMap<String, BlobHash>,
+    },
+    /// What every run has by itself: nobody hands it over.
+    Own,
+    /// Something that cannot be typed, in words: it has only a name in the store, or is gone.
+    Untyped {
+        /// The words.
+        words: String,
+    },
+}
