@@ -1,6 +1,6 @@
 //! What a person answers to requests and writes into forms, as a client says it.
 
-use kernel::{FormulaId, NamePath};
+use kernel::{FormulaId, NamePath, Value};
 use serde::{Deserialize, Serialize};
 
 use super::endowment::Endowment;
@@ -55,20 +55,14 @@ pub enum Answered {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "written", rename_all = "snake_case")]
 pub enum Written {
-    /// Text: read as the field's pattern says (a number, a word, a pet name for a capability).
+    /// Text, where the field is secret or takes a capability: the secret, or a pet name.
     Text {
         /// The text.
         text: String,
     },
-    /// A value as JSON.
-    Json {
+    /// Everything else: a value, in smallcaps. Each capability in it is one that the agent holds.
+    Value {
         /// The value.
-        json: serde_json::Value,
-    },
-    /// The pairs that a form made of the field's pattern has sent, with `value` as the first step of each name. Where a
-    /// capability is picked stands its identifier.
-    Pairs {
-        /// Name and text, in order.
-        pairs: Vec<(String, String)>,
+        value: Value,
     },
 }

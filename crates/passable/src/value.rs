@@ -429,9 +429,22 @@ impl<C> Value<C> {
         &self,
         exchange: &mut impl FnMut(&C) -> Result<D, E>,
     ) -> Result<Value<D>, E> {
-        let mut remote = |remote: &Remote<C>| {
+        self.try_map_capabilities(&mut |is_promise, remote| {
             let reference = exchange(&remote.reference)?;
-            Ok(Arc::new(Remote { reference, iface: remote.iface.clone() }))
+            Ok((is_promise, Remote { reference, iface: remote.iface.clone() }))
+        })
+    }
+
+    /// The same value with every capability exchanged, or the first error in doing so. `exchange` is told whether it is a
+    /// promise, and tells the same of what it returns.
+    pub fn try_map_capabilities<D, E>(
+        &self,
+        exchange: &mut impl FnMut(bool, &Remote<C>) -> Result<(bool, Remote<D>), E>,
+    ) -> Result<Value<D>, E> {
+        let mut capability = |is_promise: bool, remote: &Remote<C>| {
+            let (is_promise, remote) = exchange(is_promise, remote)?;
+            let remote = Arc::new(remote);
+            Ok(if is_promise { Value::Promise(remote) } else { Value::Remotable(remote) })
         };
         Ok(match self {
             Value::Undefined => Value::Undefined,
@@ -443,25 +456,25 @@ impl<C> Value<C> {
             Value::Bytes(value) => Value::Bytes(value.clone()),
             Value::Symbol(value) => Value::Symbol(value.clone()),
             Value::Error(value) => Value::Error(value.clone()),
-            Value::Remotable(found) => Value::Remotable(remote(found)?),
-            Value::Promise(found) => Value::Promise(remote(found)?),
+            Value::Remotable(found) => capability(false, found)?,
+            Value::Promise(found) => capability(true, found)?,
             // The shape stays, so the depth does too.
             Value::Array(array) => {
                 let elements = array
                     .iter()
-                    .map(|value| value.try_map_references(exchange))
+                    .map(|value| value.try_map_capabilities(exchange))
                     .collect::<Result<Vec<_>, E>>()?;
                 Value::Array(Array(ThinArc::from_header_and_iter(array.depth(), elements.into_iter())))
             }
             Value::Record(record) => {
                 let fields = record
                     .iter()
-                    .map(|(name, value)| Ok((name.clone(), value.try_map_references(exchange)?)))
+                    .map(|(name, value)| Ok((name.clone(), value.try_map_capabilities(exchange)?)))
                     .collect::<Result<Vec<_>, E>>()?;
                 Value::Record(Record(ThinArc::from_header_and_iter(record.depth(), fields.into_iter())))
             }
             Value::Tagged(tagged) => {
-                let payload = tagged.payload().try_map_references(exchange)?;
+                let payload = tagged.payload().try_map_capabilities(exchange)?;
                 Value::Tagged(Tagged(Arc::new((tagged.0.0, tagged.tag().clone(), payload))))
             }
         })

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::command::{Form, MailAct};
 use kernel::message::{Body, Field};
 use kernel::{MessageNumber, Pattern, Value};
-use passable::{Untrusted, visible_line};
+use passable::{Mismatch, Untrusted, visible_line};
 use worker::definition::{self, Bundle, FormField, Report};
 
 use super::acting::{self, Acting, asked, done};
@@ -84,7 +84,7 @@ pub fn submit(acting: &Acting<'_>, args: &SubmitArgs) -> Ended {
     let Some(Body::Form { fields, .. }) = view.letter.body() else {
         return Err(letter::is_not(&view, "a form", acting.agent));
     };
-    let mut values = given(&view.holes, &args.values)?;
+    let mut values = given(&view.holes, fields, &args.values)?;
     let needed: Vec<&Hole> = view
         .holes
         .iter()
@@ -112,7 +112,11 @@ pub fn submit(acting: &Acting<'_>, args: &SubmitArgs) -> Ended {
 }
 
 /// What was given on the command line. Where a capability is wanted it is a name, whatever it begins with.
-fn given(holes: &[Hole], texts: &[String]) -> Result<BTreeMap<String, Written>, Failure> {
+fn given(
+    holes: &[Hole],
+    fields: &[Field],
+    texts: &[String],
+) -> Result<BTreeMap<String, Written>, Failure> {
     let mut values = BTreeMap::new();
     for text in texts {
         let (name, given) = cli::given(text).ok_or_else(|| {
@@ -126,14 +130,15 @@ fn given(holes: &[Hole], texts: &[String]) -> Result<BTreeMap<String, Written>, 
                     Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
                         .help("after `:=` stands JSON; for plain text write `=`")
                 })?;
-                Written::Json { json }
+                of_json(hole, name, json)?
             }
             Given::Text(text) => match text.strip_prefix('@') {
                 Some(file) if hole.is_none_or(|hole| !hole.capability) => {
-                    Written::Text { text: cli::read_text(file)? }
+                    of_text(hole, pattern_of(fields, name).as_ref(), cli::read_text(file)?)
                 }
-                _ => Written::Text { text: text.to_owned() },
-            },
+                _ => of_text(hole, pattern_of(fields, name).as_ref(), text.to_owned()),
+            }
+            .map_err(|mismatch| does_not_fit(name, &mismatch))?,
         };
         if values.insert(name.to_owned(), written).is_some() {
             return Err(
@@ -142,6 +147,35 @@ fn given(holes: &[Hole], texts: &[String]) -> Result<BTreeMap<String, Written>, 
         }
     }
     Ok(values)
+}
+
+/// What is sent for text. Secrets and pet names are the daemon's to read, and so is a field that it does not know.
+fn of_text(hole: Option<&Hole>, pattern: Option<&Pattern>, text: String) -> Result<Written, Mismatch> {
+    match (hole, pattern) {
+        (Some(hole), Some(pattern)) if !hole.capability && !hole.secret => {
+            pattern.read_text(&text).map(|value| Written::Value { value })
+        }
+        _ => Ok(Written::Text { text }),
+    }
+}
+
+/// What is sent for JSON: a secret stays text.
+fn of_json(hole: Option<&Hole>, name: &str, json: serde_json::Value) -> Result<Written, Failure> {
+    match json {
+        serde_json::Value::String(text) if hole.is_some_and(|hole| hole.secret) => {
+            Ok(Written::Text { text })
+        }
+        json => {
+            let value = Value::from_json(&json).map_err(|e| {
+                Failure::new(Exit::Invalid, format!("field {name:?}: {e}")).help("nothing was sent")
+            })?;
+            Ok(Written::Value { value })
+        }
+    }
+}
+
+fn does_not_fit(name: &str, mismatch: &Mismatch) -> Failure {
+    Failure::new(Exit::Invalid, format!("field {name:?}: {mismatch}")).help("nothing was sent")
 }
 
 fn pattern_of(fields: &[Field], name: &str) -> Option<Pattern> {
@@ -204,27 +238,28 @@ fn ask(
             output::note(&prompt::matching(words, beginning));
             continue;
         }
-        match fits(acting, hole, pattern, &text) {
-            Ok(()) => return Ok(Some(Written::Text { text })),
+        match fits(acting, hole, pattern, text) {
+            Ok(written) => return Ok(Some(written)),
             Err(why) => output::note(&format!("  {}", visible_line(&why))),
         }
     }
 }
 
-/// Whether the daemon will take it; it looks again.
-fn fits(acting: &Acting<'_>, hole: &Hole, pattern: Option<&Pattern>, text: &str) -> Result<(), String> {
+/// What is sent for the text, if it fits.
+fn fits(
+    acting: &Acting<'_>,
+    hole: &Hole,
+    pattern: Option<&Pattern>,
+    text: String,
+) -> Result<Written, String> {
     if hole.capability {
-        let path = acting::path(text).map_err(|failure| failure.message.raw().to_owned())?;
-        return acting.thing(path).map(|_| ()).map_err(|failure| failure.message.raw().to_owned());
+        let path = acting::path(&text).map_err(|failure| failure.message.raw().to_owned())?;
+        acting.thing(path).map_err(|failure| failure.message.raw().to_owned())?;
     }
-    let Some(pattern) = pattern else { return Ok(()) };
-    let text = Value::string(text.to_owned());
-    let Err(mismatch) = pattern.check(&text) else { return Ok(()) };
-    // What is not text may be written as data: `5`, `true`, `[1, 2]`. Of the two, the mismatch of data says more.
-    match text.as_str().map(Value::parse) {
-        Some(Ok(value)) if !hole.secret => pattern.check(&value).map_err(|mismatch| mismatch.teach()),
-        _ => Err(mismatch.teach()),
+    if let Some(pattern) = pattern.filter(|_| hole.secret) {
+        pattern.check(&Value::string(text.clone())).map_err(|mismatch| mismatch.teach())?;
     }
+    of_text(Some(hole), pattern, text).map_err(|mismatch| mismatch.teach())
 }
 
 /// Waits for a whole command: no single key sends anything.
@@ -261,13 +296,18 @@ fn in_words(
         let open = holes.iter().any(|hole| hole.name == *name && !hole.secret);
         text += &match written {
             _ if !open => format!(" {name}=…"),
-            Written::Text { text } if text.contains(char::is_whitespace) => format!(" {name}={text:?}"),
-            Written::Text { text } => format!(" {name}={text}"),
-            Written::Json { json } => format!(" {name}:={json}"),
-            Written::Pairs { .. } => format!(" {name}=…"),
+            Written::Text { text } => format!(" {name}={}", quoted(text)),
+            Written::Value { value } => match value.as_str() {
+                Some(text) => format!(" {name}={}", quoted(text)),
+                None => format!(" {name}:={}", value.to_json()),
+            },
         };
     }
     text
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains(char::is_whitespace) { format!("{text:?}") } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -287,17 +327,40 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_written_as_inputs_are() {
-        let holes = [hole("a", false, false), hole("c", true, false)];
+    fn fields_are_read_as_their_patterns_say() {
+        let holes = [hole("a", false, false), hole("n", false, false), hole("c", true, false), hole("key", false, true)];
+        let field = |name: &str, pattern: &str| Field {
+            name: name.to_owned(),
+            label: Untrusted::new("L"),
+            pattern: Pattern::parse(pattern).unwrap().to_value(),
+            default: None,
+            example: None,
+            secret: name == "key",
+        };
+        let fields = [
+            field("a", "M.string()"),
+            field("n", "M.arrayOf(M.number())"),
+            field("c", "M.remotable()"),
+            field("key", "M.string()"),
+        ];
         let check = |texts: &[&str], expected: Result<&str, Exit>| {
             let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-            let got = given(&holes, &texts).map(|v| serde_json::to_string(&v).unwrap()).map_err(|f| f.exit);
+            let got =
+                given(&holes, &fields, &texts).map(|v| serde_json::to_string(&v).unwrap()).map_err(|f| f.exit);
             assert_eq!(got, expected.map(str::to_owned), "{texts:?}");
         };
-        check(&["a=x y"], Ok(r#"{"a":{"written":"text","text":"x y"}}"#));
-        check(&["a:=5"], Ok(r#"{"a":{"written":"json","json":5}}"#));
+        check(&["a=x y"], Ok(r#"{"a":{"written":"value","value":"x y"}}"#));
+        check(&["a=5"], Ok(r#"{"a":{"written":"value","value":"5"}}"#));
+        check(&["a=!x"], Ok(r#"{"a":{"written":"value","value":"!!x"}}"#));
+        check(&["a:=5"], Ok(r#"{"a":{"written":"value","value":5}}"#));
+        check(&["n=[1, 2]"], Ok(r#"{"n":{"written":"value","value":[1,2]}}"#));
+        check(&["n=one"], Err(Exit::Invalid));
         // A special name, not a file.
         check(&["c=@self"], Ok(r#"{"c":{"written":"text","text":"@self"}}"#));
+        check(&["key=5"], Ok(r#"{"key":{"written":"text","text":"5"}}"#));
+        check(&[r#"key:="5""#], Ok(r#"{"key":{"written":"text","text":"5"}}"#));
+        // The daemon knows which fields there are.
+        check(&["nay=5"], Ok(r#"{"nay":{"written":"text","text":"5"}}"#));
         check(&["a=@/no/such/file"], Err(Exit::NotFound));
         check(&["a"], Err(Exit::Usage));
         check(&["a:=x"], Err(Exit::Usage));

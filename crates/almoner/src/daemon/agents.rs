@@ -419,51 +419,23 @@ fn filled(
         .collect()
 }
 
+/// Reads a field. The client has checked a value, and the kernel checks it once more; a secret is checked here, before it is
+/// sealed, because afterwards nobody can.
 fn fill(desk: &Desk, agent: FormulaId, field: &Field, written: Written) -> Result<Filled, Failure> {
     let bad = |what: String| Failure::new(Exit::Invalid, what).help("nothing was sent");
-    let pattern = Pattern::from_value(&field.pattern).map_err(|e| bad(e.to_string()))?;
     let named = format!("field {:?}", field.name);
-    let check = |value: Value| match pattern.check_named(&named, &value) {
-        Ok(()) => Ok(value),
-        Err(mismatch) => Err(bad(mismatch.to_string())),
-    };
-    let text = match written {
-        Written::Pairs { .. } if field.secret => {
-            return Err(bad(format!("{named} is secret: it takes text")));
+    let pattern = Pattern::from_value(&field.pattern).map_err(|e| bad(e.to_string()))?;
+    match written {
+        Written::Value { .. } if field.secret => Err(bad(format!("{named} is secret: it takes text"))),
+        Written::Value { value } => Ok(Filled::Value { value: picks::settled(desk, agent, &value)? }),
+        Written::Text { text } if field.secret => {
+            pattern.check_named(&named, &Value::string(text.clone())).map_err(|e| bad(e.to_string()))?;
+            Ok(Filled::Sealed { sealed: secrets::seal(&desk.daemon.vault, &desk.state, &text)? })
         }
-        Written::Pairs { pairs } => {
-            let read =
-                pattern.read_form_with(&pairs, &mut |part, text| picks::picked(desk, agent, part, text));
-            return match read {
-                Ok(value) => Ok(Filled::Value { value }),
-                Err(mismatch) => Err(bad(format!("{named}: {}", mismatch.teach()))),
-            };
+        // A name must not become the data that it stands for.
+        Written::Text { .. } if Want::of(&pattern) == Want::Pattern => {
+            Err(bad(format!("{named} takes a value, not text")))
         }
-        Written::Json { json } if field.secret => match json {
-            serde_json::Value::String(text) => text,
-            _ => return Err(bad(format!("{named} is secret: it takes text"))),
-        },
-        Written::Json { json } => {
-            let value = Value::from_json(&json).map_err(|e| bad(format!("{named}: {e}")))?;
-            return check(value).map(|value| Filled::Value { value });
-        }
-        Written::Text { text } => text,
-    };
-    if field.secret {
-        // Checked before it is sealed: afterwards nobody can.
-        check(Value::string(text.clone()))?;
-        return Ok(Filled::Sealed { sealed: secrets::seal(&desk.daemon.vault, &desk.state, &text)? });
-    }
-    if Want::of(&pattern) != Want::Pattern {
-        return Ok(Filled::Name { path: parse_path(&text)? });
-    }
-    let string = Value::string(text.clone());
-    if pattern.matches(&string) {
-        return Ok(Filled::Value { value: string });
-    }
-    // What is not text may be written as data: `5`, `true`, `[1, 2]`.
-    match Value::parse(&text) {
-        Ok(value) if pattern.matches(&value) => Ok(Filled::Value { value }),
-        _ => check(string).map(|value| Filled::Value { value }),
+        Written::Text { text } => Ok(Filled::Name { path: parse_path(&text)? }),
     }
 }

@@ -9,11 +9,12 @@ use kernel::slot::Want;
 use kernel::table::{self, PromiseRow};
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, NamePath, Pattern, Value, query};
-use passable::{Matcher, Untrusted};
+use passable::{Remote, Untrusted};
 
 use super::desk::Desk;
 use super::look::describe;
 use super::powers::Methods;
+use control::exit::{Exit, Failure};
 use control::view::{PickRow, SLOT_LABELS};
 
 /// How many things are offered at most.
@@ -202,42 +203,27 @@ pub(super) fn interface(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<
     })
 }
 
-/// What an identifier stands for that a form has sent where a capability is asked for: only what the agent holds, and
-/// only what is of the kind that is asked for.
-pub fn picked(desk: &Desk, agent: FormulaId, pattern: &Pattern, text: &str) -> Option<Value> {
-    let id: FormulaId = text.parse().ok()?;
-    let found = desk.daemon.look(|txn| {
-        if !query::holds(txn, &agent, &id)? {
-            return Ok(None);
+/// Returns the value with what came of each promise that was kept: a name often stands for one, and what came of it is
+/// what is handed on. The kernel checks of what kind each capability is.
+///
+/// # Errors
+/// When the agent does not hold what the value refers to.
+pub fn settled(desk: &Desk, agent: FormulaId, value: &Value) -> Result<Value, Failure> {
+    value.try_map_capabilities(&mut |is_promise, remote: &Remote<FormulaId>| {
+        let id = &remote.reference;
+        let found = desk.daemon.look(|txn| {
+            if !query::holds(txn, &agent, id)? {
+                return Ok(None);
+            }
+            let came = hub::came_to(txn, id)?.pop().unwrap_or(*id);
+            let reached = table::reach(txn, &came)?;
+            Ok(reached.map(|reached| (came, matches!(reached.formula, Formula::Promise { .. }))))
+        })?;
+        match found {
+            Some((_, true)) if is_promise => Ok((true, remote.clone())),
+            Some((came, pending)) => Ok((pending, Remote { reference: came, iface: None })),
+            None => Err(Failure::new(Exit::NotFound, "what you picked is not yours, or is gone")
+                .help("nothing was sent; pick again")),
         }
-        // A name often stands for a promise that has been kept: what is handed on is what came of it.
-        let id = hub::came_to(txn, &id)?.pop().unwrap_or(id);
-        let Some(reached) = table::reach(txn, &id)? else { return Ok(None) };
-        let pending = matches!(reached.formula, Formula::Promise { .. });
-        Ok(Some((id, pending, reached.formula)))
-    });
-    let (came, pending, formula) = found.ok()??;
-    // Of a capability or a promise, either will do.
-    let parts = match pattern.matcher() {
-        Matcher::Or(parts) => parts.as_slice(),
-        _ => std::slice::from_ref(pattern),
-    };
-    match pending {
-        true => parts.iter().any(is_promise).then(|| Value::promise(id)),
-        false => {
-            let takes = |part: &Pattern| match part.matcher() {
-                Matcher::Promise(_) => Want::Capability.takes(&formula),
-                _ => Want::of(part).takes(&formula),
-            };
-            parts.iter().any(takes).then(|| Value::remotable(came))
-        }
-    }
-}
-
-fn is_promise(pattern: &Pattern) -> bool {
-    match pattern.matcher() {
-        Matcher::Promise(_) => true,
-        Matcher::Kind(kind) => *kind == "promise",
-        _ => false,
-    }
+    })
 }

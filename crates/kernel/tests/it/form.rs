@@ -151,6 +151,32 @@ fn a_capability_by_pet_name_is_delivered_as_a_grant() {
 }
 
 #[test]
+fn capability_in_part_of_value_must_be_of_its_kind() {
+    let (mut w, host, fae) = world();
+    let directory = w.mount("second");
+    let parts = [("dir", "dir"), ("who", "guest")].map(|(name, label)| (name, Pattern::remotable(label)));
+    let of_all = Pattern::remotable("dir rw");
+    let fields = vec![
+        field("both", Pattern::record(parts).unwrap()),
+        field("all", Pattern::array_of(Pattern::or([Pattern::number(), of_all]))),
+    ];
+    let (promise, message) = posted(&mut w, fae, form("@host", fields));
+    let own = w.id(host, "fae");
+    let filled = |dir: FormulaId, who: FormulaId, all: Vec<Value>| {
+        let both = [("dir", Value::remotable(dir)), ("who", Value::remotable(who))];
+        let both = Value::record(both).unwrap();
+        submit(message, &[("both", value(both)), ("all", value(Value::array(all)))])
+    };
+    let swapped = filled(own, directory, vec![]);
+    let in_array = filled(directory, own, vec![Value::number(1.0), Value::remotable(own)]);
+    let fitting = filled(directory, own, vec![Value::number(1.0), Value::remotable(directory)]);
+    assert_eq!(w.fault(host, swapped), "field \"both\": dir: wants a directory, not a mail address");
+    assert!(w.fault(host, in_array).starts_with("field \"all\": [1]: "));
+    w.as_agent(host, fitting);
+    assert!(matches!(w.promise(promise), PromiseRow::Fulfilled { .. }));
+}
+
+#[test]
 fn a_field_that_wants_to_write_takes_no_grant_without() {
     let (mut w, host, fae) = world();
     let narrower = GrantAct::Attenuate {

@@ -21,34 +21,64 @@ mod refine;
 use collections::{confirm_bag, confirm_container, confirm_entries, confirm_map, every, map_parts};
 use fields::{confirm_fields, confirm_split_array, confirm_split_record};
 
+/// Says whether a capability is of the kind that a pattern calls it, or why not.
+pub(super) type Takes<'a, C> = dyn FnMut(&Pattern<C>, &C) -> Result<(), Mismatch> + 'a;
+
 /// Where a refusal is written down.
-pub(super) trait Report {
+pub(super) trait Report<C: Reference> {
     /// Takes down why a value is refused; the result is always `false`.
     fn refuse(&mut self, mismatch: impl FnOnce() -> Mismatch) -> bool;
 
     /// Puts a label before what was taken down.
     fn label(&mut self, label: impl FnOnce() -> Label);
+
+    /// Looks behind a capability where the pattern asks for one.
+    fn takes(&mut self, pattern: &Pattern<C>, reference: &C) -> Result<(), Mismatch>;
+
+    /// Returns a report that looks behind capabilities as this one does, and takes nothing down.
+    fn silent(&mut self) -> Silent<'_, C>;
+}
+
+fn looked<C>(takes: &mut Option<&mut Takes<'_, C>>, pattern: &Pattern<C>, held: &C) -> Result<(), Mismatch> {
+    takes.as_mut().map_or(Ok(()), |takes| takes(pattern, held))
 }
 
 /// Wants to know nothing.
-pub(super) struct Silent;
+pub(super) struct Silent<'a, C> {
+    pub(super) takes: Option<&'a mut Takes<'a, C>>,
+}
 
-impl Report for Silent {
+impl<C: Reference> Report<C> for Silent<'_, C> {
     fn refuse(&mut self, _: impl FnOnce() -> Mismatch) -> bool {
         false
     }
 
     fn label(&mut self, _: impl FnOnce() -> Label) {}
+
+    fn takes(&mut self, pattern: &Pattern<C>, reference: &C) -> Result<(), Mismatch> {
+        looked(&mut self.takes, pattern, reference)
+    }
+
+    fn silent(&mut self) -> Silent<'_, C> {
+        match &mut self.takes {
+            Some(takes) => Silent { takes: Some(&mut **takes) },
+            None => Silent { takes: None },
+        }
+    }
 }
 
 /// Wants to know everything. Labels are collected from the inside out.
-#[derive(Default)]
-pub(super) struct Explain {
+pub(super) struct Explain<'a, C> {
     mismatch: Option<Mismatch>,
     labels: Vec<Label>,
+    takes: Option<&'a mut Takes<'a, C>>,
 }
 
-impl Explain {
+impl<'a, C> Explain<'a, C> {
+    pub(super) fn new(takes: Option<&'a mut Takes<'a, C>>) -> Self {
+        Self { mismatch: None, labels: Vec::new(), takes }
+    }
+
     pub(super) fn mismatch(self) -> Mismatch {
         let mut mismatch = self.mismatch.unwrap_or_else(|| Mismatch::new("no match", "a match", "no match"));
         mismatch.path.extend(self.labels.into_iter().rev());
@@ -56,7 +86,7 @@ impl Explain {
     }
 }
 
-impl Report for Explain {
+impl<C: Reference> Report<C> for Explain<'_, C> {
     fn refuse(&mut self, mismatch: impl FnOnce() -> Mismatch) -> bool {
         self.mismatch = Some(mismatch());
         self.labels.clear();
@@ -66,13 +96,24 @@ impl Report for Explain {
     fn label(&mut self, label: impl FnOnce() -> Label) {
         self.labels.push(label());
     }
+
+    fn takes(&mut self, pattern: &Pattern<C>, reference: &C) -> Result<(), Mismatch> {
+        looked(&mut self.takes, pattern, reference)
+    }
+
+    fn silent(&mut self) -> Silent<'_, C> {
+        match &mut self.takes {
+            Some(takes) => Silent { takes: Some(&mut **takes) },
+            None => Silent { takes: None },
+        }
+    }
 }
 
 /// Whether the value matches; `Err` where upstream throws instead of answering.
 pub(super) type Verdict = Result<bool, Box<Mismatch>>;
 
 /// Checks a part and labels a refusal with where the part is.
-fn nested<C: Reference, R: Report>(
+fn nested<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     specimen: &Value<C>,
     report: &mut R,
@@ -88,8 +129,16 @@ fn nested<C: Reference, R: Report>(
     }
 }
 
+/// Looks behind a capability; what is of another kind than the pattern says is refused.
+fn taken<C: Reference, R: Report<C>>(pattern: &Pattern<C>, reference: &C, report: &mut R) -> bool {
+    match report.takes(pattern, reference) {
+        Ok(()) => true,
+        Err(mismatch) => report.refuse(|| mismatch),
+    }
+}
+
 /// Refuses with upstream's message about a specimen.
-fn refuse<C: Reference, R: Report>(
+fn refuse<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     specimen: &Value<C>,
     report: &mut R,
@@ -100,7 +149,7 @@ fn refuse<C: Reference, R: Report>(
 
 /// Refuses what is more than a limit with upstream's message and what is there; whoever reads it is told the limit, also
 /// where the pattern does not set it itself.
-fn exceeds<C: Reference, R: Report>(
+fn exceeds<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     limits: &Limits,
     limit: Limit,
@@ -118,7 +167,7 @@ fn thrown<C: Reference>(pattern: &Pattern<C>, specimen: &Value<C>, complaint: Co
     Box::new(Mismatch { thrown: true, ..mismatch })
 }
 
-pub(super) fn confirm<C: Reference, R: Report>(
+pub(super) fn confirm<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     specimen: &Value<C>,
     report: &mut R,
@@ -141,7 +190,8 @@ pub(super) fn confirm<C: Reference, R: Report>(
             Ok(true)
         }
         Matcher::Or(parts) => confirm_or(pattern, parts, specimen, report),
-        Matcher::Not(part) => match confirm(part, specimen, &mut Silent)? {
+        // Of what must not match, the kind of a capability says nothing.
+        Matcher::Not(part) => match confirm(part, specimen, &mut Silent { takes: None })? {
             false => Ok(true),
             true => refuse(pattern, specimen, report, || {
                 format!("{} - Must fail negated pattern: (a string)", about())
@@ -207,7 +257,7 @@ pub(super) fn confirm<C: Reference, R: Report>(
             _ => confirm_style(pattern, "byteArray", specimen, report),
         },
         Matcher::Remotable(label) => match specimen {
-            Value::Remotable(_) => Ok(true),
+            Value::Remotable(remote) => Ok(taken(pattern, &remote.reference, report)),
             _ => not_a(pattern, "remotable", label, specimen, report),
         },
         Matcher::Promise(label) => match specimen {
@@ -317,7 +367,7 @@ fn within(length: usize, limit: f64) -> bool {
     length as f64 <= limit
 }
 
-fn by_complaint<C: Reference, R: Report>(
+fn by_complaint<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     specimen: &Value<C>,
     report: &mut R,
@@ -339,7 +389,7 @@ fn unlike_a_key<C: Reference>(specimen: &Value<C>) -> String {
     }
 }
 
-fn confirm_literal<C: Reference, R: Report>(
+fn confirm_literal<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     key: &Value<C>,
     specimen: &Value<C>,
@@ -365,14 +415,17 @@ pub(super) fn equals<C: Reference>(key: &Value<C>, specimen: &Value<C>) -> Resul
     }
 }
 
-fn confirm_kind<C: Reference, R: Report>(
+fn confirm_kind<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     kind: &Text,
     specimen: &Value<C>,
     report: &mut R,
 ) -> Verdict {
     match confirm_kind_of(specimen) {
-        Ok(real) if kind == real => Ok(true),
+        Ok(real) if kind == real => Ok(match specimen {
+            Value::Remotable(remote) => taken(pattern, &remote.reference, report),
+            _ => true,
+        }),
         Ok(real) => refuse(pattern, specimen, report, || {
             format!("{real} {} - Must be a {}", redacted(specimen), bare(kind))
         }),
@@ -381,7 +434,7 @@ fn confirm_kind<C: Reference, R: Report>(
 }
 
 /// Like [`confirm_kind`] for a kind that stands in our own code; atoms are compared without looking at tags.
-fn confirm_style<C: Reference, R: Report>(
+fn confirm_style<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     kind: &'static str,
     specimen: &Value<C>,
@@ -393,7 +446,7 @@ fn confirm_style<C: Reference, R: Report>(
     confirm_kind(pattern, &Text::from(kind), specimen, report)
 }
 
-fn not_a<C: Reference, R: Report>(
+fn not_a<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     what: &str,
     label: &Text,
@@ -409,7 +462,7 @@ fn not_a<C: Reference, R: Report>(
     })
 }
 
-fn confirm_or<C: Reference, R: Report>(
+fn confirm_or<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     parts: &[Pattern<C>],
     specimen: &Value<C>,
@@ -428,7 +481,7 @@ fn confirm_or<C: Reference, R: Report>(
         };
     }
     for part in parts {
-        if confirm(part, specimen, &mut Silent)? {
+        if confirm(part, specimen, &mut report.silent())? {
             return Ok(true);
         }
     }
@@ -447,7 +500,7 @@ fn too_many_digits(number: &BigInt, limit: f64) -> bool {
     !matches!((approximate.log10().floor() + 1.0).partial_cmp(&limit), Some(Ordering::Less | Ordering::Equal))
 }
 
-fn digits<C: Reference, R: Report>(
+fn digits<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     specimen: &Value<C>,
     limits: &Limits,
@@ -463,7 +516,7 @@ fn digits<C: Reference, R: Report>(
     }
 }
 
-fn confirm_compare<C: Reference, R: Report>(
+fn confirm_compare<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     comparison: Comparison,
     key: &Value<C>,

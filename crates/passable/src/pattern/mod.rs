@@ -188,7 +188,7 @@ impl<C: Reference> Pattern<C> {
 
     /// Whether a value matches. Faster than [`Pattern::check`] where the reason does not matter.
     pub fn matches(&self, specimen: &Value<C>) -> bool {
-        matches!(check::confirm(self, specimen, &mut check::Silent), Ok(true))
+        matches!(check::confirm(self, specimen, &mut check::Silent { takes: None }), Ok(true))
     }
 
     /// Checks a value.
@@ -202,16 +202,74 @@ impl<C: Reference> Pattern<C> {
     /// assert_eq!((mismatch.expected.as_str(), mismatch.found.as_str()), ("a number", "the text \"two\""));
     /// ```
     pub fn check(&self, specimen: &Value<C>) -> Result<(), Mismatch> {
-        match check::confirm(self, specimen, &mut check::Silent) {
+        match check::confirm(self, specimen, &mut check::Silent { takes: None }) {
             Ok(true) => return Ok(()),
             // Upstream throws here even when it was only asked whether the value matches.
             Err(thrown) => return Err(*thrown),
             Ok(false) => {}
         }
-        let mut explain = check::Explain::default();
+        self.explained(specimen, None)
+    }
+
+    /// Checks a value and looks behind each capability in it: `takes` gets the part of the pattern that asks for one, and
+    /// says why the capability is of another kind. A pattern alone only tells capabilities from data.
+    ///
+    /// ```
+    /// use passable::{Mismatch, Pattern, Value};
+    /// let pattern = Pattern::<u8>::parse(r#"{ at: M.remotable("clock"), box: M.remotable("mail") }"#)?;
+    /// let swapped = Value::record([("at", Value::remotable(2)), ("box", Value::remotable(1))])?;
+    /// assert!(pattern.check(&swapped).is_ok());
+    /// let mut takes = |part: &Pattern<u8>, id: &u8| match (part.describe().contains("clock"), id) {
+    ///     (true, 1) | (false, 2) => Ok(()),
+    ///     _ => Err(Mismatch::new("wrong kind", part.describe(), "something else")),
+    /// };
+    /// assert_eq!(pattern.check_capabilities(&swapped, &mut takes).unwrap_err().to_string(), "box: wrong kind");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Says which part does not match.
+    pub fn check_capabilities(
+        &self,
+        specimen: &Value<C>,
+        takes: &mut dyn FnMut(&Pattern<C>, &C) -> Result<(), Mismatch>,
+    ) -> Result<(), Mismatch> {
+        self.explained(specimen, Some(takes))
+    }
+
+    /// Reads what a person has typed: the text itself if the pattern takes text, and otherwise the data that it writes, such
+    /// as `5`, `true` or `[1, 2]`.
+    ///
+    /// ```
+    /// use passable::{Pattern, Value};
+    /// let read = |pattern: &str, text: &str| Pattern::<u8>::parse(pattern).unwrap().read_text(text);
+    /// assert_eq!(read("M.string()", "5"), Ok(Value::string("5")));
+    /// assert_eq!(read("M.number()", "5"), Ok(Value::number(5.0)));
+    /// assert_eq!(read("M.number()", "five").unwrap_err().teach(), "expected a number, found the text \"five\"");
+    /// assert_eq!(read("M.arrayOf(M.number())", "[true]").unwrap_err().teach(), "`[0]`: expected a number, found true");
+    /// ```
+    ///
+    /// # Errors
+    /// When neither matches. Of the two reasons, that of the data says more.
+    pub fn read_text(&self, text: &str) -> Result<Value<C>, Mismatch> {
+        let string = Value::string(text.to_owned());
+        let Err(mismatch) = self.check(&string) else { return Ok(string) };
+        match Value::parse(text) {
+            Ok(value) => self.check(&value).map(|()| value),
+            Err(_) => Err(mismatch),
+        }
+    }
+
+    fn explained<'a>(
+        &self,
+        specimen: &Value<C>,
+        takes: Option<&'a mut check::Takes<'a, C>>,
+    ) -> Result<(), Mismatch> {
+        let mut explain = check::Explain::new(takes);
         match check::confirm(self, specimen, &mut explain) {
             Err(thrown) => Err(*thrown),
-            _ => Err(explain.mismatch()),
+            Ok(true) => Ok(()),
+            Ok(false) => Err(explain.mismatch()),
         }
     }
 

@@ -21,7 +21,7 @@ use crate::field::draw::{Drawn, Spot};
 use crate::field::early::{self, is_below};
 use crate::field::summary::{self, Part};
 use crate::field::tally::{self, Tallies};
-use crate::field::typed::{PIECE, ROW, Typed, has_file, has_pick, has_secret, of_field};
+use crate::field::typed::{PIECE, ROW, Typed, has_file, has_pick, has_secret};
 use crate::field::{control_at, files, insert};
 use crate::page::parts;
 use crate::pages::message;
@@ -139,7 +139,7 @@ impl OneField {
             };
         }
         let value = check::read(&self.pattern, &self.prefix, pairs, picks)?;
-        Ok((Some(Written::Pairs { pairs: of_field(pairs, &self.prefix) }), Some(value)))
+        Ok((Some(Written::Value { value: value.clone() }), Some(value)))
     }
 
     /// Whether a secret was typed, which is not shown again.

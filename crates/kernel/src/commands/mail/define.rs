@@ -205,15 +205,23 @@ pub(super) fn expect_kind(
     want: &Want,
     id: &FormulaId,
 ) -> Result<(), Fault> {
+    match kind_misfit(state, want, id)? {
+        None => Ok(()),
+        Some(found) => Err(Fault::Misfit { what: format!("{named} wants {}, not {found}", want.words()) }),
+    }
+}
+
+/// Says what something is, if it is not of the wanted kind.
+pub(super) fn kind_misfit(
+    state: &mut State<'_>,
+    want: &Want,
+    id: &FormulaId,
+) -> Result<Option<String>, Fault> {
     let (_, formula) = state.behind(id)?;
     let reached = table::reach(state.txn, id)?.ok_or(Fault::Dangling(*id))?;
     let writes = !matches!(want, Want::Dir { write: true })
         || reached.grants.iter().all(|grant| grant.allows("write"));
-    if want.takes(&formula) && writes {
-        return Ok(());
-    }
-    let what = format!("{named} wants {}, not {}", want.words(), crate::query::words(&formula));
-    Err(Fault::Misfit { what })
+    Ok((!want.takes(&formula) || !writes).then(|| crate::query::words(&formula)))
 }
 
 pub(super) fn endow_code(

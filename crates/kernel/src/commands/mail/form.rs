@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use passable::Secrecy;
+use passable::{Label, Mismatch, Secrecy, Text};
 
 use crate::command::{Fault, Filled, Form, Reply};
 use crate::formula::Formula;
@@ -13,7 +13,7 @@ use crate::slot::Want;
 use crate::state::{Gift, State};
 use crate::table::PromiseRow;
 
-use super::define::{expect_kind, pattern};
+use super::define::{expect_kind, kind_misfit, pattern};
 use super::request::as_value;
 use super::{Call, ask, asker, attach, number_of, recipient, wrong_kind};
 
@@ -144,27 +144,24 @@ fn fill(
         (None, None) if pattern.matches(&Value::Undefined) => return Ok(Value::Undefined),
         (None, None) => return Err(Fault::Misfit { what: format!("{named} is missing") }),
     };
-    let value = match filled {
+    match filled {
         Filled::Sealed { sealed } if field.secret => {
             let said = state.said()?;
             let secret = state.make(Formula::Secret { sealed }, said)?;
-            return Ok(Value::remotable(state.give(&secret, &gift)?));
+            Ok(Value::remotable(state.give(&secret, &gift)?))
         }
         Filled::Sealed { .. } => {
-            return Err(Fault::Misfit { what: format!("{named} is not secret, and was sealed") });
+            Err(Fault::Misfit { what: format!("{named} is not secret, and was sealed") })
         }
         _ if field.secret => {
-            return Err(Fault::Misfit { what: format!("{named} is secret, and was not sealed") });
+            Err(Fault::Misfit { what: format!("{named} is secret, and was not sealed") })
         }
         Filled::Value { value } => {
-            let want = Want::of(&pattern);
             for id in value.references() {
                 state.expect_held(id)?;
-                if want != Want::Pattern {
-                    expect_kind(state, &named, &want, id)?;
-                }
             }
-            value
+            check_capabilities(state, &pattern, &named, &value)?;
+            state.give_value(&value, &gift)
         }
         Filled::Name { path } => {
             let id = state.resolve(&path)?;
@@ -173,11 +170,44 @@ fn fill(
                 expect_kind(state, &named, &want, &id)?;
             }
             let value = as_value(state, &id, &gift)?;
-            return check(&pattern, &named, value);
+            check(&pattern, &named, value)
+        }
+    }
+}
+
+/// Checks a value, and behind each capability in it whether that is of the kind that its part of the pattern calls it.
+fn check_capabilities(
+    state: &mut State<'_>,
+    pattern: &crate::Pattern,
+    named: &str,
+    value: &Value,
+) -> Result<(), Fault> {
+    let mut fault = None;
+    let mut takes = |part: &crate::Pattern, id: &FormulaId| {
+        let want = Want::of(part);
+        let found = match kind_misfit(state, &want, id) {
+            Ok(found) => found,
+            Err(error) => {
+                fault = Some(error);
+                return Err(Mismatch::new("cannot be read", want.words(), "nothing"));
+            }
+        };
+        match found {
+            None => Ok(()),
+            Some(found) => {
+                Err(Mismatch::new(format!("wants {}, not {found}", want.words()), want.words(), found))
+            }
         }
     };
-    let value = check(&pattern, &named, value)?;
-    state.give_value(&value, &gift)
+    let checked = pattern.check_capabilities(value, &mut takes);
+    match (fault, checked) {
+        (Some(fault), _) => Err(fault),
+        (None, Ok(())) => Ok(()),
+        (None, Err(mismatch)) => {
+            let mismatch = mismatch.within(Label::name(&Text::from(named)));
+            Err(Fault::Misfit { what: mismatch.to_string() })
+        }
+    }
 }
 
 fn check(pattern: &crate::Pattern, named: &str, value: Value) -> Result<Value, Fault> {

@@ -3,14 +3,14 @@
 use num_bigint::BigInt;
 
 use super::{
-    Report, Silent, Verdict, confirm, confirm_style, digits, exceeds, nested, refuse, too_many_digits, within,
+    Report, Verdict, confirm, confirm_style, digits, exceeds, nested, refuse, too_many_digits, within,
 };
 use crate::codec::error::Segment;
 use crate::keys::{confirm_kind_of, kind_of, redacted};
 use crate::pattern::{Label, Limit, Limits, Matcher, Mismatch, Pattern};
 use crate::value::{Record, Reference, Value};
 
-pub(super) fn every<C: Reference, R: Report>(
+pub(super) fn every<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     elements: &[Value<C>],
     prefix: &str,
@@ -28,7 +28,7 @@ pub(super) fn every<C: Reference, R: Report>(
     Ok(true)
 }
 
-pub(super) fn confirm_entries<C: Reference, R: Report>(
+pub(super) fn confirm_entries<C: Reference, R: Report<C>>(
     name_pattern: &Pattern<C>,
     value_pattern: &Pattern<C>,
     name_limit: f64,
@@ -81,7 +81,7 @@ pub(super) fn map_parts<C: Reference>(map: &Value<C>) -> (&[Value<C>], &[Value<C
     (part("keys"), part("values"))
 }
 
-pub(super) fn confirm_map<C: Reference, R: Report>(
+pub(super) fn confirm_map<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     entries: &[(Value<C>, Pattern<C>)],
     specimen: &Value<C>,
@@ -106,7 +106,7 @@ pub(super) fn confirm_map<C: Reference, R: Report>(
     Ok(true)
 }
 
-pub(super) fn confirm_bag<C: Reference, R: Report>(
+pub(super) fn confirm_bag<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     key_pattern: &Pattern<C>,
     count_pattern: &Pattern<C>,
@@ -146,7 +146,7 @@ pub(super) fn confirm_bag<C: Reference, R: Report>(
     Ok(true)
 }
 
-pub(super) fn confirm_container<'a, C: Reference, R: Report>(
+pub(super) fn confirm_container<'a, C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     part: &Pattern<C>,
     bound: &BigInt,
@@ -185,7 +185,7 @@ pub(super) fn confirm_container<'a, C: Reference, R: Report>(
         if count >= *bound {
             break;
         }
-        if confirm(part, element, &mut Silent)? {
+        if confirm(part, element, &mut report.silent())? {
             count += times.min(&(bound - &count));
         }
     }

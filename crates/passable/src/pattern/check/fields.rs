@@ -14,7 +14,7 @@ pub(super) fn name_list<'a>(names: impl Iterator<Item = &'a Text>) -> Option<Str
 }
 
 /// Checks that a record, or a part of one, has exactly these fields. Both lists are in UTF-16 order.
-pub(super) fn confirm_fields<C: Reference, R: Report>(
+pub(super) fn confirm_fields<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     fields: &[(Text, Pattern<C>)],
     own: &[&(Text, Value<C>)],
@@ -53,7 +53,7 @@ pub(super) fn confirm_fields<C: Reference, R: Report>(
     Ok(true)
 }
 
-pub(super) fn confirm_split_array<C: Reference, R: Report>(
+pub(super) fn confirm_split_array<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     split: &SplitArray<C>,
     specimen: &Value<C>,
@@ -93,7 +93,7 @@ pub(super) fn confirm_split_array<C: Reference, R: Report>(
     nested(rest, &further, report, || Label::note(Label::REST))
 }
 
-pub(super) fn confirm_split_record<C: Reference, R: Report>(
+pub(super) fn confirm_split_record<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     split: &SplitRecord<C>,
     specimen: &Value<C>,
