@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kernel::BlobHash;
-use kernel::run::{PROJECT_POLICY, Trouble};
+use kernel::run::Trouble;
 
 use crate::definition::{self, Bundle, Definition, Severity};
 use crate::memory::Source;
@@ -31,13 +31,7 @@ pub(crate) fn load(
     let text = |hash: &BlobHash| -> Result<String, Trouble> {
         String::from_utf8(world.blob(hash)?).map_err(|_| internal("a worker definition is not text"))
     };
-    let includes = includes
-        .iter()
-        .filter(|(name, _)| *name != PROJECT_POLICY)
-        .map(|(name, hash)| Ok((name.clone(), text(hash)?)))
-        .collect::<Result<_, _>>()?;
-    let bundle =
-        Bundle { name: name.to_owned(), file: format!("{name}.worker"), source: text(source)?, includes };
+    let bundle = Bundle::stored(name, text(source)?, includes, |_, hash| text(hash))?;
     let (definition, diagnostics) = definition::parse(&bundle);
     match definition.filter(|_| diagnostics.iter().all(|d| d.severity != Severity::Error)) {
         Some(definition) => {

@@ -112,11 +112,7 @@ pub fn submit(acting: &Acting<'_>, args: &SubmitArgs) -> Ended {
 }
 
 /// What was given on the command line. Where a capability is wanted it is a name, whatever it begins with.
-fn given(
-    holes: &[Hole],
-    fields: &[Field],
-    texts: &[String],
-) -> Result<BTreeMap<String, Written>, Failure> {
+fn given(holes: &[Hole], fields: &[Field], texts: &[String]) -> Result<BTreeMap<String, Written>, Failure> {
     let mut values = BTreeMap::new();
     for text in texts {
         let (name, given) = cli::given(text).ok_or_else(|| {
@@ -162,9 +158,7 @@ fn of_text(hole: Option<&Hole>, pattern: Option<&Pattern>, text: String) -> Resu
 /// What is sent for JSON: a secret stays text.
 fn of_json(hole: Option<&Hole>, name: &str, json: serde_json::Value) -> Result<Written, Failure> {
     match json {
-        serde_json::Value::String(text) if hole.is_some_and(|hole| hole.secret) => {
-            Ok(Written::Text { text })
-        }
+        serde_json::Value::String(text) if hole.is_some_and(|hole| hole.secret) => Ok(Written::Text { text }),
         json => {
             let value = Value::from_json(&json).map_err(|e| {
                 Failure::new(Exit::Invalid, format!("field {name:?}: {e}")).help("nothing was sent")
@@ -328,7 +322,12 @@ mod tests {
 
     #[test]
     fn fields_are_read_as_their_patterns_say() {
-        let holes = [hole("a", false, false), hole("n", false, false), hole("c", true, false), hole("key", false, true)];
+        let holes = [
+            hole("a", false, false),
+            hole("n", false, false),
+            hole("c", true, false),
+            hole("key", false, true),
+        ];
         let field = |name: &str, pattern: &str| Field {
             name: name.to_owned(),
             label: Untrusted::new("L"),
@@ -345,8 +344,9 @@ mod tests {
         ];
         let check = |texts: &[&str], expected: Result<&str, Exit>| {
             let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-            let got =
-                given(&holes, &fields, &texts).map(|v| serde_json::to_string(&v).unwrap()).map_err(|f| f.exit);
+            let got = given(&holes, &fields, &texts)
+                .map(|v| serde_json::to_string(&v).unwrap())
+                .map_err(|f| f.exit);
             assert_eq!(got, expected.map(str::to_owned), "{texts:?}");
         };
         check(&["a=x y"], Ok(r#"{"a":{"written":"value","value":"x y"}}"#));

@@ -1,9 +1,9 @@
 //! Asking the person at the terminal for a line: with names completed, or without showing what is typed.
 
-use std::io::{self, BufRead as _, Read as _};
+use std::io::{self, BufRead as _, IsTerminal as _};
 
 use passable::visible_line;
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use rpassword::ConfigBuilder;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -12,6 +12,7 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{Behavior, CompletionType, Config, Context, Editor, Helper};
 
+use super::interrupt::Watch;
 use super::output;
 use control::exit::{Exit, Failure};
 
@@ -50,42 +51,30 @@ pub fn line(prompt: &str, words: &[String]) -> Result<Typed, Failure> {
     }
 }
 
-/// Asks for a line that nobody may see.
+/// Asks for a line that the terminal does not show.
 ///
 /// # Errors
 /// When the person interrupts, or the terminal fails.
 pub fn secret(prompt: &str) -> Result<Typed, Failure> {
     output::prompt(prompt);
-    let quiet = Quiet::begin()?;
-    let typed = read_quietly();
-    drop(quiet);
+    // The library raises the signal of Ctrl-C before it restores the terminal, so the signal must not end us there.
+    let watch = Watch::begin(|| {});
+    // It opens the terminal anew, so that one is found where no process group has one of its own.
+    let config = ConfigBuilder::new().input_file_path("/dev/stdin").output_discard().build();
+    let typed = rpassword::read_password_with_config(config);
+    drop(watch);
     output::note("");
-    typed
-}
-
-fn read_quietly() -> Result<Typed, Failure> {
-    let mut text: Vec<u8> = Vec::new();
-    let mut input = io::stdin().lock();
-    let mut byte = [0];
-    loop {
-        if input.read(&mut byte).map_err(|e| failed(&e))? == 0 {
-            return Ok(Typed::End);
+    match typed {
+        // The library takes the end of a terminal that was closed for the end of the line.
+        Ok(_) if !io::stdin().is_terminal() => Ok(Typed::End),
+        Ok(text) if text.contains(char::REPLACEMENT_CHARACTER) => {
+            Err(Failure::new(Exit::Invalid, "what was typed is not UTF-8 text").help("nothing was sent"))
         }
-        match byte[0] {
-            b'\n' | b'\r' => break,
-            0x03 => return Err(interrupted()),
-            0x04 if text.is_empty() => return Ok(Typed::End),
-            0x15 => text.clear(),
-            0x08 | 0x7F => {
-                // A character of several bytes goes as a whole.
-                while text.pop().is_some_and(|last| last & 0xC0 == 0x80) {}
-            }
-            other => text.push(other),
-        }
+        Ok(text) => Ok(Typed::Line(text)),
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(Typed::End),
+        Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(interrupted()),
+        Err(e) => Err(failed(&e)),
     }
-    String::from_utf8(text)
-        .map(Typed::Line)
-        .map_err(|_| Failure::new(Exit::Invalid, "what was typed is not UTF-8 text").help("nothing was sent"))
 }
 
 /// The names among these that begin in this way, for a person to read.
@@ -105,28 +94,6 @@ fn interrupted() -> Failure {
 
 fn failed(e: &dyn std::error::Error) -> Failure {
     Failure::new(Exit::Failure, format!("the terminal: {e}")).help("say all of it on the command line")
-}
-
-/// As long as this lives, the terminal shows nothing of what is typed and hands over every key.
-struct Quiet(Termios);
-
-impl Quiet {
-    fn begin() -> Result<Quiet, Failure> {
-        let before = tcgetattr(io::stdin()).map_err(|e| failed(&e))?;
-        let mut now = before.clone();
-        // Ctrl-C comes as a key: as a signal it would leave the terminal in this state.
-        now.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
-        now.special_codes[SpecialCodeIndex::VMIN] = 1;
-        now.special_codes[SpecialCodeIndex::VTIME] = 0;
-        tcsetattr(io::stdin(), OptionalActions::Now, &now).map_err(|e| failed(&e))?;
-        Ok(Quiet(before))
-    }
-}
-
-impl Drop for Quiet {
-    fn drop(&mut self) {
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
-    }
 }
 
 /// Words that Tab completes, as the whole line.

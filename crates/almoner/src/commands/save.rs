@@ -224,19 +224,12 @@ fn expect_name(name: &str) -> Result<(), Failure> {
 /// The worker file of the run, under its new name.
 fn bundle(acting: &Acting<'_>, found: &Run, name: &str) -> Result<Bundle, Failure> {
     let source = text(acting, found.definition, "the worker's definition")?;
-    let mut includes = std::collections::BTreeMap::new();
-    for (include, hash) in &found.includes {
-        // Policies lie beside a worker and are no part of its text.
-        if include != crate::policy_file::NAME {
-            includes.insert(include.clone(), text(acting, *hash, include)?);
-        }
-    }
     // A question becomes what the worker is told to do, word for word.
     let source = match question(found) {
         Some(question) => of_question(&source, question),
         None => source,
     };
-    Ok(Bundle { name: name.to_owned(), file: format!("{name}.worker"), source, includes })
+    Bundle::stored(name, source, &found.includes, |include, hash| text(acting, *hash, include))
 }
 
 /// What was asked, if it was a question once.
@@ -401,10 +394,7 @@ fn inner(
 ) -> Result<Bundle, Failure> {
     expect_name(name)?;
     let source = text(acting, definition, "the definition of a worker in a slot")?;
-    let includes =
-        includes.iter().map(|(include, hash)| Ok((include.clone(), text(acting, *hash, include)?)));
-    let includes = includes.collect::<Result<_, Failure>>()?;
-    Ok(Bundle { name: name.to_owned(), file: format!("{name}.worker"), source, includes })
+    Bundle::stored(name, source, includes, |include, hash| text(acting, *hash, include))
 }
 
 /// A word as a shell takes it.

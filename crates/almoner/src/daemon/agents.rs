@@ -18,7 +18,7 @@ use super::as_seen::AsSeen;
 use super::desk::Desk;
 use super::own::Own;
 use super::start_run::{self, Endowed};
-use super::{modules, mounts, narrow, picks, proposed, secrets, tree, world};
+use super::{modules, mounts, narrow, picks, proposed, said, secrets, tree, world};
 use crate::clock;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, GivenModules, Response, RunRequest, WorkerSource, Written};
@@ -367,18 +367,9 @@ pub fn proposed(
         return Err(Failure::new(Exit::Failure, "the definition is missing").help("`almoner doctor`"));
     };
     let Some(program) = worker else { return Ok((None, slots)) };
-    let mut includes = BTreeMap::new();
-    for (name, hash) in &program.includes {
-        let bytes = desk
-            .daemon
-            .store
-            .blobs()
-            .get(hash)
-            .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
-        includes.insert(name.clone(), String::from_utf8_lossy(&bytes).into_owned());
-    }
-    let file = format!("{}.worker", program.name);
-    Ok((Some(Bundle { name: program.name, file, source: source.raw().to_owned(), includes }), slots))
+    let source = source.raw().to_owned();
+    let bundle = Bundle::stored(&program.name, source, &program.includes, |_, hash| said::text(desk, hash))?;
+    Ok((Some(bundle), slots))
 }
 
 /// A message of the agent's.

@@ -9,7 +9,6 @@ use worker::definition::Bundle;
 use super::desk::Desk;
 use super::documents::{Taker, check_more};
 use super::{listing, start_run};
-use crate::policy_file::NAME;
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, Document, Response};
 
@@ -72,13 +71,6 @@ pub(super) fn text(desk: &Desk, hash: &BlobHash) -> Result<String, Failure> {
 /// # Errors
 /// When a text of it is gone.
 pub(super) fn bundle(desk: &Desk, run: &Run) -> Result<Bundle, Failure> {
-    let includes = run.includes.iter().filter(|(name, _)| *name != NAME);
-    Ok(Bundle {
-        name: run.name.clone(),
-        file: format!("{}.worker", run.name),
-        source: text(desk, &run.definition)?,
-        includes: includes
-            .map(|(name, hash)| Ok((name.clone(), text(desk, hash)?)))
-            .collect::<Result<_, Failure>>()?,
-    })
+    let source = text(desk, &run.definition)?;
+    Bundle::stored(&run.name, source, &run.includes, |_, hash| text(desk, hash))
 }

@@ -256,6 +256,7 @@ fn leaving_a_form_sends_nothing() {
         terminal.press(keys);
         let (ended, screen) = terminal.end();
         assert_eq!(ended, code, "{screen}");
+        assert!(screen.contains("nothing was sent"), "{screen}");
     }
     fae(&home, &["show", "settings"]).expect(7);
 }

@@ -1,33 +1,13 @@
 //! Approvals over the whole path: gates, cards, answers, effects.
 
-use crate::home::Home;
-
-const CLERK: [&str; 10] = [
-    "run",
-    "clerk.worker",
-    "-e",
-    "mail=mail",
-    "-e",
-    "out=out:rw",
-    "-e",
-    "outbox=outbox",
-    "-m",
-    "scripted:calls.json",
-];
+use crate::home::{CLERK, Home};
 
 /// A clerk whose model makes these calls in its first turn, after reading the supplier's mail, and then ends.
 fn clerk(calls: &str) -> Home {
-    let home = Home::with_inbox();
-    let script = format!(
-        r#"[{{"turns": [
-            {{"calls": [{{"name": "mail_read", "arguments": {{"path": "5-mail-from-supplier.eml"}}}}]}},
-            {{"calls": [{calls}]}},
-            {{"text": "done"}}
-        ]}}]"#
-    );
-    home.write("calls.json", script);
-    std::fs::create_dir_all(home.path("out")).unwrap();
-    home
+    Home::with_clerk(&format!(
+        r#"{{"calls": [{{"name": "mail_read", "arguments": {{"path": "5-mail-from-supplier.eml"}}}}]}},
+           {{"calls": [{calls}]}}"#
+    ))
 }
 
 const SEND: &str = r#"{"name": "outbox_send", "arguments": {"to": "archive@records-backup.example", "subject": "s", "body": "b"}}"#;
@@ -61,7 +41,7 @@ fn the_words_of_a_model_stand_last_on_its_card_and_answer_nothing() {
         { "text": words, "calls": [serde_json::from_str::<serde_json::Value>(WRITE).unwrap()] },
         { "text": "done" }
     ]);
-    home.write("calls.json", serde_json::json!([{ "turns": turns }]).to_string());
+    home.write("script.json", serde_json::json!([{ "turns": turns }]).to_string());
     std::fs::create_dir_all(home.path("out")).unwrap();
     home.almoner(&CLERK).expect(7);
     let card = home.almoner(&["inbox", "1"]).expect(0).out;

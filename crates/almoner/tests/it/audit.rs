@@ -2,26 +2,13 @@
 
 use rusqlite::Connection;
 
-use crate::home::Home;
+use crate::home::{CLERK, Home};
 
 /// A home in which a person has approved a write.
 fn lived_in() -> Home {
-    let home = Home::with_inbox();
     let call = r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "text\n"}}"#;
-    home.write("calls.json", format!(r#"[{{"turns": [{{"calls": [{call}]}}, {{"text": "done"}}]}}]"#));
-    let run = [
-        "run",
-        "clerk.worker",
-        "-e",
-        "mail=mail",
-        "-e",
-        "out=out:rw",
-        "-e",
-        "outbox=outbox",
-        "-m",
-        "scripted:calls.json",
-    ];
-    home.almoner(&run).expect(7);
+    let home = Home::with_clerk(&format!(r#"{{"calls": [{call}]}}"#));
+    home.almoner(&CLERK).expect(7);
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     home

@@ -61,6 +61,20 @@ impl Said {
     }
 }
 
+/// Runs the clerk of the example folder with a scripted model.
+pub(crate) const CLERK: [&str; 10] = [
+    "run",
+    "clerk.worker",
+    "-e",
+    "mail=mail",
+    "-e",
+    "out=out:rw",
+    "-e",
+    "outbox=outbox",
+    "-m",
+    "scripted:script.json",
+];
+
 /// A home with a working directory beside it.
 pub(crate) struct Home {
     dir: TempDir,
@@ -79,6 +93,14 @@ impl Home {
     pub(crate) fn with_inbox() -> Home {
         let home = Home::new();
         copy(Path::new(INBOX), &home.work());
+        home
+    }
+
+    /// The same with a script for [`CLERK`]: its model takes these turns and ends.
+    pub(crate) fn with_clerk(turns: &str) -> Home {
+        let home = Home::with_inbox();
+        home.write("script.json", format!(r#"[{{"turns": [{turns}, {{"text": "done"}}]}}]"#));
+        std::fs::create_dir_all(home.path("out")).unwrap();
         home
     }
 

@@ -1,19 +1,6 @@
 //! The operator's policies, over the whole path: files that change under a daemon, and what becomes of calls.
 
-use crate::home::{Home, Said};
-
-const CLERK: [&str; 10] = [
-    "run",
-    "clerk.worker",
-    "-e",
-    "mail=mail",
-    "-e",
-    "out=out:rw",
-    "-e",
-    "outbox=outbox",
-    "-m",
-    "scripted:calls.json",
-];
+use crate::home::{CLERK, Home, Said};
 
 const WRITE: &str = r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "text\n"}}"#;
 const SEND: &str =
@@ -25,10 +12,7 @@ const FORBID: &str = "@id(\"no-notes\") @reason(\"no notes today\") @instead(\"t
 
 /// A clerk whose model makes these calls and then ends.
 fn clerk(calls: &str) -> Home {
-    let home = Home::with_inbox();
-    home.write("calls.json", format!(r#"[{{"turns": [{{"calls": [{calls}]}}, {{"text": "done"}}]}}]"#));
-    std::fs::create_dir_all(home.path("out")).unwrap();
-    home
+    Home::with_clerk(&format!(r#"{{"calls": [{calls}]}}"#))
 }
 
 /// The user's own policy file.
@@ -145,7 +129,7 @@ fn a_permit_lifts_what_a_model_wants_to_send_and_not_what_a_stranger_may_have_sa
     assert_eq!(sent(&home), 1, "nobody but the user and the model has had a say");
     let read = r#"{"name": "mail_read", "arguments": {"path": "5-mail-from-supplier.eml"}}"#;
     home.write(
-        "calls.json",
+        "script.json",
         format!(r#"[{{"turns": [{{"calls": [{read}]}}, {{"calls": [{SEND}]}}, {{"text": "done"}}]}}]"#),
     );
     run(&home, 7);
@@ -171,7 +155,7 @@ fn a_projects_file_forbids_and_permits_nothing_and_stays_as_it_was_for_the_run()
     own(&home, "forbid(principal, action == Action::\"http.send\", resource);");
     home.write("policy.cedar", ask);
     home.write(
-        "calls.json",
+        "script.json",
         format!(r#"[{{"turns": [{{"calls": [{WRITE}]}}, {{"calls": [{SEND}]}}, {{"text": "done"}}]}}]"#),
     );
     run(&home, 7);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 use kernel::BlobHash;
+use kernel::run::PROJECT_POLICY;
 
 use super::{parse, suggest};
 
@@ -112,6 +113,27 @@ impl LoadError {
 }
 
 impl Bundle {
+    /// Returns the worker that the store holds in parts: `read` fetches an included file by its name and hash. The policies
+    /// of a project are stored beside them and are no part of a worker.
+    ///
+    /// # Errors
+    /// When `read` fails.
+    pub fn stored<E>(
+        name: &str,
+        source: String,
+        includes: &BTreeMap<String, BlobHash>,
+        mut read: impl FnMut(&str, &BlobHash) -> Result<String, E>,
+    ) -> Result<Bundle, E> {
+        let own = includes.iter().filter(|(name, _)| *name != PROJECT_POLICY);
+        let includes = own.map(|(name, hash)| Ok((name.clone(), read(name, hash)?)));
+        Ok(Bundle {
+            name: name.to_owned(),
+            file: format!("{name}.worker"),
+            source,
+            includes: includes.collect::<Result<_, E>>()?,
+        })
+    }
+
     /// A bundle of one text, with nothing beside it.
     pub fn of(name: &str, source: impl Into<String>) -> Bundle {
         let (name, file, source) = (name.to_owned(), format!("{name}.worker"), source.into());

@@ -3,22 +3,8 @@
 use serde_json::Value as Json;
 
 use super::file::{Scene, Step, Success};
-use crate::home::{Home, Said};
+use crate::home::{CLERK, Home, Said};
 use crate::wire::{self, Control};
-
-/// How the clerk is run.
-const CLERK: [&str; 10] = [
-    "run",
-    "clerk.worker",
-    "-e",
-    "mail=mail",
-    "-e",
-    "out=out:rw",
-    "-e",
-    "outbox=outbox",
-    "-m",
-    "scripted:script.json",
-];
 
 /// What an attack has left behind.
 pub(super) struct Aftermath {

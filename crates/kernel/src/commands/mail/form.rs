@@ -153,9 +153,7 @@ fn fill(
         Filled::Sealed { .. } => {
             Err(Fault::Misfit { what: format!("{named} is not secret, and was sealed") })
         }
-        _ if field.secret => {
-            Err(Fault::Misfit { what: format!("{named} is secret, and was not sealed") })
-        }
+        _ if field.secret => Err(Fault::Misfit { what: format!("{named} is secret, and was not sealed") }),
         Filled::Value { value } => {
             for id in value.references() {
                 state.expect_held(id)?;
