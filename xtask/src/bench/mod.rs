@@ -7,6 +7,7 @@ mod kernel;
 mod library;
 mod machine;
 mod measure;
+mod release;
 mod run;
 mod table;
 mod vat;
@@ -23,7 +24,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     let workspace = Workspace::read()?;
     let benched = library::names(&workspace).join(", ");
     let known = format!(
-        "`run`, `kernel`, `captp`, `gates`{}{benched}",
+        "`run`, `release`, `kernel`, `captp`, `gates`{}{benched}",
         if benched.is_empty() { "; no crate has benches yet" } else { ", " }
     );
     let (what, samples) = match arguments {
@@ -40,6 +41,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     };
     let rows = match what.as_str() {
         "run" => run::rows(&workspace, samples)?,
+        "release" => release::rows(&workspace)?,
         "captp" => captp::rows(&workspace, samples)?,
         "gates" => gates::rows(&workspace, samples)?,
         "kernel" => kernel::rows(&workspace, samples)?,
