@@ -17,6 +17,7 @@ mod code_reader;
 mod commands;
 mod daemon;
 mod git_host;
+mod machine;
 mod mcp_file;
 mod model_host;
 mod place;

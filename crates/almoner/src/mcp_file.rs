@@ -17,9 +17,6 @@ const FILE: &str = "mcp.json";
 /// The largest file that is read: as much as settings may have.
 const LARGEST: u64 = 64 << 10;
 
-/// What stands before the name of a secret in a variable of the environment.
-pub const SECRET: &str = "secret:";
-
 /// All servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use operator::{EXAMPLES, Kind, MAX_BYTES, Policies, Problem, Vocabulary, Whose};
 use passable::visible_line;
 use policy::Subject;
+use resource::Begins;
 
 use control::exit::{Exit, Failure};
 
@@ -22,13 +23,16 @@ pub fn vocabulary() -> Result<Arc<Vocabulary>, Failure> {
     static VOCABULARY: OnceLock<Result<Arc<Vocabulary>, String>> = OnceLock::new();
     let made = VOCABULARY.get_or_init(|| {
         let (calls, makes) = (worker::any_worker(), worker::workshop());
+        let is_path = |name| {
+            resource::Row::of(name)
+                .is_some_and(|row| row.begins == Begins::Path && row.kind != resource::Kind::Worker)
+        };
         let of = |name: &'static str, interface| Kind {
             name,
             interface,
-            attribute: if ["dir", "outbox"].contains(&name) { "path" } else { "name" },
+            attribute: if is_path(name) { "path" } else { "name" },
         };
-        let mut kinds: Vec<_> =
-            caps::interfaces().iter().map(|(name, interface)| of(name, interface)).collect();
+        let mut kinds: Vec<_> = caps::interfaces().map(|(name, interface)| of(name, interface)).collect();
         kinds.extend([of("worker", &calls), of("workshop", &makes)]);
         Vocabulary::of(&kinds).map(Arc::new)
     });

@@ -35,6 +35,7 @@ use kernel::run::Completion;
 use kernel::{Interface, Pattern};
 use passable::{Limit, Limits, quoting};
 use policy::{Facts, Subject};
+use resource::{Kind, Resource};
 
 pub use http::{NoSecret, Nobody, Outside};
 pub use mcp::{McpError, ask_tools, endow_server, named_files};
@@ -169,44 +170,47 @@ pub fn open_with(
     grant: &Grant,
     outside: &Arc<dyn Outside>,
 ) -> Result<Box<dyn Capability>, OpenError> {
-    match target {
-        Formula::Web(web) => Ok(Box::new(http::HttpCapability::open(web, grant, Arc::clone(outside))?)),
-        Formula::Mount { path, read_only } => {
-            Ok(Box::new(dir::DirCapability::open(path, *read_only, grant)?))
+    let Formula::Resource(resource) = target else { return Err(OpenError::Kind(target.kind())) };
+    let outside = || Arc::clone(outside);
+    Ok(match resource {
+        Resource::Directory { path, read_only } => {
+            Box::new(dir::DirCapability::open(path, *read_only, grant)?)
         }
-        Formula::Spool { path } => Ok(Box::new(outbox::Outbox::open(path, grant)?)),
-        Formula::Repository(repository) => Ok(Box::new(git::GitCapability::open(repository, grant))),
-        Formula::Clock => Ok(Box::new(clock::Clock::open(grant))),
-        Formula::Program(programs) => {
-            Ok(Box::new(program::ProgramCapability::open(programs, grant, Arc::clone(outside))))
+        Resource::Outbox { path } => Box::new(outbox::Outbox::open(path, grant)?),
+        Resource::Programs(programs) => {
+            Box::new(program::ProgramCapability::open(programs, grant, outside()))
         }
-        Formula::HandedSecret(secret) => Ok(Box::new(secret::SecretCapability::open(secret, grant))),
-        Formula::Mcp(server) => Ok(Box::new(mcp::McpCapability::open(server, grant, Arc::clone(outside)))),
-        other => Err(OpenError::Kind(other.kind())),
-    }
+        Resource::Web(web) => Box::new(http::HttpCapability::open(web, grant, outside())?),
+        Resource::Repository(repository) => Box::new(git::GitCapability::open(repository, grant)),
+        Resource::Clock => Box::new(clock::Clock::open(grant)),
+        Resource::Secret(secret) => Box::new(secret::SecretCapability::open(secret, grant)),
+        Resource::Mcp(server) => Box::new(mcp::McpCapability::open(server, grant, outside())),
+        // The run and its person do these between them, through the kernel alone.
+        Resource::Questions | Resource::Alarm | Resource::Mail => {
+            return Err(OpenError::Kind(target.kind()));
+        }
+    })
 }
 
-/// The interfaces of all built-in capabilities by the name that worker files use for them.
-pub fn interfaces() -> &'static [(&'static str, &'static Interface)] {
-    use std::sync::LazyLock;
-    static ALL: LazyLock<[(&'static str, &'static Interface); 8]> = LazyLock::new(|| {
-        [
-            ("dir", dir::interface()),
-            ("outbox", outbox::interface()),
-            ("program", program::interface()),
-            ("http", http::interface()),
-            ("git", git::interface()),
-            ("clock", clock::interface()),
-            ("mcp", mcp::any()),
-            ("secret", secret::interface()),
-        ]
-    });
-    &*ALL
+/// Returns the interface of the capabilities of a kind, if this program opens them.
+pub fn interface_of(kind: Kind) -> Option<&'static Interface> {
+    Some(match kind {
+        Kind::Dir { .. } => dir::interface(),
+        Kind::Outbox => outbox::interface(),
+        Kind::Program => program::interface(),
+        Kind::Http => http::interface(),
+        Kind::Git { .. } => git::interface(),
+        Kind::Clock => clock::interface(),
+        Kind::Mcp => mcp::any(),
+        Kind::Secret => secret::interface(),
+        Kind::Worker | Kind::Ask | Kind::Timer | Kind::Mail | Kind::Model => return None,
+    })
 }
 
-/// The interface by the name that worker files use for it: `dir`, `outbox`, `program`.
-pub fn interface_of(kind: &str) -> Option<&'static Interface> {
-    interfaces().iter().find(|(name, _)| *name == kind).map(|(_, interface)| *interface)
+/// Returns the interfaces of all capabilities by the word that policies use for them.
+pub fn interfaces() -> impl Iterator<Item = (&'static str, &'static Interface)> {
+    let rows = resource::KINDS.into_iter().filter(|row| row.kind == row.kind.read_only());
+    rows.filter_map(|row| Some((row.label, interface_of(row.kind)?)))
 }
 
 /// The interface of programs, for who holds secrets to hand on to them and for who holds none.
@@ -225,28 +229,20 @@ pub fn effect_words(interface: &Interface, method: &kernel::Method) -> &'static 
 
 /// The interface of what a formula makes, if it makes a capability of this machine.
 pub fn interface_for(target: &Formula) -> Option<Cow<'static, Interface>> {
-    let kind = match target {
-        Formula::Mcp(server) => return Some(Cow::Owned(mcp::interface(server))),
+    let Formula::Resource(resource) = target else { return None };
+    match resource {
+        Resource::Mcp(server) => Some(Cow::Owned(mcp::interface(server))),
         // Who holds secrets has a run, and is told by it.
-        Formula::Program(_) => return Some(Cow::Borrowed(program::without_secrets())),
-        other => kind(other)?,
-    };
-    interface_of(kind).map(Cow::Borrowed)
+        Resource::Programs(_) => Some(Cow::Borrowed(program::without_secrets())),
+        other => interface_of(other.kind()).map(Cow::Borrowed),
+    }
 }
 
-/// The name that worker files use for what a formula makes, if it makes a capability of this machine.
+/// Returns the word that policies use for what a formula makes, if it makes a capability of this machine.
 fn kind(target: &Formula) -> Option<&'static str> {
-    match target {
-        Formula::Mount { .. } => Some("dir"),
-        Formula::Spool { .. } => Some("outbox"),
-        Formula::Program(_) => Some("program"),
-        Formula::Web(_) => Some("http"),
-        Formula::Mcp(_) => Some("mcp"),
-        Formula::Repository(_) => Some("git"),
-        Formula::Clock => Some("clock"),
-        Formula::HandedSecret(_) => Some("secret"),
-        _ => None,
-    }
+    let Formula::Resource(resource) = target else { return None };
+    let kind = resource.kind().read_only();
+    interface_of(kind).map(|_| kind.row().label)
 }
 
 /// What a grant leads to, in the words of policies. The path of a directory is told as it was given, and as it is with
@@ -254,12 +250,11 @@ fn kind(target: &Formula) -> Option<&'static str> {
 pub fn subject(target: &Formula, grant: &Grant) -> Subject {
     let kind = kind(target).unwrap_or(target.kind());
     let mut names = match target {
-        Formula::Mcp(server) => vec![server.name.clone()],
-        Formula::Mount { path, .. } | Formula::Spool { path } => vec![path.clone()],
-        Formula::Repository(repository) => vec![repository.path.clone()],
+        Formula::Resource(Resource::Mcp(server)) => vec![server.name.clone()],
+        Formula::Resource(Resource::Repository(repository)) => vec![repository.path.clone()],
         _ => vec![grant.words.clone()],
     };
-    if let Formula::Mount { path, .. } | Formula::Spool { path } = target {
+    if let Formula::Resource(Resource::Directory { path, .. } | Resource::Outbox { path }) = target {
         // What is done to a staged copy is meant for the directory itself.
         let path = grant.attenuation.staged_from.as_ref().unwrap_or(path);
         names = vec![path.clone()];

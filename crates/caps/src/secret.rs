@@ -10,10 +10,10 @@ use kernel::grant::Grant;
 use kernel::proposal::{Finding, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
-use kernel::secret::HandedSecret;
 use kernel::{Interface, Method, Pattern};
 use passable::{Effect, visible_line};
 use policy::Facts;
+use resource::secret::HandedSecret;
 
 use crate::{Capability, Probe, foreign};
 

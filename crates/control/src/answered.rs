@@ -3,7 +3,7 @@
 use kernel::{FormulaId, NamePath, Value};
 use serde::{Deserialize, Serialize};
 
-use super::endowment::Endowment;
+use resource::Endowment;
 
 /// What a person answers to a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

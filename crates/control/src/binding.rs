@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::BlobHash;
 use serde::{Deserialize, Serialize};
 
-use super::endowment::Fill;
+use resource::{Attenuation, ResourceSpec};
 
 /// A slot of a run, and what fills it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub enum SlotContent {
     /// Something that a person can type behind `-e SLOT=`.
     Typed {
         /// The same as a person would have typed it, with every limit.
-        fill: Fill,
+        fill: ResourceSpec,
     },
     /// A worker. Its own slots have bindings of their own.
     Worker {
@@ -36,6 +36,9 @@ pub enum SlotContent {
         definition: BlobHash,
         /// The files that the definition includes, by name.
         includes: BTreeMap<String, BlobHash>,
+        /// What is taken away of it: which documents are handed on to it.
+        #[serde(default)]
+        limits: Attenuation,
     },
     /// What every run has by itself: nobody hands it over.
     Own,

@@ -11,7 +11,6 @@ pub mod audited;
 pub mod binding;
 pub mod call;
 mod copied;
-pub mod endowment;
 pub mod examined;
 pub mod exit;
 pub mod frame;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use kernel::FormulaId;
 use passable::Untrusted;
+pub use resource::Limit;
 use serde::{Deserialize, Serialize};
 
 /// What is taken away of something, as a person writes it. Empty text takes nothing away.
@@ -78,22 +79,6 @@ pub struct Narrowable {
     pub limits: Vec<Limit>,
     /// What would be left of it, in a sentence, if it was said what is taken away.
     pub left: Option<Untrusted>,
-}
-
-/// A limit that something can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// [`Narrowing::suffixes`].
-    Suffixes,
-    /// [`Narrowing::max`].
-    Max,
-    /// [`Narrowing::total`].
-    Total,
-    /// [`Narrowing::rate`].
-    Rate,
-    /// [`Narrowing::private`].
-    Private,
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use kernel::{FormulaId, GrantNumber, NamePath};
 use passable::{Untrusted, visible_line};
 use serde::{Deserialize, Serialize};
 
-use super::endowment::Endowment;
 use super::show::card::Making;
+use resource::Endowment;
 
 use super::inspect::Called;
 use super::narrow::{self, Method};

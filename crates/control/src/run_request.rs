@@ -7,7 +7,7 @@ use kernel::{BlobHash, RunNumber};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use super::endowment::Endowment;
+use resource::Endowment;
 
 /// A run that a person wants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

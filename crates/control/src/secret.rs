@@ -1,6 +1,6 @@
 //! What is said about secrets. Values go from a client to the daemon and never back.
 
-use kernel::web::Origin;
+use resource::web::Origin;
 use serde::{Deserialize, Serialize};
 use vault::{Protection, Secret};
 

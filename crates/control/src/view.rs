@@ -6,6 +6,7 @@ use kernel::grant::Grant;
 use kernel::query::Letter;
 use kernel::{FormulaId, RunNumber, Value};
 use passable::Untrusted;
+use resource::Kind;
 use serde::{Deserialize, Serialize};
 
 use crate::narrow::Method;
@@ -204,8 +205,8 @@ impl PickRow {
     /// How it stands to what is asked for: a capability with this label, or, if `pending`, a promise.
     pub fn fit(&self, label: Option<&str>, pending: bool) -> Fit {
         let when = |fits: bool| if fits { Fit::Recorded } else { Fit::No };
-        let word = label.filter(|label| !label.is_empty() && !SLOT_LABELS.contains(label));
-        match (label.filter(|label| SLOT_LABELS.contains(label)), word) {
+        let word = label.filter(|label| !label.is_empty() && Kind::of(label).is_none());
+        match (label.filter(|label| Kind::of(label).is_some()), word) {
             _ if self.pending && !pending => Fit::No,
             // What will come of it is asked about when it has.
             (_, Some(_)) if self.pending => Fit::Unknown,
@@ -225,12 +226,6 @@ impl PickRow {
         self.fit(label, pending) != Fit::No
     }
 }
-
-/// The labels that say what kind of thing may fill a slot; any other label is no more than a word.
-pub const SLOT_LABELS: [&str; 15] = [
-    "dir", "dir rw", "outbox", "program", "http", "git", "git rw", "clock", "mcp", "worker", "ask", "timer",
-    "mail", "model", "secret",
-];
 
 /// A program that a message proposes, as a person studies it before endowing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

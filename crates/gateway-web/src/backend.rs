@@ -1,12 +1,12 @@
 //! What the pages need of the daemon in whose process they are.
 
-use control::endowment::Endowment;
 use control::examined::{Examined, Saving};
 use control::exit::Failure;
 use control::protocol::{Request, Response};
 use control::talk::{Wanted, With};
 use kernel::budget::Raise;
 use kernel::{BlobHash, RunNumber};
+use resource::Endowment;
 
 use crate::guard::sessions::Sessions;
 

@@ -3,20 +3,16 @@
 use std::collections::BTreeMap;
 
 use passable::Untrusted;
+use resource::{Kind, Resource};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BlobHash, FormulaId, Number, RunNumber};
-use crate::mcp::ToolServer;
 use crate::message::Message;
 use crate::modules::Modules;
 use crate::name::NamePath;
-use crate::programs::Programs;
 use crate::proposal::Value;
-use crate::repository::Repository;
 use crate::run::{Limits, Program};
-use crate::secret::HandedSecret;
 use crate::slot::Slot;
-use crate::web::Web;
 
 /// A recipe. Each variant lists what it refers to; collection, the capability graph and "why is this kept?" need no
 /// more than that.
@@ -201,12 +197,6 @@ pub enum Formula {
     Myself,
     /// What lets a run make workers.
     Workshop,
-    /// What lets a run ask the person whose run it is.
-    Questions,
-    /// What lets a run wait for a time.
-    Alarm,
-    /// What lets a run write to the person whose run it is.
-    Mail,
     /// One durable execution.
     Run {
         /// Its number.
@@ -244,14 +234,8 @@ pub enum Formula {
         /// How many there are.
         bytes: u64,
     },
-    /// A directory of this machine.
-    Mount {
-        /// Its absolute path when it was endowed.
-        path: String,
-        /// Whether nothing in it may be changed.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        read_only: bool,
-    },
+    /// What fills a slot of a person's programs: a directory, a repository, the clock, …
+    Resource(Resource),
     /// A directory that the daemon keeps itself, as long as the formula is there.
     #[serde(rename = "scratch-mount")]
     Scratch {
@@ -272,23 +256,6 @@ pub enum Formula {
         /// When it began, in milliseconds since 1970: the number of a tick follows from the clock.
         begun_ms: i64,
     },
-    /// A directory of this machine into which outgoing mail is spooled.
-    Spool {
-        /// Its absolute path when it was endowed.
-        path: String,
-    },
-    /// Programs of this machine that may be run.
-    Program(Programs),
-    /// A part of the web.
-    Web(Web),
-    /// A repository of git.
-    Repository(Repository),
-    /// A secret of the vault that somebody may hand on by a slot's name.
-    HandedSecret(HandedSecret),
-    /// What tells the time.
-    Clock,
-    /// Tools of a server.
-    Mcp(ToolServer),
 }
 
 /// What every agent has.
@@ -351,24 +318,26 @@ impl Formula {
             Formula::Worker { .. } => "worker",
             Formula::Myself => "self",
             Formula::Workshop => "workshop",
-            Formula::Questions => "questions",
-            Formula::Alarm => "alarm",
-            Formula::Mail => "mail",
             Formula::Run { .. } => "run",
             Formula::Grant { .. } => "grant",
             Formula::Secret { .. } => "secret",
             Formula::Blob { .. } => "readable-blob",
-            Formula::Mount { .. } => "mount",
+            Formula::Resource(resource) => resource.type_name(),
             Formula::Scratch { .. } => "scratch-mount",
             Formula::Tree(_) => "readable-tree",
             Formula::Timer { .. } => "timer",
-            Formula::Spool { .. } => "spool",
-            Formula::Program(_) => "program",
-            Formula::Web(_) => "web",
-            Formula::Repository(_) => "repository",
-            Formula::Clock => "clock",
-            Formula::HandedSecret(_) => "handed-secret",
-            Formula::Mcp(_) => "mcp",
+        }
+    }
+
+    /// Returns the kind of slot that it fills, if it fills one by itself.
+    pub fn slot_kind(&self) -> Option<Kind> {
+        match self {
+            Formula::Resource(resource) => Some(resource.kind()),
+            Formula::Scratch { read_only } => Some(Kind::Dir { write: !read_only }),
+            Formula::Worker { model: Some(_), .. } => Some(Kind::Model),
+            Formula::Worker { .. } | Formula::Myself => Some(Kind::Worker),
+            Formula::Secret { .. } => Some(Kind::Secret),
+            _ => None,
         }
     }
 
@@ -426,22 +395,12 @@ impl Formula {
             | Formula::Vat { .. }
             | Formula::Secret { .. }
             | Formula::Blob { .. }
-            | Formula::Mount { .. }
+            | Formula::Resource(_)
             | Formula::Scratch { .. }
             | Formula::Tree(_)
             | Formula::Timer { .. }
-            | Formula::Spool { .. }
             | Formula::Myself
-            | Formula::Workshop
-            | Formula::Questions
-            | Formula::Alarm
-            | Formula::Mail
-            | Formula::Program(_)
-            | Formula::Web(_)
-            | Formula::Repository(_)
-            | Formula::Clock
-            | Formula::HandedSecret(_)
-            | Formula::Mcp(_) => vec![],
+            | Formula::Workshop => vec![],
             Formula::Handle { agent } => vec![one("agent", agent)],
             Formula::Directory { store } => vec![one("pet-store", store)],
             Formula::MailHub { mailbox } => vec![one("mailbox", mailbox)],

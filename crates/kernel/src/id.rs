@@ -3,68 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-/// A text that is not an identifier of the kind asked for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not {wanted}")]
-pub struct BadId {
-    /// What was given.
-    pub text: String,
-    /// What would have been right, as a phrase ("a run like r17").
-    pub wanted: &'static str,
-}
-
-/// The text of an identifier. Identifiers are most of what rows consist of, so this must be cheap: written in one piece,
-/// and nothing is allocated.
-struct Digits<const N: usize>([u8; N]);
-
-impl<const N: usize> Digits<N> {
-    fn as_str(&self) -> &str {
-        // Digits are text.
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
-
-/// Writes bytes as hexadecimal digits.
-fn write_hex(out: &mut [u8], bytes: &[u8; 32]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for (pair, byte) in out.chunks_exact_mut(2).zip(bytes) {
-        pair[0] = DIGITS[usize::from(byte >> 4)];
-        pair[1] = DIGITS[usize::from(byte & 0xf)];
-    }
-}
-
-fn to_hex(bytes: &[u8; 32]) -> Digits<64> {
-    let mut out = [0; 64];
-    write_hex(&mut out, bytes);
-    Digits(out)
-}
-
-/// What each byte stands for as a lower-case hexadecimal digit; above 15 if it is none.
-const VALUES: [u8; 256] = {
-    let mut values = [0xff; 256];
-    let mut n = 0;
-    while n < 16 {
-        values[b"0123456789abcdef"[n] as usize] = n as u8;
-        n += 1;
-    }
-    values
-};
-
-fn from_hex(digits: &[u8]) -> Option<[u8; 32]> {
-    if digits.len() != 64 {
-        return None;
-    }
-    let (mut out, mut any) = ([0; 32], 0);
-    for (slot, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
-        let [high, low] = [pair[0], pair[1]].map(|digit| VALUES[usize::from(digit)]);
-        any |= high | low;
-        *slot = high << 4 | (low & 0xf);
-    }
-    // One look at the end instead of one for each digit.
-    (any < 16).then_some(out)
-}
+use resource::hex::{Digits, from_hex, to_hex, write_hex};
+pub use resource::{BadId, BlobHash};
+use serde::{Deserialize, Serialize};
 
 /// The identity of a formula: a number of 256 bits and the node that made it. Written `number:node`, 64 lower-case hex
 /// digits each, as Endo writes it. The number begins with the time at which it was made and is random otherwise
@@ -131,50 +72,6 @@ impl FromStr for FormulaId {
         };
         let wanted = "a formula identifier (64 hex digits, `:`, 64 more)";
         read().ok_or_else(|| BadId { text: text.to_owned(), wanted })
-    }
-}
-
-/// The BLAKE3 hash of bytes kept beside the store.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct BlobHash(pub [u8; 32]);
-
-impl BlobHash {
-    /// The hash of `bytes`.
-    pub fn of(bytes: &[u8]) -> BlobHash {
-        BlobHash(*blake3::hash(bytes).as_bytes())
-    }
-
-    /// The first eight digits, for people.
-    pub fn short(&self) -> String {
-        to_hex(&self.0).as_str()[..8].to_owned()
-    }
-}
-
-impl fmt::Display for BlobHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(to_hex(&self.0).as_str())
-    }
-}
-
-impl fmt::Debug for BlobHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BlobHash({})", self.short())
-    }
-}
-
-impl FromStr for BlobHash {
-    type Err = BadId;
-
-    fn from_str(text: &str) -> Result<BlobHash, BadId> {
-        from_hex(text.as_bytes())
-            .map(BlobHash)
-            .ok_or_else(|| BadId { text: text.to_owned(), wanted: "64 hex digits" })
-    }
-}
-
-impl BlobHash {
-    fn digits(&self) -> Digits<64> {
-        to_hex(&self.0)
     }
 }
 
@@ -309,33 +206,7 @@ impl FromStr for GrantNumber {
             .ok_or_else(|| BadId { text: text.to_owned(), wanted: "a grant like `g4`" })
     }
 }
-
-macro_rules! serde_as_text {
-    ($($name:ty),*) => {$(
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                to.serialize_str(self.digits().as_str())
-            }
-        }
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                /// Reads the text where it lies: no copy for each identifier of a row.
-                struct Digits;
-                impl serde::de::Visitor<'_> for Digits {
-                    type Value = $name;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str("an identifier in hexadecimal digits")
-                    }
-                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$name, E> {
-                        text.parse().map_err(E::custom)
-                    }
-                }
-                from.deserialize_str(Digits)
-            }
-        }
-    )*};
-}
-serde_as_text!(FormulaId, BlobHash, Number);
+resource::serde_as_text!(FormulaId, Number);
 
 /// A run among those of all hosts: its number is one host's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

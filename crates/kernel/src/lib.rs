@@ -28,19 +28,15 @@ pub mod head;
 pub mod hub;
 pub mod id;
 mod line;
-pub mod mcp;
 pub mod message;
 pub mod modules;
 pub mod name;
 #[cfg(feature = "planted")]
 pub mod planted;
-pub mod programs;
 pub mod proposal;
 pub mod provenance;
 pub mod query;
-pub mod repository;
 pub mod run;
-pub mod secret;
 pub mod slot;
 pub mod standing;
 mod state;
@@ -49,7 +45,6 @@ pub mod time;
 pub mod timer;
 pub mod txn;
 pub mod used;
-pub mod web;
 
 pub use commands::{apply, genesis, reopen};
 pub use id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};

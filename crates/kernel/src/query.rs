@@ -1,5 +1,7 @@
 //! Questions to the state. They change nothing.
 
+use std::collections::BTreeSet;
+
 use crate::event::Event;
 use crate::formula::Formula;
 use crate::grant::Grant;
@@ -170,25 +172,26 @@ fn number(key: &[u8]) -> Result<MessageNumber, StoreFault> {
     crate::hub::number_in(key).ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
 }
 
+/// Describes a formula through a grant of these methods in a few words, without what the grant takes away.
+pub fn words_with(formula: &Formula, methods: &BTreeSet<String>) -> String {
+    match formula {
+        Formula::Resource(resource) => resource.words_with(methods),
+        other => words(other),
+    }
+}
+
 /// What a formula is, in a few words that a person reads.
 pub fn words(formula: &Formula) -> String {
     match formula {
-        Formula::Mount { path, .. } => format!("directory {path}"),
+        Formula::Resource(resource) => resource.words(),
         Formula::Scratch { .. } => "a directory for scratch".to_owned(),
         Formula::Tree(_) => "a tree of files".to_owned(),
-        Formula::Spool { path } => format!("mail spool {path}"),
-        Formula::Program(programs) => programs.words(),
-        Formula::HandedSecret(secret) => secret.words(),
-        Formula::Web(web) => web.words(),
-        Formula::Repository(repository) => repository.words(),
-        Formula::Worker { model: Some(model), .. } => format!("model {model}"),
-        Formula::Mcp(server) => server.words(),
-        Formula::Worker { name, .. } => format!("worker {name}"),
-        Formula::Myself => "this worker again".to_owned(),
+        Formula::Worker { model: Some(model), limits, .. } => {
+            resource::model::words(model, Some(limits.tokens), limits.usd_micros)
+        }
+        Formula::Worker { name, definition, .. } => resource::words::worker_words(name, &definition.short()),
+        Formula::Myself => resource::words::MYSELF.to_owned(),
         Formula::Workshop => "the making of workers".to_owned(),
-        Formula::Questions => "questions to you".to_owned(),
-        Formula::Alarm => "waiting for a time".to_owned(),
-        Formula::Mail => "mail to you".to_owned(),
         Formula::Marshal { value } if value.references().is_empty() => format!("a value ({})", value.kind()),
         Formula::Marshal { .. } => "a value with capabilities".to_owned(),
         Formula::Handle { .. } => "a mail address".to_owned(),
@@ -244,7 +247,7 @@ pub fn path_to(
 ) -> Result<Option<Vec<String>>, StoreFault> {
     let Some(own) = head(txn, agent)?.and_then(|head| head.agent()) else { return Ok(None) };
     let Some(root) = head(txn, &own.directory)?.and_then(|head| head.store()) else { return Ok(None) };
-    let mut seen = std::collections::BTreeSet::from([root.number]);
+    let mut seen = BTreeSet::from([root.number]);
     let mut queue = std::collections::VecDeque::from([(*id, Vec::new())]);
     while let Some((at, path)) = queue.pop_front() {
         let mut further = Vec::new();

@@ -1,6 +1,7 @@
 //! Slots: the named holes of a definition.
 
 use passable::{Matcher, Untrusted};
+use resource::Kind;
 use serde::{Deserialize, Serialize};
 
 use crate::Pattern;
@@ -17,40 +18,10 @@ pub struct Slot {
 }
 
 /// What a slot or a field wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// A directory.
-    Dir {
-        /// Whether it must be one that may be written.
-        write: bool,
-    },
-    /// A place that sends messages.
-    Outbox,
-    /// Programs.
-    Program,
-    /// A part of the web.
-    Web,
-    /// A repository.
-    Git {
-        /// Whether it must be one that may be changed.
-        write: bool,
-    },
-    /// What tells the time.
-    Clock,
-    /// Tools of a server.
-    Mcp,
-    /// A worker.
-    Worker,
-    /// Questions to the person.
-    Questions,
-    /// Waiting for a time.
-    Alarm,
-    /// Mail to the person.
-    Mail,
-    /// A model.
-    Model,
-    /// A secret.
-    Secret,
+    /// Something of a kind of the table.
+    Kind(Kind),
     /// Any capability.
     Capability,
     /// Data, or whatever else the pattern says.
@@ -61,24 +32,9 @@ impl Want {
     /// What the pattern wants.
     pub fn of(pattern: &Pattern) -> Want {
         match pattern.matcher() {
-            Matcher::Remotable(label) => match label.as_str() {
-                Some("dir") => Want::Dir { write: false },
-                Some("dir rw") => Want::Dir { write: true },
-                Some("outbox") => Want::Outbox,
-                Some("program") => Want::Program,
-                Some("http") => Want::Web,
-                Some("git") => Want::Git { write: false },
-                Some("git rw") => Want::Git { write: true },
-                Some("clock") => Want::Clock,
-                Some("mcp") => Want::Mcp,
-                Some("worker") => Want::Worker,
-                Some("ask") => Want::Questions,
-                Some("timer") => Want::Alarm,
-                Some("mail") => Want::Mail,
-                Some("model") => Want::Model,
-                Some("secret") => Want::Secret,
-                _ => Want::Capability,
-            },
+            Matcher::Remotable(label) => {
+                label.as_str().and_then(Kind::of).map_or(Want::Capability, Want::Kind)
+            }
             // `M.remotable()` without a label travels as a kind.
             Matcher::Kind(kind) if *kind == "remotable" => Want::Capability,
             _ => Want::Pattern,
@@ -133,24 +89,7 @@ impl Want {
     /// Whether a capability of this formula is of the wanted kind. `Pattern` wants none by kind.
     pub fn takes(&self, formula: &Formula) -> bool {
         match self {
-            Want::Dir { write } => match formula {
-                Formula::Mount { read_only, .. } | Formula::Scratch { read_only } => !(*write && *read_only),
-                _ => false,
-            },
-            Want::Outbox => matches!(formula, Formula::Spool { .. }),
-            Want::Program => matches!(formula, Formula::Program(_)),
-            Want::Web => matches!(formula, Formula::Web(_)),
-            Want::Questions => matches!(formula, Formula::Questions),
-            Want::Alarm => matches!(formula, Formula::Alarm),
-            Want::Mail => matches!(formula, Formula::Mail),
-            Want::Git { write } => {
-                matches!(formula, Formula::Repository(repository) if repository.write || !write)
-            }
-            Want::Clock => matches!(formula, Formula::Clock),
-            Want::Worker => matches!(formula, Formula::Worker { .. } | Formula::Myself),
-            Want::Model => matches!(formula, Formula::Worker { model: Some(_), .. }),
-            Want::Mcp => matches!(formula, Formula::Mcp(_)),
-            Want::Secret => matches!(formula, Formula::Secret { .. } | Formula::HandedSecret(_)),
+            Want::Kind(kind) => formula.slot_kind().is_some_and(|own| kind.takes(own)),
             Want::Capability => !formula.is_data() && !matches!(formula, Formula::Marshal { .. }),
             Want::Pattern => false,
         }
@@ -159,21 +98,7 @@ impl Want {
     /// What is wanted, for an error.
     pub fn words(&self) -> &'static str {
         match self {
-            Want::Dir { write: false } => "a directory",
-            Want::Dir { write: true } => "a directory that may be written",
-            Want::Outbox => "an outbox",
-            Want::Program => "programs",
-            Want::Web => "a part of the web",
-            Want::Git { write: false } => "a repository",
-            Want::Git { write: true } => "a repository that may be changed",
-            Want::Clock => "a clock",
-            Want::Mcp => "tools of a server",
-            Want::Worker => "a worker",
-            Want::Questions => "questions to the user",
-            Want::Alarm => "waiting for a time",
-            Want::Mail => "mail to the user",
-            Want::Model => "a model",
-            Want::Secret => "a secret",
+            Want::Kind(kind) => kind.row().noun,
             Want::Capability => "a capability",
             Want::Pattern => "a value",
         }
@@ -191,16 +116,9 @@ mod tests {
         };
         check("M.remotable()", Want::Capability);
         check("M.remotable('tool')", Want::Capability);
-        check("M.remotable('dir')", Want::Dir { write: false });
-        check("M.remotable('dir rw')", Want::Dir { write: true });
-        check("M.remotable('http')", Want::Web);
-        check("M.remotable('git')", Want::Git { write: false });
-        check("M.remotable('git rw')", Want::Git { write: true });
-        check("M.remotable('clock')", Want::Clock);
-        check("M.remotable('mcp')", Want::Mcp);
-        check("M.remotable('worker')", Want::Worker);
-        check("M.remotable('program')", Want::Program);
-        check("M.remotable('secret')", Want::Secret);
+        for row in resource::KINDS {
+            check(&format!("M.remotable('{}')", row.label), Want::Kind(row.kind));
+        }
         check("M.string()", Want::Pattern);
         check("M.or(M.remotable(), M.string())", Want::Pattern);
     }

@@ -4,8 +4,8 @@ use core::net::IpAddr;
 use std::collections::BTreeSet;
 
 use kernel::proposal::Finding;
-use kernel::web::{Host, Place, Reach, reach};
 use passable::quoting;
+use resource::web::{Host, Place, Reach, reach};
 
 /// A part of the web that a grant names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use kernel::Interface;
 use kernel::grant::Grant;
 use kernel::id::{BlobHash, FormulaId};
-use kernel::programs::Interpreter;
 use kernel::proposal::{Effect, Finding, Pin, Proposal, Value};
 use kernel::run::{Limits, Usage};
+use resource::programs::Interpreter;
 
 use crate::arguments::Names;
 use crate::egress::Allowed;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kernel::web::Origin;
+use resource::web::Origin;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -11,9 +11,6 @@ use crate::secret::Secret;
 
 /// The longest value, in bytes.
 pub const LONGEST_VALUE: usize = 64 << 10;
-
-/// The longest name.
-const LONGEST_NAME: usize = 64;
 
 /// The most secrets.
 const MOST: usize = 1000;
@@ -112,9 +109,7 @@ impl Contents {
 /// # Errors
 /// When it cannot.
 pub fn check_name(name: &str) -> Result<(), VaultError> {
-    let fits = name.len() <= LONGEST_NAME
-        && name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+    let fits = resource::secret::is_name(name);
     // A value that was typed where a name belongs must not come back in a message.
     let shown = || if name.len() <= 20 { name.to_owned() } else { "what was given".to_owned() };
     fits.then_some(()).ok_or_else(|| VaultError::Name(shown()))

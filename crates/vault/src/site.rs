@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use age::x25519;
-use kernel::web::Origin;
+use resource::web::Origin;
 use zeroize::Zeroizing;
 
 use crate::contents::{Contents, Entry};

@@ -10,6 +10,7 @@ use kernel::{FormulaId, Interface, Method, Param, Pattern};
 use model::Tool;
 use passable::Effect;
 use policy::Subject;
+use resource::Resource;
 
 use crate::alarm;
 use crate::definition::{Attachments, Definition};
@@ -154,7 +155,7 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
             model: None,
         });
     }
-    if formula == Formula::Questions {
+    if formula == Formula::Resource(Resource::Questions) {
         let subject = Subject { kind: "ask".to_owned(), names: vec![grant.slot.clone()] };
         return Ok(Bound {
             grant,
@@ -164,11 +165,11 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
             model: None,
         });
     }
-    if formula == Formula::Alarm {
+    if formula == Formula::Resource(Resource::Alarm) {
         let subject = Subject { kind: "timer".to_owned(), names: vec![grant.slot.clone()] };
         return Ok(Bound { grant, interface: alarm::interface(), subject, reach: Reach::Alarm, model: None });
     }
-    if formula == Formula::Mail {
+    if formula == Formula::Resource(Resource::Mail) {
         let subject = Subject { kind: "mail".to_owned(), names: vec![grant.slot.clone()] };
         return Ok(Bound { grant, interface: mail::interface(), subject, reach: Reach::Mail, model: None });
     }

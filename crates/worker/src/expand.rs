@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use kernel::Method;
 use passable::visible_line;
+use resource::Kind;
 use serde_json::Value as Json;
 
 use crate::asks::model_worker;
 use crate::bound::worker_interface;
 use crate::definition::template::Place;
-use crate::definition::{Attachments, Bundle, Definition, Piece, Slot, SlotKind, When, parse};
+use crate::definition::{Attachments, Bundle, Definition, Piece, Slot, When, parse};
 use crate::{alarm, mail, question, workshop};
 
 /// How wide patterns are written, in columns.
@@ -187,11 +188,11 @@ fn tools(out: &mut String, definition: &Definition, callee: &dyn Fn(&str) -> Opt
         return;
     }
     out.push_str("\n# The tools that the model is offered, each with the JSON Schema of what it takes:\n");
-    let holds_secrets = definition.slots.iter().any(|slot| slot.kind == SlotKind::Secret);
+    let holds_secrets = definition.slots.iter().any(|slot| slot.kind == Kind::Secret);
     let mut all: Vec<(String, Json)> = Vec::new();
     for slot in offered {
         match slot.kind {
-            SlotKind::Worker => match callee(&slot.name) {
+            Kind::Worker => match callee(&slot.name) {
                 Some(callee) => {
                     all.extend(
                         worker_interface(&callee).methods.iter().map(|method| tool(&slot.name, method)),
@@ -199,7 +200,7 @@ fn tools(out: &mut String, definition: &Definition, callee: &dyn Fn(&str) -> Opt
                 }
                 None => drop(writeln!(out, "# {}: what the worker says that fills it", slot.name)),
             },
-            SlotKind::Mcp => {
+            Kind::Mcp => {
                 let _ = writeln!(
                     out,
                     "# {}: the tools of a server that are named when it is handed over",
@@ -220,24 +221,19 @@ fn tools(out: &mut String, definition: &Definition, callee: &dyn Fn(&str) -> Opt
 
 fn of_capability(slot: &Slot, holds_secrets: bool) -> Vec<(String, Json)> {
     let found = match slot.kind {
-        SlotKind::Dir { .. } => caps::interface_of("dir").cloned(),
-        SlotKind::Outbox => caps::interface_of("outbox").cloned(),
-        SlotKind::Program => Some(caps::programs(holds_secrets).clone()),
-        SlotKind::Secret => caps::interface_of("secret").cloned(),
-        SlotKind::Http => caps::interface_of("http").cloned(),
-        SlotKind::Git { .. } => caps::interface_of("git").cloned(),
-        SlotKind::Clock => caps::interface_of("clock").cloned(),
-        SlotKind::Ask => Some(question::interface()),
-        SlotKind::Timer => Some(alarm::interface()),
-        SlotKind::Mail => Some(mail::interface()),
+        Kind::Program => Some(caps::programs(holds_secrets).clone()),
+        Kind::Ask => Some(question::interface()),
+        Kind::Timer => Some(alarm::interface()),
+        Kind::Mail => Some(mail::interface()),
         // What a model is told is what it is called with.
-        SlotKind::Model => {
+        Kind::Model => {
             let model = parse(&model_worker()).0.map(|definition| worker_interface(&definition));
             let methods = model.into_iter().flat_map(|model| model.methods);
             return methods.map(|method| tool(&slot.name, &method)).collect();
         }
         // Which tools a server has is known when it is handed over.
-        SlotKind::Worker | SlotKind::Mcp => return vec![],
+        Kind::Worker | Kind::Mcp => return vec![],
+        kind => caps::interface_of(kind).cloned(),
     };
     let methods = found.iter().flat_map(|interface| &interface.methods);
     methods

@@ -9,9 +9,10 @@ use kernel::run::{Completion, Run, Trouble};
 use kernel::{BlobHash, Interface, Method, Param, Pattern, Value};
 use passable::{Effect, Limit, Limits, visible_line};
 use policy::Facts;
+use resource::Kind;
 
 use crate::bound::{Bound, CALL, Reach, Slots};
-use crate::definition::{self, Bundle, Definition, OWN_TOOLS, Severity, SlotKind};
+use crate::definition::{self, Bundle, Definition, OWN_TOOLS, Severity};
 use crate::trouble::internal;
 use crate::world::World;
 
@@ -241,7 +242,7 @@ pub fn open_slots(definition: &Definition, args: &[Value]) -> Vec<String> {
 }
 
 /// What a slot of this kind gets of the run's own slot `from`.
-fn gift(slots: &Slots, kind: SlotKind, from: &str) -> Result<Given, Finding> {
+fn gift(slots: &Slots, kind: Kind, from: &str) -> Result<Given, Finding> {
     let refuse = |message: String| {
         let fitting = slots.all().filter(|(_, own)| fits(kind, own)).map(|(name, _)| name);
         let fitting: Vec<_> = fitting.collect();
@@ -261,48 +262,27 @@ fn gift(slots: &Slots, kind: SlotKind, from: &str) -> Result<Given, Finding> {
     let held = |method: &&&str| own.grant.allows(method);
     let methods = match kind {
         // All of them that it was granted itself.
-        SlotKind::Mcp => own.grant.methods.clone(),
+        Kind::Mcp => own.grant.methods.clone(),
         kind => kind.methods().iter().filter(held).map(|method| (*method).to_owned()).collect(),
     };
     Ok(Given { from: from.to_owned(), methods, ask: Default::default() })
 }
 
 /// Whether a run's own slot can fill one of this kind.
-fn fits(kind: SlotKind, own: &Bound) -> bool {
+fn fits(kind: Kind, own: &Bound) -> bool {
     let is_kind = match (&own.reach, kind) {
-        (Reach::Worker(_), SlotKind::Model) => return own.model.is_some() && own.grant.allows(CALL),
-        (Reach::Worker(_), SlotKind::Worker) => return own.grant.allows(CALL),
-        (Reach::Questions, SlotKind::Ask)
-        | (Reach::Alarm, SlotKind::Timer)
-        | (Reach::Mail, SlotKind::Mail) => true,
+        (Reach::Worker(_), Kind::Model) => return own.model.is_some() && own.grant.allows(CALL),
+        (Reach::Worker(_), Kind::Worker) => return own.grant.allows(CALL),
+        (Reach::Questions, Kind::Ask) | (Reach::Alarm, Kind::Timer) | (Reach::Mail, Kind::Mail) => true,
+        // Each server has an interface of its own.
+        (Reach::Capability(_), Kind::Mcp) => return own.subject.kind == Kind::Mcp.row().label,
         (Reach::Capability(_), kind) => {
-            let word = match kind {
-                SlotKind::Dir { .. } => "dir",
-                SlotKind::Outbox => "outbox",
-                SlotKind::Program => "program",
-                SlotKind::Http => "http",
-                SlotKind::Git { .. } => "git",
-                SlotKind::Clock => "clock",
-                SlotKind::Secret => "secret",
-                SlotKind::Worker | SlotKind::Model | SlotKind::Ask | SlotKind::Timer | SlotKind::Mail => {
-                    return false;
-                }
-                SlotKind::Mcp => return own.subject.kind == "mcp",
-            };
-            caps::interface_of(word).is_some_and(|interface| interface.name == own.interface.name)
+            caps::interface_of(kind).is_some_and(|interface| interface.name == own.interface.name)
         }
         _ => false,
     };
     // Less than the kind has is given on as less, but what only reads does not stand for what writes.
-    let needed = match kind {
-        SlotKind::Dir { write: true } | SlotKind::Git { write: true } => {
-            let reads = match kind {
-                SlotKind::Git { .. } => SlotKind::Git { write: false }.methods(),
-                _ => SlotKind::Dir { write: false }.methods(),
-            };
-            kind.methods().iter().filter(|method| !reads.contains(method)).copied().collect()
-        }
-        kind => kind.methods().to_vec(),
-    };
-    is_kind && needed.iter().any(|method| own.grant.allows(method))
+    let reads = if kind == kind.read_only() { &[][..] } else { kind.read_only().methods() };
+    let needed: Vec<_> = kind.methods().iter().filter(|method| !reads.contains(method)).collect();
+    is_kind && needed.into_iter().any(|method| own.grant.allows(method))
 }

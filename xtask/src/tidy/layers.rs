@@ -7,6 +7,7 @@ use crate::workspace::{Arrow, ArrowKind, Crate};
 /// The layers from the bottom up. Crates of one layer do not know each other, but for [`BESIDE`].
 const LAYERS: &[&[&str]] = &[
     &["passable", "framing"],
+    &["resource"],
     &["kernel"],
     &["switchboard"],
     &[
@@ -39,15 +40,16 @@ const BESIDE: &[(&str, &str, &str)] = &[
 const ONLY: &[(&str, &[&str])] = &[
     ("passable", &[]),
     ("framing", &[]),
-    ("kernel", &["passable"]),
+    ("resource", &["passable"]),
+    ("kernel", &["passable", "resource"]),
     ("switchboard", &["passable"]),
     ("captp", &["passable", "switchboard"]),
     ("store", &["kernel", "passable"]),
-    ("vault", &["kernel"]),
+    ("vault", &["kernel", "resource"]),
     ("vat", &["framing", "passable"]),
     ("git", &["framing"]),
     ("analysis", &[]),
-    ("control", &["framing", "kernel", "passable", "vault"]),
+    ("control", &["framing", "kernel", "passable", "resource", "vault"]),
 ];
 
 /// The project's own tool stands outside: it knows none of the crates, and none knows it.

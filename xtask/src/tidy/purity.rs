@@ -7,7 +7,7 @@ use crate::workspace::ArrowKind;
 
 /// The crates that this holds for.
 const PURE: &[&str] =
-    &["passable", "framing", "kernel", "switchboard", "captp", "policy", "operator", "analysis"];
+    &["passable", "framing", "resource", "kernel", "switchboard", "captp", "policy", "operator", "analysis"];
 
 /// Modules of `std` that reach outside, and where their work belongs.
 const MODULES: &[(&str, &str)] = &[

@@ -416,8 +416,8 @@ pub struct ResolveArgs {
     /// To a run: what fills the slot that it has named, `SLOT=PATH[:rw][?…]` and all that `run -e` takes
     #[arg(short = 'e', long = "endow", value_name = "SLOT=…", conflicts_with = "name")]
     pub endow: Option<String>,
-    /// The kind of slot, as in a worker file (`dir`, `outbox`, …): where the answer does not say, or less
-    #[arg(long, value_name = "KIND")]
+    /// The kind of slot
+    #[arg(long, value_name = "KIND", help = is_help())]
     pub is: Option<String>,
     /// `SLOT.METHOD`: do not ask about this
     #[arg(long, value_name = "SLOT.METHOD")]
@@ -528,6 +528,11 @@ impl From<GoesTo> for ResultGoesTo {
     }
 }
 
+/// Returns the help of the option that says the kind of a slot.
+fn is_help() -> String {
+    format!("The kind of slot, where the answer does not say, or less: {}", resource::labels())
+}
+
 /// `almoner endow`.
 #[derive(Debug, Args)]
 pub struct EndowArgs {
@@ -536,8 +541,8 @@ pub struct EndowArgs {
     /// `slot=NAME` with a name of yours; for a worker also its inputs and documents, as in `run`
     #[arg(value_name = "SLOT=NAME|INPUT")]
     pub inputs: Vec<String>,
-    /// Hand a slot something of this machine: SLOT=PATH, SLOT=PATH:rw, SLOT=PATH?suffix=.pdf&max=10MiB
-    #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH")]
+    /// Hand a slot something
+    #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH", help = super::endow_help("SLOT"))]
     pub endow: Vec<String>,
     /// Who gets the result
     #[arg(long, value_enum, default_value_t = GoesTo::Guest, value_name = "WHOM")]

@@ -79,11 +79,3 @@ pub struct AddArgs {
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
-
-/// Whether a text can be the name of a server.
-pub fn is_name(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    (1..=40).contains(&text.len())
-        && text.bytes().all(plain)
-        && text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
-}

@@ -1,12 +1,6 @@
 //! The command line: types only. What the commands do stands in `commands`.
 
 pub mod agents;
-mod endow;
-mod endow_git;
-mod endow_mcp;
-mod endow_model;
-mod endow_secret;
-mod endow_web;
 mod globs;
 mod hole;
 mod input;
@@ -15,24 +9,39 @@ pub mod modules;
 mod more;
 pub mod narrow;
 pub mod policy;
-mod programs;
-pub mod rate;
 pub mod secret;
 pub mod surfaces;
 mod text;
 mod typed;
 
-pub use endow::{absolute, parse_endowment, parse_endowment_in};
+pub use crate::machine::{absolute, program_path};
 pub use hole::parse_hole;
 pub use input::{Given, Inputs, gather, given, read_text, stdin};
 pub use more::MoreArgs;
-pub use programs::program_path;
 pub use text::{Pieces, parse_text};
 pub use typed::typed;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use control::audited::Anchor;
+use control::exit::Failure;
+use resource::Endowment;
+
+use crate::machine::Machine;
+
+/// Returns the help of an option that hands something to a slot: an example of each kind that is typed.
+pub fn endow_help(slot: &str) -> String {
+    let examples = resource::examples(slot).join(", ");
+    format!("Hand a slot something: {examples}; limits follow `?`, like `?max=10MiB`")
+}
+
+/// Reads what stands behind `-e`; a relative path is taken from the current directory.
+///
+/// # Errors
+/// When it is not written as it should be, or names a program that is not there.
+pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
+    Machine::At(std::path::Path::new("")).parse_endowment(text)
+}
 
 /// Run LLM workers with exactly the authority that you hand them.
 #[derive(Debug, Parser)]
@@ -226,9 +235,8 @@ pub struct RunArgs {
     /// With --each: do again what failed in the last such run (or in RUN), and only that
     #[arg(long, value_name = "RUN", requires = "each", num_args = 0..=1, require_equals = true)]
     pub retry_failed: Option<Option<kernel::RunNumber>>,
-    /// Hand a slot something: SLOT=PATH, SLOT=PATH:rw, SLOT=PATH?suffix=.pdf&max=10MiB,
-    /// SLOT=program:NAME?dir=PATH:rw
-    #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH")]
+    /// Hand a slot something
+    #[arg(short = 'e', long = "endow", value_name = "SLOT=PATH", help = endow_help("SLOT"))]
     pub endow: Vec<String>,
     /// The model: local, openai:NAME, ollama:NAME, compat:URL#NAME, scripted:FILE
     #[arg(short = 'm', long, value_name = "MODEL")]
@@ -254,8 +262,8 @@ pub struct AskArgs {
     pub question: String,
     /// Documents
     pub documents: Vec<String>,
-    /// Hand it a directory: NAME=PATH or NAME=PATH:rw
-    #[arg(short = 'e', long = "endow", value_name = "NAME=PATH")]
+    /// Hand it something
+    #[arg(short = 'e', long = "endow", value_name = "NAME=PATH", help = endow_help("NAME"))]
     pub endow: Vec<String>,
     /// The model
     #[arg(short = 'm', long, value_name = "MODEL")]

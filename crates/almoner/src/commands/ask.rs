@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 use super::acting::Acting;
 use super::{models, run};
 use crate::cli::{self, AskArgs};
-use control::endowment::Fill;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Document, ModelChoice, RunRequest, StartSpec, WorkerSource};
 
@@ -39,19 +38,7 @@ pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
     if !endow.is_empty() {
         front += "slots:\n";
         for endowment in &endow {
-            let kind = match &endowment.fill {
-                Fill::Path(given) if given.write => "dir rw",
-                Fill::Path(_) => "dir",
-                Fill::Program(_) => "program",
-                Fill::Web(_) => "http",
-                Fill::Git(given) if given.write => "git rw",
-                Fill::Git(_) => "git",
-                Fill::Model(_) => "model",
-                Fill::Secret(_) => "secret",
-                Fill::Clock => "clock",
-                Fill::Myself => "worker",
-                Fill::Mcp(_) => "mcp",
-            };
+            let kind = endowment.fill.kind();
             let _ = writeln!(front, "  {}: {kind}", endowment.slot);
         }
     }

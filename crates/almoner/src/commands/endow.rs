@@ -14,11 +14,11 @@ use super::prompt::{self, Typed};
 use super::{attend, models, output, run};
 use crate::cli::agents::EndowArgs;
 use crate::cli::{self, Given};
-use control::endowment::{Endowment, Fill};
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{AgentAct, ModelChoice, Response, StartSpec};
 use control::show::letter;
 use control::view::{Hole, LetterView};
+use resource::{Endowment, describe_spec};
 
 /// What is bound to slots, and what is left of the arguments.
 #[derive(Debug, Default, PartialEq)]
@@ -39,41 +39,7 @@ impl Bound {
     /// Each slot and what fills it, as the person reads it.
     fn render(&self) -> String {
         let names = self.names.iter().map(|(slot, name)| (slot, format!("your `{name}`")));
-        let paths = self.paths.iter().map(|Endowment { slot, fill }| {
-            let path = match fill {
-                Fill::Path(path) => path,
-                Fill::Program(programs) => return (slot, programs.words()),
-                Fill::Web(given) => return (slot, given.web.words()),
-                Fill::Git(given) => return (slot, given.words()),
-                Fill::Model(given) => return (slot, given.words()),
-                Fill::Secret(secret) => return (slot, secret.words()),
-                Fill::Clock => return (slot, "the clock".to_owned()),
-                Fill::Myself => return (slot, "this worker again".to_owned()),
-                Fill::Mcp(given) => return (slot, given.words()),
-            };
-            let manner = match (path.stage, path.write) {
-                (true, _) => "may be read; changes are staged",
-                (false, true) => "may be read and written",
-                (false, false) => "may be read",
-            };
-            let mut text = format!("{} ({manner})", path.path);
-            if !path.suffixes.is_empty() {
-                text += &format!(", only {}", path.suffixes.join(" "));
-            }
-            if let Some(bytes) = path.max_bytes {
-                text += &format!(", at most {bytes} bytes each");
-            }
-            if let Some(bytes) = path.total_bytes {
-                text += &format!(", at most {bytes} bytes in all");
-            }
-            if path.private {
-                text += ", private";
-            }
-            if !path.methods.is_empty() {
-                text += &format!(", only {}", path.methods.join(", "));
-            }
-            (slot, text)
-        });
+        let paths = self.paths.iter().map(|path| (&path.slot, describe_spec(&path.fill, None)));
         names
             .chain(paths)
             .map(|(slot, text)| format!("  {} ← {}\n", visible_line(slot), visible_line(&text)))
@@ -214,22 +180,18 @@ fn in_words(args: &EndowArgs, bound: &Bound) -> String {
         args.inputs.iter().chain(&args.endow).any(|given| given.starts_with(&prefix))
     };
     // What was typed at the prompts belongs to it as well.
+    text += &bound_words(bound, &said);
+    text
+}
+
+/// Returns what was bound, but what `said` knows already, as a person types it.
+fn bound_words(bound: &Bound, said: &dyn Fn(&str) -> bool) -> String {
+    let mut text = String::new();
     for (slot, name) in bound.names.iter().filter(|(slot, _)| !said(slot)) {
         text += &format!(" {slot}={name}");
     }
     for path in bound.paths.iter().filter(|path| !said(&path.slot)) {
-        let typed = match &path.fill {
-            Fill::Path(given) => format!("{}{}", given.path, if given.write { ":rw" } else { "" }),
-            Fill::Program(programs) => programs.typed(),
-            Fill::Web(given) => given.web.words(),
-            Fill::Git(given) => format!("git:{}{}", given.path, if given.write { ":rw" } else { "" }),
-            Fill::Model(given) => format!("model:{}", given.model),
-            Fill::Secret(secret) => format!("secret:{}", secret.name),
-            Fill::Clock => "clock".to_owned(),
-            Fill::Myself => "self".to_owned(),
-            Fill::Mcp(given) => given.words(),
-        };
-        text += &format!(" -e {}={typed}", path.slot);
+        text += &format!(" -e {}", run::transcript_word(&path.typed()));
     }
     text
 }
@@ -271,7 +233,45 @@ mod tests {
         bound.paths.push(cli::parse_endowment("out=/tmp/\u{1b}[2K:rw?max=1KiB").unwrap());
         assert_eq!(
             bound.render(),
-            "  a ← your `x`\n  out ← /tmp/\\u{1B}[2K (may be read and written), at most 1024 bytes each\n"
+            "  a ← your `x`\n  out ← directory /tmp/\\u{1B}[2K (rw); at most 1024 bytes each\n"
         );
+    }
+
+    #[test]
+    fn listed_endowment_tells_every_limit() {
+        for (text, told) in [
+            ("x=/d?rate=3/min", "directory /d; 3 calls in 1 min"),
+            (
+                "x=/d:rw?max=1KiB&total=2KiB",
+                "directory /d (rw); at most 1024 bytes each; at most 2048 bytes in all",
+            ),
+            ("x=https://h?max=5&rate=1/s", "https://h (GET); at most 5 bytes each; 1 call in 1 s"),
+            ("x=mcp:s[t]?max=1&rate=2/h", "tool t of the server s; at most 1 bytes each; 2 calls in 1 h"),
+            ("x=git:/r?private&methods=log", "repository /r; private; only the methods log"),
+        ] {
+            let paths = vec![cli::parse_endowment(text).unwrap()];
+            let bound = Bound { paths, ..Bound::default() };
+            assert_eq!(bound.render(), format!("  x ← {told}\n"), "{text}");
+        }
+    }
+
+    #[test]
+    fn transcript_of_endowments_is_typed_text() {
+        for text in [
+            "x=/d:stage?suffix=.md&max=1KiB&methods=list,read&rate=3/min&private",
+            "x=https://h/p?methods=GET,POST&key=K&max=5&rate=1/s",
+            "x=mcp:s[list,read:reads]?max=1&time=5s&rate=1/s",
+            "x=model:ollama:m?tokens=5k&key=K",
+            "x=secret:github?env=T&for=gh",
+            "x=git:/r:rw?private",
+            "x=clock",
+            "x=self",
+        ] {
+            let given = cli::parse_endowment(text).unwrap();
+            let bound = Bound { paths: vec![given.clone()], ..Bound::default() };
+            let told = bound_words(&bound, &|_| false);
+            let typed = told.strip_prefix(" -e ").unwrap();
+            assert_eq!(cli::parse_endowment(typed).unwrap(), given, "{typed}");
+        }
     }
 }

@@ -6,12 +6,14 @@ use passable::{visible, visible_line};
 
 use super::acting::Acting;
 use super::{mcp_import, output};
-use crate::cli::mcp::{AddArgs, McpArgs, McpVerb, is_name};
+use crate::cli::mcp::{AddArgs, McpArgs, McpVerb};
 use crate::client::unexpected;
-use crate::mcp_file::{self, SECRET, Server, Servers};
+use crate::mcp_file::{self, Server, Servers};
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
 use control::tools::ToolTable;
+use resource::mcp::is_server_name;
+use resource::secret::PREFIX as SECRET;
 
 /// `almoner mcp`.
 ///
@@ -85,7 +87,7 @@ fn told(table: &ToolTable) -> String {
 
 fn add(config: &Path, args: &AddArgs) -> Ended {
     let usage = |what: String, help: &str| Failure::new(Exit::Usage, what).help(help.to_owned());
-    if !is_name(&args.name) {
+    if !is_server_name(&args.name) {
         let what = format!("`{}` is no name for a server", visible_line(&args.name));
         return Err(usage(what, "letters, digits, `-`, `_` and `.`, at most 40"));
     }
@@ -112,7 +114,7 @@ fn add(config: &Path, args: &AddArgs) -> Ended {
         }
     };
     if let Some(url) = &server.url {
-        kernel::web::Place::parse(url)
+        resource::web::Place::parse(url)
             .map_err(|e| usage(format!("{}: {e}", visible_line(url)), "write https://HOST[:PORT]/PATH"))?;
     }
     output::result(&format!("{}: {}", args.name, visible_line(&server.words())))?;

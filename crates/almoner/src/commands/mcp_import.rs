@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value as Json};
 
 use super::mcp::modules;
-use crate::cli::mcp::is_name;
-use crate::mcp_file::{SECRET, Server};
+use crate::mcp_file::Server;
 use control::exit::{Exit, Failure};
+use resource::mcp::is_server_name;
+use resource::secret::PREFIX as SECRET;
 
 /// The largest file that is read.
 const LARGEST: u64 = 16 << 20;
@@ -112,7 +113,7 @@ pub fn read(text: &str, file: &Path) -> Result<Vec<Found>, String> {
     }
     for (name, entry) in tables.iter().filter_map(|table| table.as_object()).flatten() {
         let mut notes = Vec::new();
-        let server = match is_name(name) {
+        let server = match is_server_name(name) {
             true => server(entry, &mut notes),
             false => Err("its name has other letters than A to Z, digits, `-`, `_` and `.`".to_owned()),
         };
@@ -197,7 +198,7 @@ fn web(entry: &Json, url: &str, notes: &mut Vec<String>) -> Result<Server, Strin
             "it speaks the old form with an event stream of its own, which is not spoken here".to_owned()
         );
     }
-    let origin = kernel::web::Place::parse(url).map_err(|e| e.to_string())?.origin;
+    let origin = resource::web::Place::parse(url).map_err(|e| e.to_string())?.origin;
     let mut server = Server { url: Some(url.to_owned()), ..Server::default() };
     let headers =
         ["headers", "http_headers", "requestInit"].iter().find_map(|name| entry.get(*name)?.as_object());

@@ -11,11 +11,11 @@ use super::acting::Acting;
 use super::{attend, models, output, together};
 use crate::cli::{self, FollowArgs, RunArgs};
 use crate::client::unexpected;
-use control::endowment::Fill;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{
     ModelChoice, Plan, Request, Response, RunRequest, StartShape, StartSpec, WorkerSource,
 };
+use resource::ResourceSpec;
 
 /// `almoner run`.
 ///
@@ -173,7 +173,7 @@ pub fn start(acting: &Acting<'_>, request: RunRequest, follow: &FollowArgs) -> E
     let mut client = acting.connect()?;
     let after = client.last_event()?;
     let is_staged =
-        request.spec.endow.iter().any(|given| matches!(&given.fill, Fill::Path(path) if path.stage));
+        request.spec.endow.iter().any(|given| matches!(&given.fill, ResourceSpec::Path(path) if path.stage));
     match client.ask(Request::Run(Box::new(request)))? {
         Response::Reply(kernel::command::Reply::Started { run }) if follow.detach => {
             output::result(&run.to_string())?;
@@ -213,16 +213,21 @@ fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  │ {line}\n")).collect()
 }
 
+/// Returns a word of a command as the transcript shows it.
+pub fn transcript_word(word: &str) -> String {
+    match word.is_empty() || word.contains(|c: char| c.is_whitespace() || c == '\'' || c == '"') {
+        true => format!("{word:?}"),
+        false => word.to_owned(),
+    }
+}
+
 /// The command as the person gave it, for the transcript.
 pub fn command_line() -> String {
     std::env::args()
         .enumerate()
         .map(|(i, arg)| match i {
             0 => "almoner".to_owned(),
-            _ if arg.is_empty() || arg.contains(|c: char| c.is_whitespace() || c == '\'' || c == '"') => {
-                format!("{arg:?}")
-            }
-            _ => arg,
+            _ => transcript_word(&arg),
         })
         .collect::<Vec<_>>()
         .join(" ")

@@ -20,10 +20,10 @@ use crate::client::unexpected;
 use crate::daemon::start_run;
 use crate::place::Place;
 use control::binding::{SlotBinding, SlotContent};
-use control::endowment::Endowment;
 use control::examined::Saving;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
+use resource::{Endowment, PathSpec, ResourceSpec};
 
 /// The directory of a case in which the workers lie that filled slots.
 const WORKERS: &str = "workers";
@@ -353,20 +353,22 @@ fn handed(
     };
     let here = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     let base = std::fs::canonicalize(here).unwrap_or_else(|_| here.to_owned());
+    let written = |endowment: Endowment| {
+        cli::typed(&base, &endowment).ok_or_else(|| "its name cannot be written behind `-e`".to_owned())
+    };
     let mut handed = Handed::default();
     for SlotBinding { slot, content, allow } in bindings {
         let text = match content {
-            SlotContent::Typed { fill } => {
-                let text = cli::typed(&base, &Endowment { slot: slot.clone(), fill });
-                text.ok_or_else(|| "its name cannot be written behind `-e`".to_owned())
-            }
-            SlotContent::Worker { name, definition, includes } => {
+            SlotContent::Typed { fill } => written(Endowment { slot: slot.clone(), fill }),
+            SlotContent::Worker { name, definition, includes, limits } => {
                 let below = inside.join(WORKERS).join(&slot);
                 let bundle = inner(acting, &name, definition, &includes)?;
                 let place = dir.join(&below);
                 handed.files.extend(includes_of(&place, &bundle)?);
                 handed.files.push((place.join(&bundle.file), bundle.source.into_bytes()));
-                Ok(format!("{slot}=./{}", below.join(&bundle.file).display()))
+                let path = base.join(below).join(&bundle.file).display().to_string();
+                let fill = ResourceSpec::Path(PathSpec::limited(path, &limits));
+                written(Endowment { slot: slot.clone(), fill })
             }
             SlotContent::Own => Err(String::new()),
             SlotContent::Untyped { words } => Err(format!("it was filled with {}", visible_line(&words))),

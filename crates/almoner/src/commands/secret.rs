@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use kernel::web::Origin;
+use resource::web::Origin;
 use vault::{Protection, Secret};
 
 use super::output;

@@ -9,8 +9,8 @@ use super::acting::Acting;
 use super::{models, output};
 use crate::cli;
 use crate::trust;
-use control::endowment::Endowment;
 use control::exit::Failure;
+use resource::Endowment;
 
 /// What both say together.
 #[derive(Debug, Default)]

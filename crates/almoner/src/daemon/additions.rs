@@ -16,11 +16,11 @@ use worker::definition::Definition;
 
 use super::desk::Desk;
 use super::{making, start_run};
-use control::endowment::{Endowment, Fill};
 use control::exit::{Exit, Failure};
 use control::powers::{Added, Adding};
 use control::protocol::StartSpec;
 use control::show::difference;
+use resource::{Endowment, Kind, ResourceSpec};
 
 fn is_nothing(added: &Added) -> bool {
     added.endow.is_empty() && added.names.is_empty() && added.allow.is_empty() && added.edited.is_none()
@@ -143,7 +143,8 @@ fn as_seen(
         let want = Want::of(&Pattern::remotable(kind.to_string()));
         let can_write = |reached: &Reached| reached.grants.iter().all(|grant| grant.allows("write"));
         let fits = reached.as_ref().is_some_and(|reached| {
-            want.takes(&reached.formula) && (want != Want::Dir { write: true } || can_write(reached))
+            want.takes(&reached.formula)
+                && (want != Want::Kind(Kind::Dir { write: true }) || can_write(reached))
         });
         if !fits {
             let words = reached.map_or_else(|| "gone".to_owned(), |reached| query::words(&reached.formula));
@@ -211,7 +212,7 @@ pub(super) fn bound(
         let known: Vec<_> = definition.slots.iter().map(|slot| slot.name.as_str()).collect();
         return Err(Failure::new(Exit::Usage, message).help(format!("its slots: {}", known.join(", "))));
     }
-    let staged = |endowment: &&Endowment| matches!(&endowment.fill, Fill::Path(path) if path.stage);
+    let staged = |endowment: &&Endowment| matches!(&endowment.fill, ResourceSpec::Path(path) if path.stage);
     if let Some(Endowment { slot, .. }) = endow.iter().find(staged) {
         let message =
             format!("slot `{}`: a staged copy belongs to the run that begins with it", visible_line(slot));

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::formula::Formula;
-use kernel::grant::Attenuation;
 use kernel::run::Limits;
 use kernel::table::{self, Reached};
 use kernel::{BlobHash, FormulaId, RunNumber};
-use worker::definition::{Bundle, Definition, SlotKind};
+use resource::{Attenuation, Kind, ModelSpec, ResourceSpec};
+use worker::definition::{Bundle, Definition};
 
+use super::bind::methods::staged_allow;
 use super::world::Daemon;
-use super::{endow_mcp, endow_paths, endow_programs, listing, start_run};
+use super::{listing, start_run};
 use control::binding::{SlotBinding, SlotContent};
-use control::endowment::{Fill, GitFill, McpFill, ModelFill, PathFill, ProgramFill, WebFill};
 use control::exit::{Exit, Failure};
 
 /// Returns what fills the slots of a run, in the order of their names; slots of workers in slots follow their worker.
@@ -50,11 +50,15 @@ fn add(
     };
     let mut allow = reached.grants.first().map(|grant| grant.allow.clone()).unwrap_or_default();
     let kind = definition.slot(slot).map(|slot| slot.kind);
-    if let (Formula::Worker { name, definition, includes, grants, model: None, .. }, Some(SlotKind::Worker)) =
+    if let (Formula::Worker { name, definition, includes, grants, model: None, .. }, Some(Kind::Worker)) =
         (&reached.formula, kind)
     {
-        let content =
-            SlotContent::Worker { name: name.clone(), definition: *definition, includes: includes.clone() };
+        let content = SlotContent::Worker {
+            name: name.clone(),
+            definition: *definition,
+            includes: includes.clone(),
+            limits: taken(&reached),
+        };
         found.push(SlotBinding { slot: full.clone(), content, allow });
         if grants.is_empty() {
             return Ok(());
@@ -70,14 +74,15 @@ fn add(
         return Ok(());
     }
     let content = match (&reached.formula, kind) {
-        (Formula::Questions | Formula::Alarm | Formula::Mail | Formula::Workshop, _) => SlotContent::Own,
-        (_, Some(kind)) => match fill(&reached, kind)? {
+        (Formula::Workshop, _) => SlotContent::Own,
+        (Formula::Resource(resource), _) if !resource.kind().row().is_typed() => SlotContent::Own,
+        (_, Some(kind)) => match spec(&reached, kind)? {
             Some(fill) => {
-                if matches!(&fill, Fill::Path(path) if path.stage) {
+                if matches!(&fill, ResourceSpec::Path(path) if path.stage) {
                     // A staged copy allows these itself.
                     let methods =
                         reached.grants.first().map(|grant| grant.methods.clone()).unwrap_or_default();
-                    let own: BTreeSet<String> = endow_paths::staged_allow(&methods).collect();
+                    let own: BTreeSet<String> = staged_allow(&methods).collect();
                     allow.retain(|method| !own.contains(method));
                 }
                 SlotContent::Typed { fill }
@@ -90,78 +95,30 @@ fn add(
     Ok(())
 }
 
+/// Returns what all grants on the way take away.
+fn taken(reached: &Reached) -> Attenuation {
+    reached.grants.iter().fold(Attenuation::default(), |all, grant| all.join(&grant.attenuation))
+}
+
 /// Returns what a person would have typed for a resource with its limits, if anything.
-fn fill(reached: &Reached, kind: SlotKind) -> Result<Option<Fill>, Failure> {
-    let none = Attenuation::default();
-    let taken = reached.grants.iter().fold(none, |all, grant| all.join(&grant.attenuation));
-    let Attenuation { suffixes, max_bytes, total_bytes, staged_from, private, rate } = taken;
-    let methods = || -> Vec<String> {
-        let all = endow_paths::kind_methods(kind);
-        let granted = |method: &&String| reached.grants.iter().all(|grant| grant.allows(method));
-        let left: Vec<String> = all.iter().filter(granted).cloned().collect();
-        if left.len() == all.len() { vec![] } else { left }
-    };
-    Ok(Some(match &reached.formula {
-        Formula::Mount { path, .. } => Fill::Path(PathFill {
-            path: staged_from.clone().unwrap_or_else(|| path.clone()),
-            write: kind == SlotKind::Dir { write: true },
-            stage: staged_from.is_some(),
-            suffixes: suffixes.into_iter().collect(),
-            max_bytes,
-            total_bytes,
-            methods: methods(),
-            private,
-            rate,
-        }),
-        Formula::Spool { path } => Fill::Path(PathFill {
-            path: path.clone(),
-            suffixes: suffixes.into_iter().collect(),
-            max_bytes,
-            total_bytes,
-            methods: methods(),
-            private,
-            rate,
-            ..PathFill::default()
-        }),
-        Formula::Program(programs) => Fill::Program(ProgramFill {
-            programs: programs.programs.iter().map(|one| (one.name.clone(), one.path.clone())).collect(),
-            directories: programs.directories.iter().map(|one| (one.path.clone(), one.write)).collect(),
-            network: programs.network,
-            starts_others: programs.starts_others,
-            environment: programs.environment.clone(),
-            wall_ms: Some(programs.wall_ms).filter(|ms| *ms != endow_programs::WALL_MS),
-            memory: Some(programs.memory).filter(|bytes| *bytes != endow_programs::MEMORY),
-            output: max_bytes,
-        }),
-        Formula::Web(web) => Fill::Web(WebFill { web: web.clone(), max_bytes, rate }),
-        Formula::Repository(repository) => Fill::Git(GitFill {
-            path: repository.path.clone(),
-            write: repository.write,
-            author: repository.author.clone(),
-            methods: methods(),
-            private,
-        }),
-        Formula::HandedSecret(secret) => Fill::Secret(secret.clone()),
-        Formula::Clock => Fill::Clock,
-        Formula::Myself => Fill::Myself,
-        Formula::Mcp(server) => Fill::Mcp(McpFill {
-            server: server.name.clone(),
-            tools: server.tools.iter().map(|tool| (tool.name.clone(), tool.effect)).collect(),
-            max_bytes,
-            call_ms: Some(server.call_ms).filter(|ms| *ms != endow_mcp::CALL_MS),
-            rate,
-        }),
+fn spec(reached: &Reached, kind: Kind) -> Result<Option<ResourceSpec>, Failure> {
+    let taken = taken(reached);
+    let granted = |method: &&str| reached.grants.iter().all(|grant| grant.allows(method));
+    let methods = kind.methods().iter().copied().filter(granted).map(str::to_owned).collect();
+    Ok(match &reached.formula {
+        Formula::Resource(resource) => ResourceSpec::of(resource, kind, &taken, &methods),
+        Formula::Myself => Some(ResourceSpec::Myself),
         Formula::Worker { model: Some(model), limits, .. } => {
             let usual: Limits = start_run::parse(&worker::model_worker())?.limits;
-            Fill::Model(ModelFill {
+            Some(ResourceSpec::Model(ModelSpec {
                 model: model.clone(),
                 tokens: Some(limits.tokens).filter(|tokens| *tokens != usual.tokens),
                 usd_micros: limits.usd_micros,
                 key: None,
-            })
+            }))
         }
-        _ => return Ok(None),
-    }))
+        _ => None,
+    })
 }
 
 /// Returns the definition of a worker, as the store keeps it.
@@ -190,14 +147,14 @@ fn definition(
 mod tests {
     use kernel::Value;
     use kernel::command::{Act, Binding, Program, Start, Target};
-    use kernel::grant::Rate;
     use kernel::run::{Input, Shape};
     use passable::Untrusted;
 
     use super::super::testing;
     use super::*;
     use crate::cli;
-    use control::endowment::Endowment;
+    use crate::machine::Machine;
+    use resource::{Endowment, PathSpec, Rate, Resource};
 
     /// A daemon whose run 1 executes a worker with these slots, bound so.
     fn daemon(dir: &std::path::Path, front: &str, bindings: Vec<Binding>) -> Daemon {
@@ -229,9 +186,13 @@ mod tests {
     }
 
     fn binding(slot: &str, target: Target, attenuation: Attenuation, allow: &[&str]) -> Binding {
-        let methods = endow_paths::kind_methods(SlotKind::Dir { write: true }).into_iter().collect();
+        let methods = all(Kind::Dir { write: true });
         let allow = allow.iter().map(|method| (*method).to_owned()).collect();
         Binding { slot: slot.to_owned(), target, methods, allow, attenuation, ask: BTreeSet::new() }
+    }
+
+    fn all(kind: Kind) -> BTreeSet<String> {
+        kind.methods().iter().map(|method| (*method).to_owned()).collect()
     }
 
     fn fills(daemon: &Daemon) -> Vec<(Endowment, BTreeSet<String>)> {
@@ -244,7 +205,7 @@ mod tests {
             .collect()
     }
 
-    const HOSTILE: [&str; 10] = [
+    const HOSTILE: [&str; 16] = [
         "/w/plain",
         "/w/two words",
         "/w/new\nline",
@@ -255,6 +216,12 @@ mod tests {
         "/w/a\\b",
         "/w/a&b=c",
         "/w/\u{1b}[2K",
+        "/w/ends:rw",
+        "/w/ends:stage",
+        "/w/a?max=1",
+        "/w/git:x",
+        "/w/program:sh?net=yes",
+        "/w/ blanks ",
     ];
 
     #[test]
@@ -276,9 +243,9 @@ mod tests {
                 };
                 let mount = staged_from.map_or_else(|| (*path).to_owned(), |_| "/state/staged/1".to_owned());
                 let dir = tempfile::tempdir().unwrap();
-                let bound = binding("d", Target::Mount { path: mount }, taken, &["write"]);
+                let bound = binding("d", Target::Resource(Resource::directory(mount)), taken, &["write"]);
                 let daemon = daemon(dir.path(), "slots: { d: dir rw }", vec![bound]);
-                let expected = Fill::Path(PathFill {
+                let expected = ResourceSpec::Path(PathSpec {
                     path: (*path).to_owned(),
                     write: true,
                     stage: has(5),
@@ -297,9 +264,9 @@ mod tests {
                 assert_eq!(allow.contains("write"), !has(5), "{path} {bits:b}");
                 let base = std::path::Path::new("/w");
                 let typed = cli::typed(base, read).unwrap();
-                assert_eq!(cli::parse_endowment_in(base, &typed).unwrap(), *read, "{typed}");
+                assert_eq!(Machine::At(base).parse_endowment(&typed).unwrap(), *read, "{typed}");
                 let elsewhere = cli::typed(std::path::Path::new("/other"), read).unwrap();
-                assert_eq!(cli::parse_endowment_in(base, &elsewhere).unwrap(), *read, "{elsewhere}");
+                assert_eq!(Machine::At(base).parse_endowment(&elsewhere).unwrap(), *read, "{elsewhere}");
             }
         }
     }
@@ -307,7 +274,8 @@ mod tests {
     #[test]
     fn binding_with_fewer_methods_names_them() {
         let dir = tempfile::tempdir().unwrap();
-        let mut bound = binding("d", Target::Mount { path: "/w".to_owned() }, Attenuation::default(), &[]);
+        let mut bound =
+            binding("d", Target::Resource(Resource::directory("/w")), Attenuation::default(), &[]);
         bound.methods = ["list", "read"].map(str::to_owned).into();
         let daemon = daemon(dir.path(), "slots: { d: dir rw }", vec![bound]);
         let (read, _) = &fills(&daemon)[0];
@@ -325,17 +293,19 @@ mod tests {
             limits: Limits::default(),
         };
         let mut inner =
-            binding("notes", Target::Mount { path: "/n".to_owned() }, Attenuation::default(), &[]);
-        inner.methods = endow_paths::kind_methods(SlotKind::Dir { write: false }).into_iter().collect();
+            binding("notes", Target::Resource(Resource::directory("/n")), Attenuation::default(), &[]);
+        inner.methods = all(Kind::Dir { write: false });
+        let limits = Attenuation { suffixes: [".md".to_owned()].into(), ..Attenuation::default() };
         let mut outer =
-            binding("help", Target::Endowed { program, bindings: vec![inner] }, Attenuation::default(), &[]);
-        outer.methods = endow_paths::kind_methods(SlotKind::Worker).into_iter().collect();
+            binding("help", Target::Endowed { program, bindings: vec![inner] }, limits.clone(), &[]);
+        outer.methods = all(Kind::Worker);
         let daemon = daemon(dir.path(), "slots: { help: worker }", vec![outer]);
         daemon.store.blobs().put(source.as_bytes()).unwrap();
         let found = bindings(&daemon, RunNumber(1)).unwrap();
         let slots: Vec<&str> = found.iter().map(|one| one.slot.as_str()).collect();
         assert_eq!(slots, ["help", "help.notes"]);
-        assert!(matches!(&found[0].content, SlotContent::Worker { name, .. } if name == "helper"));
+        let is_helper = |content: &SlotContent| matches!(content, SlotContent::Worker { name, limits: read, .. } if name == "helper" && *read == limits);
+        assert!(is_helper(&found[0].content));
         let (read, _) = &fills(&daemon)[0];
         assert_eq!(cli::typed(std::path::Path::new("/"), read).unwrap(), "help.notes=./n");
     }

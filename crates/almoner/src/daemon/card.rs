@@ -8,6 +8,7 @@ use kernel::proposal::{Caller, Finding, Pin, Proposal};
 use kernel::run::{Completion, Entry, Run};
 use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, query, standing, table};
 use passable::Untrusted;
+use resource::Resource;
 
 use super::asked::Call;
 use super::desk::Desk;
@@ -321,7 +322,9 @@ fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Propos
         .map(names)
         .or_else(|| match formula? {
             // Also what only those can say who hold secrets.
-            kernel::formula::Formula::Program(_) => caps::programs(true).method(&proposal.method).map(names),
+            kernel::formula::Formula::Resource(Resource::Programs(_)) => {
+                caps::programs(true).method(&proposal.method).map(names)
+            }
             formula => caps::interface_for(formula)?.method(&proposal.method).map(names),
         })
         .unwrap_or_default()

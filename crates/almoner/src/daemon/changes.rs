@@ -11,6 +11,7 @@ use kernel::proposal::{Effect, Proposal};
 use kernel::run::{Completion, Entry, PutBack};
 use kernel::{BlobHash, RunNumber, StepRef, Value};
 use passable::{Untrusted, visible_line};
+use resource::Resource;
 use worker::World as _;
 
 use super::desk::Desk;
@@ -379,7 +380,10 @@ type Touched = (String, Standing, Standing);
 
 /// The directory in which a call changed something, and each path; `None` if what it did is no change of a directory.
 fn of_call(desk: &Desk, made: &Proposal, value: &Value) -> Result<Option<(String, Vec<Touched>)>, Failure> {
-    let Some(Formula::Mount { path: root, .. }) = why::made_on(&desk.daemon, made)? else { return Ok(None) };
+    let Some(Formula::Resource(Resource::Directory { path: root, .. })) = why::made_on(&desk.daemon, made)?
+    else {
+        return Ok(None);
+    };
     let pin = |kind: &str, path: &str| {
         made.pins.iter().find(|pin| pin.kind == kind && pin.name == path).map(|pin| pin.digest)
     };
@@ -410,7 +414,11 @@ fn of_call(desk: &Desk, made: &Proposal, value: &Value) -> Result<Option<(String
 /// The staged copy in which a call changed something, if it was one.
 fn staged(desk: &Desk, made: &Proposal) -> Option<String> {
     match desk.daemon.grant(&made.grant).ok()? {
-        (grant, Formula::Mount { path, .. }) if grant.attenuation.staged_from.is_some() => Some(path),
+        (grant, Formula::Resource(Resource::Directory { path, .. }))
+            if grant.attenuation.staged_from.is_some() =>
+        {
+            Some(path)
+        }
         _ => None,
     }
 }

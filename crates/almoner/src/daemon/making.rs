@@ -13,7 +13,8 @@ use kernel::run::Run;
 use kernel::table::{self, Reached};
 use kernel::{BlobHash, StepRef, Value, query};
 use passable::{Effect, Untrusted};
-use worker::definition::{Bundle, Definition, SlotKind};
+use resource::{Kind, Resource};
+use worker::definition::{Bundle, Definition};
 
 use super::powers::{self, Methods};
 use super::world::Daemon;
@@ -65,7 +66,7 @@ pub fn on_card(daemon: &Daemon, at: StepRef, proposal: &Proposal, is_answered: b
 /// The same of a text, before anything is added.
 pub fn of(daemon: &Daemon, run: &Run, definition: &Definition, proposal: &Proposal, text: &str) -> Making {
     let named = proposal.args.get(2).and_then(Value::as_record);
-    let from = |slot: &str, kind: SlotKind| {
+    let from = |slot: &str, kind: Kind| {
         let own = named?.get(slot)?.as_str()?.to_owned();
         let given = given(daemon, run, &own, kind).unwrap_or_else(|| Granting {
             name: None,
@@ -89,11 +90,11 @@ pub fn of(daemon: &Daemon, run: &Run, definition: &Definition, proposal: &Propos
 }
 
 /// What a worker gets of a slot of its maker's.
-fn given(daemon: &Daemon, run: &Run, own: &str, kind: SlotKind) -> Option<Granting> {
+fn given(daemon: &Daemon, run: &Run, own: &str, kind: Kind) -> Option<Granting> {
     let id = run.grants.get(own)?;
     let reached = daemon.read(|txn| table::reach(txn, id)).ok().flatten()?;
     let grant = reached.grant()?;
-    let wanted = |name: &str| kind == SlotKind::Mcp || kind.methods().contains(&name);
+    let wanted = |name: &str| kind == Kind::Mcp || kind.methods().contains(&name);
     // What its maker may do unasked, it may not; but in a staged copy, which is put in place by a person.
     let is_staged = grant.attenuation.staged_from.is_some();
     let unasked = |name: &str| is_staged && grant.allow.contains(name);
@@ -112,10 +113,7 @@ fn granting(
     let mut methods = Methods::of(reached).known;
     methods.retain(|method| wanted(&method.name) && grant.allows(&method.name));
     let asked = methods.iter().filter(|one| asks(&one.name) || (is_asked(one) && !unasked(&one.name)));
-    let words = match &grant.attenuation.staged_from {
-        Some(real) => format!("staged copy of directory {real}"),
-        None => why::target_words(&reached.formula),
-    };
+    let words = why::words_through([grant], &reached.formula);
     Granting {
         name: None,
         words: Untrusted::new(words),
@@ -220,12 +218,12 @@ fn of_binding(daemon: &Daemon, binding: &Binding) -> Granting {
         }
         target => {
             let place = match target {
-                Target::Mount { path } | Target::Spool { path } => Some(path),
+                Target::Resource(Resource::Directory { path, .. } | Resource::Outbox { path }) => Some(path),
                 _ => None,
             };
             Granting {
                 name: None,
-                words: Untrusted::new(nested::words(target)),
+                words: Untrusted::new(nested::words(binding)),
                 methods: binding.methods.iter().map(|method| of_target(target, method)).collect(),
                 limits: vec![],
                 asked: vec![],
@@ -245,8 +243,10 @@ fn of_binding(daemon: &Daemon, binding: &Binding) -> Granting {
 /// A method of what a binding makes, with what it does to the world.
 fn of_target(target: &Target, name: &str) -> Method {
     let interface = match target {
-        Target::Mcp(server) => caps::interface_for(&Formula::Mcp((**server).clone())),
-        _ => caps::interface_of(planned::kind(target)).map(Cow::Borrowed),
+        Target::Resource(Resource::Mcp(server)) => {
+            caps::interface_for(&Formula::Resource(Resource::Mcp(server.clone())))
+        }
+        _ => Kind::of(planned::kind(target)).and_then(caps::interface_of).map(Cow::Borrowed),
     };
     let effect = interface.and_then(|interface| {
         let effect = interface.method(name).map(|method| caps::effect_words(&interface, method));

@@ -2,12 +2,12 @@
 //! the place of one.
 
 use kernel::run::Trouble;
-use kernel::web::Origin;
 use model::ModelRef;
 use passable::{Untrusted, visible_line};
+use resource::web::Origin;
 
+use super::bind::secrets;
 use super::desk::Desk;
-use super::endow_secrets;
 use super::vault::{Keeper, Withheld};
 use control::exit::Failure;
 
@@ -27,7 +27,7 @@ pub fn check(desk: &Desk, model: &str) -> Result<(), Failure> {
     for (reference, name, origin) in keyed(&model::list(model).unwrap_or_default()) {
         if let Some(origin) = origin {
             let whose = visible_line(&reference.plain().to_string()).into_owned();
-            endow_secrets::for_server(desk, &whose, name, &origin)?;
+            secrets::for_server(desk, &whose, name, &origin)?;
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ use kernel::formula::{Formula, Tree};
 use kernel::proposal::Finding;
 use kernel::{BlobHash, FormulaId, Value};
 use passable::{visible_line, with_article};
+use resource::Resource;
 use store::Blobs;
 
 use super::handed::{Gates, Own as OwnHand};
@@ -110,7 +111,7 @@ pub fn look_for(own: &Own, path: &str) -> Result<String, Failure> {
 /// When the formula has none.
 pub fn path_of(state: &Path, id: &FormulaId, formula: &Formula) -> Result<(String, bool), Failure> {
     Ok(match formula {
-        Formula::Mount { path, read_only } => (path.clone(), *read_only),
+        Formula::Resource(Resource::Directory { path, read_only }) => (path.clone(), *read_only),
         Formula::Scratch { read_only } => {
             let path = scratch(state, id);
             // It is made when somebody first looks into it.

@@ -11,10 +11,10 @@ use kernel::hub::{self, View};
 use kernel::table::{self, Reached};
 use kernel::{FormulaId, NamePath};
 use passable::{Untrusted, visible_line};
+use resource::Rate;
 
 use super::desk::Desk;
 use super::powers::Methods;
-use crate::cli::rate;
 use control::exit::{Exit, Failure};
 use control::narrow::{self, Limit, Method, Narrowable, Narrowing};
 
@@ -122,20 +122,9 @@ impl Found {
 
     /// The limits that its kind knows: what nobody would keep is not offered.
     fn limits(&self) -> Vec<Limit> {
-        match &self.reached.formula {
-            Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true } => {
-                vec![Limit::Suffixes, Limit::Max, Limit::Rate, Limit::Private]
-            }
-            Formula::Mount { .. } | Formula::Scratch { .. } => {
-                vec![Limit::Suffixes, Limit::Max, Limit::Total, Limit::Rate, Limit::Private]
-            }
-            Formula::Spool { .. } | Formula::Program(_) | Formula::Web(_) | Formula::Mcp(_) => {
-                vec![Limit::Max, Limit::Rate]
-            }
-            Formula::Repository(_) => vec![Limit::Rate, Limit::Private],
-            Formula::Clock | Formula::Worker { .. } => vec![Limit::Rate],
-            _ => vec![],
-        }
+        let formula = &self.reached.formula;
+        let kind = formula.slot_kind().filter(|_| *formula != Formula::Myself);
+        kind.map_or(vec![], |kind| kind.row().limits.to_vec())
     }
 
     /// Reads what is taken away.
@@ -171,7 +160,7 @@ impl Found {
             }
         }
         if takes(Limit::Rate, "calls", &by.rate)? {
-            let rate = rate::parse(by.rate.trim());
+            let rate = Rate::parse(by.rate.trim());
             attenuation.rate =
                 Some(rate.map_err(|what| Failure::new(Exit::Invalid, what).help("leave it empty for none"))?);
         }

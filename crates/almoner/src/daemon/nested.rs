@@ -4,12 +4,12 @@ use std::cell::Cell;
 
 use kernel::command::{Binding, Target};
 use passable::visible_line;
-use worker::definition::{Definition, SlotKind};
+use worker::definition::Definition;
 
-use super::endow_paths;
-use control::endowment::Endowment;
+use super::bind::methods;
 use control::exit::{Exit, Failure};
 use control::protocol::StartSpec;
+use resource::{Endowment, Kind};
 
 /// How deep workers lie in the slots of workers.
 const DEEPEST: usize = 8;
@@ -54,7 +54,7 @@ pub fn check(definition: &Definition, spec: &StartSpec, under: &str) -> Result<(
     let allowed = spec.allow.iter().filter(|rule| !is_own(rule)).map(String::as_str);
     for path in endowed.chain(allowed) {
         let Some((slot, _)) = split(path) else { continue };
-        let is_worker = definition.slot(slot).is_some_and(|slot| slot.kind == SlotKind::Worker);
+        let is_worker = definition.slot(slot).is_some_and(|slot| slot.kind == Kind::Worker);
         if !is_worker {
             let message = format!(
                 "`{under}{}`: `{}` has no slot `{}` that takes a worker",
@@ -97,39 +97,26 @@ pub fn lines(bindings: &[Binding]) -> Vec<String> {
 fn add(lines: &mut Vec<String>, under: &str, bindings: &[Binding]) {
     for binding in bindings {
         let slot = format!("{under}{}", binding.slot);
-        lines.push(format!("{slot} = {} ({})", words(&binding.target), endow_paths::words(binding)));
+        lines.push(format!("{slot} = {} ({})", words(binding), methods::words(binding)));
         if let Target::Endowed { bindings, .. } = &binding.target {
             add(lines, &format!("{slot}."), bindings);
         }
     }
 }
 
-/// What is bound, as the person reads it.
-pub(super) fn words(target: &Target) -> String {
-    match target {
-        Target::Mount { path } => path.clone(),
-        Target::Spool { path } => format!("mail spool {path}"),
-        Target::Program(programs) => programs.words(),
-        Target::Web(web) => web.words(),
-        Target::Repository(repository) => repository.words(),
-        Target::Secret(secret) => secret.words(),
-        Target::Clock => "the clock".to_owned(),
-        Target::Mcp(server) => server.words(),
-        Target::Alarm => "waiting for a time".to_owned(),
-        Target::Mail => "mail to you, in your inbox".to_owned(),
-        Target::Questions => "questions to you, in your inbox".to_owned(),
-        Target::Workshop => "the making of workers, each shown to you first".to_owned(),
-        Target::Named { path } => path.to_string(),
-        Target::Model { program, model } => {
-            let mut words = format!("model {model}, at most {} tokens", program.limits.tokens);
-            if let Some(micros) = program.limits.usd_micros {
-                words += &format!(" and ${:.2}", micros as f64 / 1e6);
-            }
-            words
+/// Describes what is bound, without what is taken away of it.
+pub(super) fn words(binding: &Binding) -> String {
+    match (&binding.target, &binding.attenuation.staged_from) {
+        (_, Some(real)) => resource::staged_copy(real),
+        (Target::Resource(resource), _) => resource.words_with(&binding.methods),
+        (Target::Workshop, _) => "the making of workers, each shown to you first".to_owned(),
+        (Target::Named { path }, _) => path.to_string(),
+        (Target::Model { program, model }, _) => {
+            resource::model::words(model, Some(program.limits.tokens), program.limits.usd_micros)
         }
-        Target::Myself => "this worker again".to_owned(),
-        Target::Worker(program) | Target::Endowed { program, .. } => {
-            format!("worker {} ({})", program.name, program.definition.short())
+        (Target::Myself, _) => resource::words::MYSELF.to_owned(),
+        (Target::Worker(program) | Target::Endowed { program, .. }, _) => {
+            resource::words::worker_words(&program.name, &program.definition.short())
         }
     }
 }

@@ -10,12 +10,13 @@ use kernel::table::{self, PromiseRow};
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, NamePath, Pattern, Value, query};
 use passable::{Remote, Untrusted};
+use resource::{KINDS, Kind};
 
 use super::desk::Desk;
 use super::look::describe;
 use super::powers::Methods;
 use control::exit::{Exit, Failure};
-use control::view::{PickRow, SLOT_LABELS};
+use control::view::PickRow;
 
 /// How many things are offered at most.
 const MOST: usize = 500;
@@ -100,9 +101,9 @@ fn row(txn: &mut dyn ReadTxn, view: &View, path: &[String], id: FormulaId) -> Re
     let limits = grants.iter().flat_map(|grant| grant.attenuation.words());
     limits.for_each(|limit| words.push_str(&format!("; {limit}")));
     let allows = |method: &str| grants.iter().all(|grant| grant.allows(method));
-    let labels = SLOT_LABELS.into_iter().filter(|label| {
-        let want = Want::of(&Pattern::remotable(*label));
-        want.takes(&reached.formula) && (want != Want::Dir { write: true } || allows("write"))
+    let labels = KINDS.iter().filter(|row| {
+        let is_writing = row.kind == Kind::Dir { write: true };
+        Want::Kind(row.kind).takes(&reached.formula) && (!is_writing || allows("write"))
     });
     let is_promise = matches!(formula, Formula::Promise { .. });
     let pending = is_promise && matches!(table::promise(txn, &reached.id)?, Some(PromiseRow::Pending));
@@ -125,7 +126,7 @@ fn row(txn: &mut dyn ReadTxn, view: &View, path: &[String], id: FormulaId) -> Re
         others,
         pending,
         data,
-        labels: labels.map(str::to_owned).collect(),
+        labels: labels.map(|row| row.label.to_owned()).collect(),
         interface: interface(txn, &id)?,
     };
     Ok(Some(Pick { row, formula: reached.formula, value }))

@@ -6,10 +6,11 @@ use kernel::proposal::Effect;
 use kernel::run::{Attachment, Limits};
 use kernel::{BlobHash, Value};
 use passable::Untrusted;
-use worker::definition::{Bundle, Definition, SlotKind};
+use resource::{Kind, Resource};
+use worker::definition::{Bundle, Definition};
 
-use super::endow_dirs::Directories;
-use super::{endow_paths, nested};
+use super::bind::{Directories, methods};
+use super::nested;
 use control::exit::{Exit, Failure};
 use control::protocol::{Document, Plan, Planned, PlannedDocument, PlannedMethod, StartShape, StartSpec};
 
@@ -79,8 +80,8 @@ impl Begun<'_> {
     fn tools(&self) -> Vec<String> {
         let offered = self.definition.offered_slots();
         let of_slots = offered.iter().flat_map(|slot| match slot.kind {
-            SlotKind::Worker | SlotKind::Model => vec![slot.name.clone()],
-            kind => endow_paths::tools(&slot.name, kind, self.bindings),
+            Kind::Worker | Kind::Model => vec![slot.name.clone()],
+            kind => methods::tools(&slot.name, kind, self.bindings),
         });
         of_slots.chain(self.definition.creates.then(|| worker::WORKSHOP.to_owned())).collect()
     }
@@ -127,11 +128,11 @@ impl Begun<'_> {
                 _ => None,
             };
             let place = match &binding.target {
-                Target::Mount { path } | Target::Spool { path } => Some(path),
+                Target::Resource(Resource::Directory { path, .. } | Resource::Outbox { path }) => Some(path),
                 _ => None,
             };
             all.push(Planned {
-                what: Untrusted::new(nested::words(&plain(binding).target)),
+                what: Untrusted::new(nested::words(binding)),
                 named,
                 is_new: place.is_some_and(|path| self.directories.is_new(path)),
                 methods: binding.methods.iter().map(method).collect(),
@@ -160,7 +161,7 @@ impl Begun<'_> {
 fn plain(binding: &Binding) -> Binding {
     let mut plain = binding.clone();
     if let Some(path) = &binding.attenuation.staged_from {
-        plain.target = Target::Mount { path: path.clone() };
+        plain.target = Target::Resource(Resource::directory(path.as_str()));
     }
     if let Target::Endowed { bindings, .. } = &mut plain.target {
         *bindings = bindings.iter().map(self::plain).collect();
@@ -171,18 +172,8 @@ fn plain(binding: &Binding) -> Binding {
 /// The kind of slot that a target fills, in the words of worker files.
 pub(super) fn kind(target: &Target) -> &'static str {
     match target {
-        Target::Mount { .. } => "dir",
-        Target::Spool { .. } => "outbox",
-        Target::Program(_) => "program",
-        Target::Web(_) => "http",
-        Target::Repository(_) => "git",
-        Target::Secret(_) => "secret",
-        Target::Clock => "clock",
-        Target::Mcp(_) => "mcp",
+        Target::Resource(resource) => resource.kind().read_only().row().label,
         Target::Model { .. } => "model",
-        Target::Questions => "ask",
-        Target::Alarm => "timer",
-        Target::Mail => "mail",
         Target::Workshop => "workshop",
         Target::Worker(_) | Target::Endowed { .. } | Target::Myself => "worker",
         Target::Named { .. } => "",
@@ -191,10 +182,7 @@ pub(super) fn kind(target: &Target) -> &'static str {
 
 fn effect(kind: &str, target: &Target, method: &str) -> Option<Effect> {
     match target {
-        Target::Mcp(server) => server.tool(method).map(|tool| tool.effect),
-        _ => {
-            let word = kind.split(' ').next().unwrap_or_default();
-            caps::interface_of(word)?.method(method).map(|method| method.effect)
-        }
+        Target::Resource(Resource::Mcp(server)) => server.tool(method).map(|tool| tool.effect),
+        _ => caps::interface_of(Kind::of(kind)?)?.method(method).map(|method| method.effect),
     }
 }

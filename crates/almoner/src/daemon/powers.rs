@@ -10,6 +10,7 @@ use kernel::hub::{self, View};
 use kernel::table::{self, Reached};
 use kernel::txn::ReadTxn;
 use passable::{Effect, InterfaceGuard, Untrusted};
+use resource::{Kind, Resource};
 
 use super::{inspect, picks};
 use control::narrow::Method;
@@ -32,7 +33,7 @@ impl Methods {
     /// Those of something that can be called through these grants.
     pub fn through(formula: &Formula, grants: &[&Grant]) -> Methods {
         let kind = match formula {
-            Formula::Scratch { .. } => caps::interface_of("dir").map(Cow::Borrowed),
+            Formula::Scratch { .. } => caps::interface_of(Kind::Dir { write: true }).map(Cow::Borrowed),
             other => caps::interface_for(other),
         };
         let plain = |name: String| Method { name, effect: String::new() };
@@ -82,7 +83,10 @@ impl Methods {
 
 /// Whether nothing can be changed through it.
 pub fn is_read_only(formula: &Formula) -> bool {
-    matches!(formula, Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true })
+    matches!(
+        formula,
+        Formula::Resource(Resource::Directory { read_only: true, .. }) | Formula::Scratch { read_only: true }
+    )
 }
 
 /// What something can do. `None` if it, or what it leads to, is gone.

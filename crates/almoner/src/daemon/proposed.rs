@@ -9,17 +9,18 @@ use kernel::message::Body;
 use kernel::run::Limits;
 use kernel::slot::{Slot, Want};
 use kernel::{BlobHash, FormulaId, MessageNumber, Pattern, RunNumber, Value, table};
-use passable::{Matcher, Untrusted, visible_line};
-use worker::definition::{Bundle, Definition, SlotKind};
+use passable::{Matcher, Untrusted};
+use worker::definition::{Bundle, Definition};
 
 use super::desk::Desk;
 use super::picks::{self, Pick};
 use super::{agents, start_run};
 use crate::commands::models;
-use control::endowment::{Endowment, Fill};
+use crate::machine::Machine;
 use control::exit::{Exit, Failure};
 use control::show::difference;
-use control::view::{Fit, Proposed, ProposedSlot, SLOT_LABELS, Told};
+use control::view::{Fit, Proposed, ProposedSlot, Told};
+use resource::{Endowment, Kind};
 
 /// What a message proposes.
 ///
@@ -136,7 +137,7 @@ fn is_aside(part: &Pattern) -> bool {
 /// How something stands to a pattern.
 fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
     // Kinds of slots are told by what things are, and not by what they are worth.
-    if label.is_some_and(|label| SLOT_LABELS.contains(&label)) && Want::of(pattern) != Want::Pattern {
+    if label.and_then(Kind::of).is_some() && Want::of(pattern) != Want::Pattern {
         return pick.row.fit(label, false);
     }
     match &pick.value {
@@ -241,7 +242,7 @@ fn used(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
     let name = shown.name.clone();
     let name = name.as_str();
     let Some(kind) = definition.slot(name).map(|slot| slot.kind) else { return shown };
-    let interface = caps::interface_of(kind.to_string().split(' ').next().unwrap_or_default());
+    let interface = caps::interface_of(kind);
     let words = |method: &str| {
         let effect = interface.and_then(|interface| {
             interface.method(method).map(|method| caps::effect_words(interface, method))
@@ -254,7 +255,7 @@ fn used(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
     if offered.iter().any(|slot| slot.name == name) {
         shown.uses.extend(kind.methods().iter().map(|method| words(method)));
         // Which tools a server has is known when it is handed over.
-        if kind == SlotKind::Mcp {
+        if kind == Kind::Mcp {
             shown.uses.push("the tools that you name (each sends, unless you say otherwise)".to_owned());
         }
     }
@@ -267,10 +268,10 @@ fn used(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
         shown.uses.push(format!("{} by {write} `write` step(s), once the run is through", words("write")));
     }
     // The name of the slot is enough for that: it need not be among the tools.
-    if kind == SlotKind::Secret {
-        let programs = offered.iter().filter(|slot| slot.kind == SlotKind::Program);
+    if kind == Kind::Secret {
+        let programs = offered.iter().filter(|slot| slot.kind == Kind::Program);
         shown.given.extend(programs.map(|slot| format!("the environment of `{}`", slot.name)));
-        if offered.iter().any(|slot| slot.kind == SlotKind::Mail) {
+        if offered.iter().any(|slot| slot.kind == Kind::Mail) {
             shown.given.push("the environment of a program that it asks you for".to_owned());
         }
     }
@@ -324,26 +325,7 @@ fn from_maker(desk: &Desk, run: RunNumber, bundle: &Bundle) -> Option<Untrusted>
 /// # Errors
 /// When it is not written as it should be.
 pub fn typed(text: &str) -> Result<Endowment, Failure> {
-    let path = text.split_once('=').map_or("", |(_, path)| path);
-    let read = crate::cli::parse_endowment(text)?;
-    let relative = match &read.fill {
-        Fill::Path(_) => !path.starts_with('/'),
-        Fill::Git(_) => !path.starts_with("git:/"),
-        Fill::Program(program) => {
-            let relative = |part: &str| {
-                part.split_once('=')
-                    .is_some_and(|(key, path)| key.starts_with("dir") && !path.starts_with('/'))
-            };
-            !program.directories.is_empty() && path.split(['?', '&']).any(relative)
-        }
-        _ => false,
-    };
-    if relative {
-        let shown = visible_line(text);
-        return Err(Failure::new(Exit::Usage, format!("{shown}: the path does not begin at the root"))
-            .help("write it in full, beginning with `/`"));
-    }
-    Ok(read)
+    Machine::FromRoot.parse_endowment(text)
 }
 
 /// The model that a person names, as after `-m`; what is used when none is named, if there is nothing.

@@ -14,7 +14,7 @@ use super::additions;
 use super::desk::Desk;
 use super::refused::Given;
 use super::{
-    agents, audit, bindings, card, endow_mcp, export, forget, listing, look, messages, passes, said, stage,
+    agents, audit, bind, bindings, card, export, forget, listing, look, messages, passes, said, stage,
     start_run, stats, talk, undo, vault, why, world,
 };
 use control::exit::{Exit, Failure};
@@ -71,7 +71,7 @@ fn answer_host(desk: &Desk, brought: &Brought, request: Request) -> Result<Respo
     let daemon = &desk.daemon;
     Ok(match request {
         Request::Status => Response::Status(status(desk)?),
-        Request::ServerTools { server } => Response::ServerTools(Box::new(endow_mcp::table(desk, &server)?)),
+        Request::ServerTools { server } => Response::ServerTools(Box::new(bind::mcp::table(desk, &server)?)),
         Request::Run(mut run) => {
             let model = start_run::model(desk, &run.spec.model)?;
             daemon.keys.lend(std::slice::from_ref(&model), brought);

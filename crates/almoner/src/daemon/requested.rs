@@ -10,14 +10,14 @@ use kernel::message::{Body, Wish};
 use kernel::slot::Want;
 use kernel::{FormulaId, MessageNumber, NamePath, Pattern, Value, query, table};
 use passable::{visible_line, with_article};
-use worker::definition::{Bundle, Definition, SlotKind};
+use worker::definition::{Bundle, Definition};
 
 use super::as_seen::AsSeen;
 use super::desk::Desk;
 use super::{additions, agents, private, proposed, start_run};
-use control::endowment::Fill;
 use control::exit::{Exit, Failure};
 use control::protocol::{Answered, Response};
+use resource::Kind;
 
 /// Answers a request.
 ///
@@ -87,7 +87,7 @@ fn to_run(desk: &Desk, number: MessageNumber, wish: &Wish, answered: Answered) -
             let Some(formula) = capability(desk, &path)? else {
                 return Ok(MailAct::Resolve { number, path });
             };
-            let own = kind_of(&formula);
+            let own = kind_of(&formula).map(|kind| kind.row().label);
             let kind = is.as_deref().or(own).ok_or_else(|| no_slot(&path, &formula, number, slot))?;
             if !Want::of(&Pattern::remotable(kind)).takes(&formula) {
                 return Err(no_slot(&path, &formula, number, slot));
@@ -101,7 +101,7 @@ fn to_run(desk: &Desk, number: MessageNumber, wish: &Wish, answered: Answered) -
                 let message = format!("{} asks for `{slot}`, and `{given}` was bound", wish.run);
                 return Err(Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=…`")));
             }
-            let kind = is.unwrap_or_else(|| kind_of_fill(&endowment.fill).to_owned());
+            let kind = is.unwrap_or_else(|| endowment.fill.kind().to_string());
             (kind, vec![*endowment], allow)
         }
         Answered::Value { .. } | Answered::Seen { .. } | Answered::Typed { .. } => {
@@ -150,48 +150,19 @@ fn no_slot(path: &NamePath, formula: &Formula, number: MessageNumber, slot: &str
     ))
 }
 
-/// The kind of slot that something of a person's fills.
-fn kind_of(formula: &Formula) -> Option<&'static str> {
-    Some(match formula {
-        Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true } => "dir",
-        Formula::Mount { .. } | Formula::Scratch { .. } => "dir rw",
-        Formula::Spool { .. } => "outbox",
-        Formula::Program(_) => "program",
-        Formula::Web(_) => "http",
-        Formula::Repository(repository) if repository.write => "git rw",
-        Formula::Repository(_) => "git",
-        Formula::Clock => "clock",
-        Formula::Worker { model: Some(_), .. } => "model",
-        Formula::Worker { .. } => "worker",
-        _ => return None,
-    })
-}
-
-/// The same of what was written behind `-e`. A path can also be an outbox, if the person says so.
-fn kind_of_fill(fill: &Fill) -> &'static str {
-    match fill {
-        Fill::Path(path) if path.path.ends_with(".worker") || path.path.ends_with(".worker.md") => "worker",
-        Fill::Path(path) if path.write => "dir rw",
-        Fill::Path(_) => "dir",
-        Fill::Program(_) => "program",
-        Fill::Web(_) => "http",
-        Fill::Git(git) if git.write => "git rw",
-        Fill::Git(_) => "git",
-        Fill::Model(_) => "model",
-        Fill::Clock => "clock",
-        Fill::Myself => "worker",
-        Fill::Mcp(_) => "mcp",
-        Fill::Secret(_) => "secret",
-    }
+/// Returns the kind of slot that something of a person's fills.
+fn kind_of(formula: &Formula) -> Option<Kind> {
+    // The worker that asks is bound by its word.
+    let kind = formula.slot_kind().filter(|_| *formula != Formula::Myself);
+    kind.filter(|kind| kind.row().by_name)
 }
 
 /// A worker with this one slot.
 fn with_slot(slot: &str, kind: &str) -> Result<Definition, Failure> {
-    if !SlotKind::is_kind(kind) {
+    if Kind::of(kind).is_none() {
         let shown = visible_line(kind);
-        return Err(Failure::new(Exit::Usage, format!("`{shown}` is no kind of slot")).help(
-            "as in worker files: `dir`, `dir rw`, `outbox`, `program`, `http`, `git`, `clock`, `worker`",
-        ));
+        return Err(Failure::new(Exit::Usage, format!("`{shown}` is no kind of slot"))
+            .help(format!("as in worker files: {}", resource::labels())));
     }
     start_run::parse(&Bundle {
         name: "asked".to_owned(),
@@ -199,4 +170,53 @@ fn with_slot(slot: &str, kind: &str) -> Result<Definition, Failure> {
         source: format!("---\nslots: {{ {slot}: {kind} }}\n---\nAsked for.\n"),
         includes: BTreeMap::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use resource::mcp::{CALL_MS, Line, ToolServer};
+    use resource::web::{Place, Web};
+    use resource::{KINDS, Resource};
+
+    use super::*;
+
+    fn part_of_the_web() -> Web {
+        Web {
+            places: vec![Place::parse("https://a.example").unwrap()],
+            methods: ["GET".to_owned()].into(),
+            secret: None,
+            idempotency: None,
+            address: None,
+        }
+    }
+
+    #[test]
+    fn name_of_tool_server_fills_slot_without_kind() {
+        let line = Line::Web(Box::new(part_of_the_web()));
+        let server = ToolServer { name: "s".to_owned(), line, tools: vec![], call_ms: CALL_MS };
+        assert_eq!(kind_of(&Formula::Resource(Resource::Mcp(Box::new(server)))), Some(Kind::Mcp));
+        assert_eq!(kind_of(&Formula::Resource(Resource::Web(part_of_the_web()))), Some(Kind::Http));
+        assert_eq!(kind_of(&Formula::Resource(Resource::directory("/d"))), Some(Kind::Dir { write: true }));
+    }
+
+    #[test]
+    fn name_of_secret_or_self_fills_no_slot() {
+        let secret = resource::HandedSecret { name: "K".to_owned(), ..Default::default() };
+        for formula in [
+            Formula::Resource(Resource::Secret(secret)),
+            Formula::Resource(Resource::Questions),
+            Formula::Myself,
+        ] {
+            assert_eq!(kind_of(&formula), None);
+        }
+    }
+
+    #[test]
+    fn unknown_kind_is_answered_with_every_kind() {
+        let failure = with_slot("x", "directory").unwrap_err();
+        for row in KINDS {
+            assert!(failure.help.contains(&format!("`{}`", row.label)), "{}", failure.help);
+            assert!(with_slot("x", row.label).is_ok(), "{}", row.label);
+        }
+    }
 }

@@ -20,10 +20,10 @@ use super::changes::{self, Change, Task};
 use super::desk::Desk;
 use super::in_place::{in_place, relatives};
 use super::{listing, start_run, world};
-use control::endowment::{Endowment, Fill};
 use control::exit::{Exit, Failure};
 use control::show::difference;
 use control::undone::{Became, Diff, FileDiff, Part, UndoState, Undone};
+use resource::{Endowment, Resource, ResourceSpec};
 
 /// Where staged copies lie, in the directory of the store's state.
 const FOLDER: &str = "stages";
@@ -58,7 +58,7 @@ impl Stages {
         })?;
         let path = stage.to_str().map(str::to_owned);
         let path = path.ok_or_else(|| Failure::new(Exit::Failure, "the path of the store is not UTF-8"))?;
-        Ok(Target::Mount { path })
+        Ok(Target::Resource(Resource::directory(path)))
     }
 
     /// The run has started: they stay.
@@ -135,7 +135,7 @@ fn is_named(txn: &mut dyn ReadTxn, stage: &str) -> Result<bool, StoreFault> {
     loop {
         let page: Vec<(Vec<u8>, FormulaRow)> =
             table::scan(txn, Table::Formula, &NOBODY, &from, &end, PAGE, false)?;
-        let leads = |row: &FormulaRow| matches!(&row.formula, Formula::Mount { path, .. } if path == stage);
+        let leads = |row: &FormulaRow| matches!(&row.formula, Formula::Resource(Resource::Directory { path, .. }) if path == stage);
         if page.iter().any(|(_, row)| leads(row)) {
             return Ok(true);
         }
@@ -155,12 +155,12 @@ pub fn check_apart<'a>(given: impl Iterator<Item = &'a Endowment>) -> Result<(),
     let mut places: Vec<(&str, bool, PathBuf)> = Vec::new();
     for Endowment { slot, fill, .. } in given {
         match fill {
-            Fill::Path(path) => places.push((slot, path.stage, canonical(&path.path))),
-            Fill::Program(program) => {
+            ResourceSpec::Path(path) => places.push((slot, path.stage, canonical(&path.path))),
+            ResourceSpec::Program(program) => {
                 let directories = program.directories.iter();
                 places.extend(directories.map(|(path, _)| (slot.as_str(), false, canonical(path))));
             }
-            Fill::Git(git) => places.push((slot, false, canonical(&git.path))),
+            ResourceSpec::Git(git) => places.push((slot, false, canonical(&git.path))),
             _ => {}
         }
     }
@@ -204,7 +204,9 @@ struct Staged {
 /// Where the staged copies of a run lie, whether they are still there or not.
 pub fn copies(desk: &Desk, run: &Run) -> Vec<PathBuf> {
     let staged = |grant: &FormulaId| match desk.daemon.grant(grant).ok()? {
-        (grant, Formula::Mount { path, .. }) => grant.attenuation.staged_from.map(|_| path.into()),
+        (grant, Formula::Resource(Resource::Directory { path, .. })) => {
+            grant.attenuation.staged_from.map(|_| path.into())
+        }
         _ => None,
     };
     run.grants.values().filter_map(staged).collect()

@@ -9,21 +9,18 @@ use kernel::grant::Attenuation;
 use kernel::run::{Input, Limits, ResultGoesTo, Shape};
 use kernel::{BlobHash, MessageNumber, NamePath, Value};
 use passable::visible_line;
-use worker::definition::{self, Bundle, Definition, Report, Severity, SlotKind};
+use worker::definition::{self, Bundle, Definition, Report, Severity};
 
 use super::as_seen::AsSeen;
+use super::bind::{self, Directories};
 use super::desk::Desk;
 use super::documents::{Taker, check_chat, check_count, check_names, check_total};
-use super::endow_dirs::{Directories, Missing};
 use super::stage::{self, Stages};
-use super::{
-    endow_git, endow_mcp, endow_models, endow_paths, endow_programs, endow_secrets, model_keys, nested, own,
-    planned, private, proposed,
-};
+use super::{model_keys, nested, planned, private, proposed};
 use crate::policy_file::{self, NAME};
-use control::endowment::{Endowment, Fill, PathFill};
 use control::exit::{Exit, Failure};
 use control::protocol::{ModelChoice, Response, RunRequest, StartShape, StartSpec, WorkerSource};
+use resource::{Endowment, Kind, ResourceSpec};
 
 /// Starts the run that a person asked for, or says what it would do.
 ///
@@ -97,7 +94,7 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     let shelf = Shelf::new(desk, spec.dry_run);
     let none = BTreeMap::new();
     let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
-    let bindings = bind(&shelf, &definition, &spec, given.beside.as_deref(), names, "")?;
+    let bindings = fill(&shelf, &definition, &spec, given.beside.as_deref(), names, "")?;
     let was_private = again.as_ref().is_some_and(private::is_of_private);
     private::check(&desk.daemon, &spec, &model, &bindings, was_private)?;
     let mut documents = Vec::new();
@@ -230,13 +227,13 @@ pub fn bindings(
     names: &BTreeMap<String, NamePath>,
 ) -> Result<Vec<Binding>, Failure> {
     let shelf = Shelf::new(desk, false);
-    let bindings = bind(&shelf, definition, spec, None, names, "")?;
+    let bindings = fill(&shelf, definition, spec, None, names, "")?;
     shelf.directories.make()?;
     Ok(bindings)
 }
 
 /// Fills the slots of a worker. `under` is the way to it, if it fills a slot itself.
-fn bind(
+fn fill(
     shelf: &Shelf<'_>,
     definition: &Definition,
     spec: &StartSpec,
@@ -298,10 +295,10 @@ fn bind(
             let full = format!("{under}{}", slot.name);
             let target = match (slot.kind, given.get(slot.name.as_str())) {
                 // What a form sealed is looked for nowhere, so no program gets it.
-                (SlotKind::Secret, None) if names.contains_key(&slot.name) => {
+                (Kind::Secret, None) if names.contains_key(&slot.name) => {
                     let message = format!("slot `{full}` wants a secret of the vault, and no name");
                     return Err(Failure::new(Exit::Usage, message)
-                        .help(format!("bind it with `-e {full}=secret:NAME`")));
+                        .help(format!("bind it with `{}`", slot.kind.row().option(&full))));
                 }
                 (_, None) if names.contains_key(&slot.name) => {
                     Target::Named { path: names[&slot.name].clone() }
@@ -310,97 +307,19 @@ fn bind(
                     return Err(Failure::new(Exit::Usage, format!("slot `{}` is bound twice", slot.name))
                         .help("bind it once"));
                 }
-                // Whoever starts a run is whom it may ask.
-                (SlotKind::Ask, None) => Target::Questions,
-                (SlotKind::Timer, None) => Target::Alarm,
-                (SlotKind::Mail, None) => Target::Mail,
-                (SlotKind::Worker, endowment) => {
+                (Kind::Worker, endowment) => {
                     worker_target(shelf, &slot.name, endowment.copied(), spec, beside, under)?
                 }
-                (_, None) => {
-                    let how = match slot.kind {
-                        SlotKind::Program => format!("-e {full}=program:NAME?dir=PATH"),
-                        SlotKind::Dir { write: true } => format!("-e {full}=PATH:rw"),
-                        SlotKind::Http => format!("-e {full}=https://HOST"),
-                        SlotKind::Git { write: false } => format!("-e {full}=git:PATH"),
-                        SlotKind::Git { write: true } => format!("-e {full}=git:PATH:rw"),
-                        SlotKind::Clock => format!("-e {full}=clock"),
-                        SlotKind::Secret => format!("-e {full}=secret:NAME"),
-                        SlotKind::Model => format!("-e {full}=model:NAME?tokens=200k"),
-                        SlotKind::Mcp => format!("-e {full}=mcp:SERVER[TOOL]"),
-                        _ => format!("-e {full}=PATH"),
-                    };
-                    let label = slot.label.as_deref().map(|l| format!(" ({})", visible_line(l)));
-                    let message = format!("slot `{full}`{} is not bound", label.unwrap_or_default());
-                    return Err(Failure::new(Exit::Usage, message).help(format!("bind it with `{how}`")));
-                }
-                (SlotKind::Dir { write }, Some(Endowment { fill: Fill::Path(given), .. })) => {
-                    mount_target(shelf, &full, write, given, spec)?
-                }
-                (SlotKind::Outbox, Some(Endowment { fill: Fill::Path(given), .. })) => Target::Spool {
-                    path: shelf.directories.at(shelf.desk, &full, &given.path, Missing::Made)?,
+                (kind, Some(endowment)) => bind::target(shelf, &full, kind, &endowment.fill, spec)?,
+                // Whoever starts a run is whom it may ask.
+                (kind, None) => match bind::unasked(kind) {
+                    Some(resource) => Target::Resource(resource),
+                    None => return Err(bind::unbound(&full, slot.label.as_deref(), kind)),
                 },
-                (SlotKind::Program, Some(Endowment { fill: Fill::Program(given), .. })) => {
-                    endow_programs::target(shelf.desk, &full, given)?
-                }
-                (SlotKind::Http, Some(Endowment { fill: Fill::Web(given), .. })) => {
-                    Target::Web(given.web.clone())
-                }
-                (SlotKind::Git { write }, Some(Endowment { fill: Fill::Git(given), .. })) => {
-                    endow_git::target(shelf.desk, &full, write, given)?
-                }
-                (SlotKind::Secret, Some(Endowment { fill: Fill::Secret(given), .. })) => {
-                    endow_secrets::target(shelf.desk, &full, given)?
-                }
-                (SlotKind::Clock, Some(Endowment { fill: Fill::Clock, .. })) => Target::Clock,
-                (SlotKind::Model, Some(Endowment { fill: Fill::Model(given), .. })) => {
-                    let (model, limits) = endow_models::model(shelf.desk, &full, given)?;
-                    let program = keep_on(shelf, &worker::model_worker(), limits)?;
-                    Target::Model { program, model }
-                }
-                (SlotKind::Mcp, Some(Endowment { fill: Fill::Mcp(given), .. })) => {
-                    endow_mcp::target(shelf.desk, &full, given)?
-                }
-                (kind, Some(_)) => {
-                    let wants = match kind {
-                        SlotKind::Mcp => "tools of a server: `-e SLOT=mcp:SERVER[TOOL]`",
-                        SlotKind::Git { .. } => "a repository: `-e SLOT=git:PATH`",
-                        SlotKind::Clock => "the clock: `-e SLOT=clock`",
-                        SlotKind::Secret => "a secret of the vault: `-e SLOT=secret:NAME`",
-                        SlotKind::Model => "a model: `-e SLOT=model:NAME`",
-                        SlotKind::Http => "a server: `-e SLOT=https://HOST`",
-                        SlotKind::Program => "programs: `-e SLOT=program:NAME`",
-                        _ => "a path: `-e SLOT=PATH`",
-                    };
-                    let message = format!("slot `{full}` wants {kind}, and was bound to something else");
-                    return Err(Failure::new(Exit::Usage, message).help(format!("it takes {wants}")));
-                }
             };
-            let attenuation = match given.get(slot.name.as_str()) {
-                Some(Endowment { fill: Fill::Path(given), .. }) => Attenuation {
-                    suffixes: given.suffixes.iter().cloned().collect(),
-                    max_bytes: given.max_bytes,
-                    total_bytes: given.total_bytes,
-                    staged_from: given.stage.then(|| own::real(&given.path)),
-                    private: given.private,
-                    rate: given.rate,
-                },
-                Some(Endowment { fill: Fill::Program(given), .. }) => {
-                    Attenuation { max_bytes: given.output, ..Attenuation::default() }
-                }
-                Some(Endowment { fill: Fill::Web(given), .. }) => {
-                    Attenuation { max_bytes: given.max_bytes, rate: given.rate, ..Attenuation::default() }
-                }
-                Some(Endowment { fill: Fill::Git(given), .. }) => {
-                    Attenuation { private: given.private, ..Attenuation::default() }
-                }
-                Some(Endowment { fill: Fill::Mcp(given), .. }) => {
-                    Attenuation { max_bytes: given.max_bytes, rate: given.rate, ..Attenuation::default() }
-                }
-                _ => Attenuation::default(),
-            };
-            let methods =
-                endow_paths::methods(definition, slot, &target, given.get(slot.name.as_str()).copied())?;
+            let endowment = given.get(slot.name.as_str()).copied();
+            let attenuation = endowment.map(|given| bind::attenuation(&given.fill)).unwrap_or_default();
+            let methods = bind::methods::methods(definition, slot, &target, endowment)?;
             if let Some(not) = allowed.get(slot.name.as_str()).and_then(|all| all.difference(&methods).next())
             {
                 let message =
@@ -408,9 +327,9 @@ fn bind(
                 return Err(Failure::new(Exit::Usage, message).help("leave one of the two out"));
             }
             let mut allow = allowed.remove(slot.name.as_str()).unwrap_or_default();
-            endow_mcp::check_allowed(&slot.name, &target, &allow)?;
+            bind::mcp::check_allowed(&slot.name, &target, &allow)?;
             if attenuation.staged_from.is_some() {
-                allow.extend(endow_paths::staged_allow(&methods));
+                allow.extend(bind::methods::staged_allow(&methods));
             }
             Ok(Binding {
                 slot: slot.name.clone(),
@@ -428,51 +347,18 @@ fn bind(
         })
         .chain(workshop)
         .collect::<Result<_, Failure>>()?;
-    endow_mcp::check_apart(&bindings)?;
+    bind::mcp::check_apart(&bindings)?;
     Ok(bindings)
 }
 
-fn mount_target(
-    shelf: &Shelf<'_>,
-    slot: &str,
-    write: bool,
-    given: &PathFill,
-    spec: &StartSpec,
-) -> Result<Target, Failure> {
-    if write && !given.write {
-        let message = format!("slot `{slot}` writes, but `{}` was bound for reading only", given.path);
-        return Err(
-            Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=PATH:rw` if you mean it"))
-        );
-    }
-    if given.write && !write {
-        let message = format!("slot `{slot}` only reads, and gets no more than that");
-        return Err(Failure::new(Exit::Usage, message).help("leave out `:rw`"));
-    }
-    if given.stage && slot.contains('.') {
-        let message = format!("slot `{slot}`: a staged copy belongs to the run that begins with it");
-        return Err(Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=PATH:rw`")));
-    }
-    let missing = match (given.stage, write) {
-        (true, _) => Missing::Left,
-        (false, true) => Missing::Made,
-        (false, false) => Missing::Refused,
-    };
-    let path = shelf.directories.at(shelf.desk, slot, &given.path, missing)?;
-    if given.stage && !spec.dry_run {
-        return shelf.stages.stage(&shelf.desk.state, slot, &path);
-    }
-    Ok(Target::Mount { path })
-}
-
 /// Where bytes go: beside the store, or, for a look ahead, nowhere.
-struct Shelf<'a> {
-    desk: &'a Desk,
+pub(super) struct Shelf<'a> {
+    pub(super) desk: &'a Desk,
     dry: bool,
     /// The staged copies that were made: they go again if nothing is started.
-    stages: Stages,
+    pub(super) stages: Stages,
     /// The directories that are still to be made.
-    directories: Directories,
+    pub(super) directories: Directories,
     /// How many workers were bound.
     bound: Cell<usize>,
 }
@@ -503,17 +389,17 @@ fn worker_target(
 ) -> Result<Target, Failure> {
     let inner_name = slot;
     let slot = &format!("{under}{slot}");
-    if let Some(Endowment { fill: Fill::Myself, .. }) = endowment {
+    if let Some(Endowment { fill: ResourceSpec::Myself, .. }) = endowment {
         return Ok(Target::Myself);
     }
     let path = match (endowment, beside) {
-        (Some(Endowment { fill: Fill::Path(given), .. }), _) => Path::new(&given.path).to_owned(),
+        (Some(Endowment { fill: ResourceSpec::Path(given), .. }), _) => Path::new(&given.path).to_owned(),
         (Some(_), _) => {
             return Err(Failure::new(
                 Exit::Usage,
                 format!("worker slot `{slot}` was bound to something else"),
             )
-            .help(format!("bind it with `-e {slot}=FILE.worker`")));
+            .help(format!("bind it with `{}`", Kind::Worker.row().option(slot))));
         }
         (None, Some(dir)) => {
             let beside = Path::new(dir).join(format!("{inner_name}.worker"));
@@ -521,18 +407,21 @@ fn worker_target(
         }
         (None, None) => {
             return Err(Failure::new(Exit::Usage, format!("worker slot `{slot}` is not bound"))
-                .help(format!("bind it with `-e {slot}=FILE.worker`")));
+                .help(format!("bind it with `{}`", Kind::Worker.row().option(slot))));
         }
     };
     let bundle = Bundle::load(&path).map_err(|e| {
-        Failure::new(Exit::NotFound, format!("worker slot `{slot}`: {e}"))
-            .help(format!("{}; or bind it with `-e {slot}=FILE.worker`", e.help()))
+        Failure::new(Exit::NotFound, format!("worker slot `{slot}`: {e}")).help(format!(
+            "{}; or bind it with `{}`",
+            e.help(),
+            Kind::Worker.row().option(slot)
+        ))
     })?;
     let definition = parse(&bundle)?;
     let inner = nested::inner(spec, inner_name);
     let beside = path.parent().and_then(Path::to_str);
     if !definition.slots.is_empty() || !inner.endow.is_empty() || !inner.allow.is_empty() {
-        let bindings = bind(shelf, &definition, &inner, beside, &BTreeMap::new(), &format!("{slot}."))?;
+        let bindings = fill(shelf, &definition, &inner, beside, &BTreeMap::new(), &format!("{slot}."))?;
         let program = keep_on(shelf, &bundle, definition.limits)?;
         return Ok(Target::Endowed { program, bindings });
     }
@@ -561,7 +450,7 @@ pub fn keep(desk: &Desk, bundle: &Bundle, limits: Limits) -> Result<Program, Fai
     keep_on(&shelf, bundle, limits)
 }
 
-fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
+pub(super) fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
     let put = |text: &str| shelf.put(text.as_bytes());
     let includes = bundle
         .includes

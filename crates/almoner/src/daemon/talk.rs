@@ -7,7 +7,8 @@ use kernel::formula::Formula;
 use kernel::run::{Entry, Run, Shape};
 use kernel::{BlobHash, NamePath, RunNumber, table};
 use passable::{Untrusted, visible_line};
-use worker::definition::{Bundle, Definition, SlotKind};
+use resource::Kind;
+use worker::definition::{Bundle, Definition};
 
 use super::desk::Desk;
 use super::world::Daemon;
@@ -146,9 +147,9 @@ fn of(definition: Definition, bundle: Bundle, beside: Option<String>, policy: Op
         name: slot.name.clone(),
         words: slot.label.as_deref().map(Untrusted::new),
         kind: slot.kind.to_string(),
-        example: example(slot.kind).map(str::to_owned),
+        example: slot.kind.row().is_typed().then(|| slot.kind.row().example_from_root()),
         // A worker that lies beside the file is found there.
-        is_needed: example(slot.kind).is_some() && !(slot.kind == SlotKind::Worker && lies_somewhere),
+        is_needed: slot.kind.row().is_typed() && !(slot.kind == Kind::Worker && lies_somewhere),
     };
     Wanted {
         name: bundle.name,
@@ -160,24 +161,6 @@ fn of(definition: Definition, bundle: Bundle, beside: Option<String>, policy: Op
         input: definition.input.to_value(),
         slots: definition.slots.iter().map(slot).collect(),
     }
-}
-
-/// What could fill a slot of this kind; `None` if whoever begins the run does.
-fn example(kind: SlotKind) -> Option<&'static str> {
-    Some(match kind {
-        SlotKind::Ask | SlotKind::Timer | SlotKind::Mail => return None,
-        SlotKind::Dir { write: false } | SlotKind::Outbox => "/PATH",
-        SlotKind::Dir { write: true } => "/PATH:rw",
-        SlotKind::Program => "program:NAME?dir=/PATH",
-        SlotKind::Http => "https://HOST",
-        SlotKind::Git { write: false } => "git:/PATH",
-        SlotKind::Git { write: true } => "git:/PATH:rw",
-        SlotKind::Clock => "clock",
-        SlotKind::Mcp => "mcp:SERVER[TOOL]",
-        SlotKind::Worker => "/PATH/NAME.worker",
-        SlotKind::Model => "model:NAME?tokens=200k",
-        SlotKind::Secret => "secret:NAME",
-    })
 }
 
 /// The worker that one of the person's names stands for.
@@ -203,5 +186,30 @@ fn named(desk: &Desk, path: &str) -> Result<Bundle, Failure> {
         }
         _ => Err(Failure::new(Exit::Invalid, format!("`{}` is no worker", visible_line(path)))
             .help("choose one of the list")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use resource::KINDS;
+
+    use super::*;
+    use crate::daemon::bind;
+
+    #[test]
+    fn page_and_command_line_show_the_same_example() {
+        for row in KINDS {
+            let source = format!("---\nslots: {{ x: {} }}\n---\nDo it.\n", row.label);
+            let bundle = bundle("w", source);
+            let wanted = of(start_run::parse(&bundle).unwrap(), bundle, None, None);
+            let help = bind::unbound("x", None, row.kind).help;
+            match &wanted.slots[0].example {
+                Some(example) => {
+                    let relative = example.replace("/PATH/FILE", "FILE").replace("/PATH", "PATH");
+                    assert_eq!(help, format!("bind it with `-e x={relative}`"));
+                }
+                None => assert!(!row.is_typed(), "{}", row.label),
+            }
+        }
     }
 }

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernel::formula::Formula;
-use kernel::web::Origin;
 use kernel::{query, table};
 use model::served::COMPAT_KEY;
 use model::{ModelRef, Vendor};
 use policy::Secrets;
+use resource::Resource;
+use resource::web::Origin;
 use vault::{Keyring, Protecting, Protection, Secret, SecretTool, Site, Vault, VaultError};
 
 use super::desk::Desk;
@@ -280,10 +281,12 @@ fn rows(daemon: &Daemon, vault: &Vault) -> Result<Vec<SecretRow>, Failure> {
                     continue;
                 };
                 let used: Vec<&str> = match &reached.formula {
-                    Formula::Web(web) => web.secret.iter().map(|used| used.name.as_str()).collect(),
-                    Formula::Mcp(server) => server.secrets(),
-                    Formula::Program(programs) => programs.secrets().collect(),
-                    Formula::HandedSecret(secret) => vec![secret.name.as_str()],
+                    Formula::Resource(Resource::Web(web)) => {
+                        web.secret.iter().map(|used| used.name.as_str()).collect()
+                    }
+                    Formula::Resource(Resource::Mcp(server)) => server.secrets(),
+                    Formula::Resource(Resource::Programs(programs)) => programs.secrets().collect(),
+                    Formula::Resource(Resource::Secret(secret)) => vec![secret.name.as_str()],
                     _ => vec![],
                 };
                 let by = format!("{} ({})", grant.number, grant.slot);

@@ -25,7 +25,6 @@ use crate::commands::acting::Acting;
 use crate::commands::{doctor, models, save};
 use crate::settings;
 use crate::web_file::{self, WebFile};
-use control::endowment::Endowment;
 use control::examined::{Examined, Saving};
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, OnBehalf, Request, Response};
@@ -33,6 +32,7 @@ use control::sessions::{SessionAct, SessionRow};
 use control::talk::{Wanted, With};
 use kernel::budget::Raise;
 use kernel::{BlobHash, RunNumber};
+use resource::Endowment;
 
 /// The pages, open or not.
 pub struct WebPages {

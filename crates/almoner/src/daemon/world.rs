@@ -13,13 +13,14 @@ use kernel::formula::Formula;
 use kernel::grant::Grant;
 use kernel::hub::View;
 use kernel::run::{Run, Step, Trouble};
-use kernel::secret::HandedSecret;
 use kernel::txn::{ReadTxn, StoreFault, Txn};
 use kernel::used::UsedCall;
 use kernel::{BlobHash, FormulaId, HostRun, RunNumber, StepRef, query, table};
 use model::{Cancel, ModelError, ModelRef, Opener, Price, Progress, Provider, Takes};
 use passable::Untrusted;
 use policy::Rules;
+use resource::Resource;
+use resource::secret::HandedSecret;
 use store::{Kept, Store};
 use worker::World;
 
@@ -387,7 +388,7 @@ impl Daemon {
         let path = super::mounts::scratch(self.state(), id);
         // One that cannot be made cannot be opened either, which is said where it is tried.
         let _ = crate::place::private_dir(&path);
-        Formula::Mount { path: path.to_string_lossy().into_owned(), read_only }
+        Formula::Resource(Resource::Directory { path: path.to_string_lossy().into_owned(), read_only })
     }
 
     /// What calls of agents need of this daemon: bytes that are kept beside the store.
@@ -643,7 +644,7 @@ impl caps::Outside for Edge {
     fn secret(
         &self,
         name: &str,
-        origin: &kernel::web::Origin,
+        origin: &resource::web::Origin,
     ) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
         let shared = self.shared.upgrade().ok_or(caps::NoSecret::Locked)?;
         given_out(shared.vault.value_for(name, origin))
@@ -664,7 +665,7 @@ impl caps::Outside for Edge {
                 else {
                     continue;
                 };
-                if let Formula::HandedSecret(secret) = reached.formula {
+                if let Formula::Resource(Resource::Secret(secret)) = reached.formula {
                     handed.insert(slot.clone(), secret);
                 }
             }

@@ -12,9 +12,9 @@ use toml::de::DeValue;
 
 use super::read::{Text, Trouble, table};
 use super::tighter::Tighter;
-use crate::cli;
-use control::endowment::{Endowment, Fill};
+use crate::machine::Machine;
 use control::exit::{Exit, Failure};
+use resource::Endowment;
 
 /// What a project's file hands to one of its workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,18 +132,10 @@ fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, 
 
 /// What fills a slot, as after `-e SLOT=`, with paths taken from where this file lies.
 fn endowment(text: &Text<'_>, base: &Path, at: usize, slot: &str, said: &str) -> Result<Endowment, Trouble> {
-    let mut given = cli::parse_endowment_in(base, &format!("{slot}={said}"))
+    let mut given = Machine::At(base)
+        .parse_endowment(&format!("{slot}={said}"))
         .map_err(|failure| text.trouble(at, failure.message.visible_line(), failure.help))?;
-    let paths: Vec<&mut String> = match &mut given.fill {
-        Fill::Path(fill) => vec![&mut fill.path],
-        Fill::Program(fill) => {
-            let programs = fill.programs.iter_mut().map(|(_, path)| path);
-            programs.chain(fill.directories.iter_mut().map(|(path, _)| path)).collect()
-        }
-        Fill::Git(fill) => vec![&mut fill.path],
-        Fill::Web(_) | Fill::Model(_) | Fill::Secret(_) | Fill::Clock | Fill::Myself | Fill::Mcp(_) => vec![],
-    };
-    for path in paths {
+    for path in given.fill.paths_mut() {
         let help = "name a directory by its own path";
         *path = settled(base, path)
             .map_err(|what| text.trouble(at, format!("{}: {what}", visible_line(path)), help))?;
@@ -185,65 +177,11 @@ fn real(path: &Path) -> Option<PathBuf> {
         .and_then(|part| std::fs::canonicalize(part).ok())
 }
 
-/// What fills a slot, in words, with every path in full. Not made visible.
-pub fn words(given: &Endowment) -> String {
-    let what = match &given.fill {
-        Fill::Program(fill) => fill.words(),
-        Fill::Git(fill) => fill.words(),
-        Fill::Model(fill) => fill.words(),
-        Fill::Mcp(fill) => match fill.rate {
-            Some(rate) => format!("{}; {rate}", fill.words()),
-            None => fill.words(),
-        },
-        Fill::Secret(secret) => secret.words(),
-        Fill::Clock => "the clock".to_owned(),
-        Fill::Myself => "this worker again".to_owned(),
-        Fill::Web(fill) => {
-            let mut text = fill.web.words();
-            if let Some(bytes) = fill.max_bytes {
-                text += &format!("; bodies of at most {bytes} bytes");
-            }
-            if let Some(rate) = fill.rate {
-                text += &format!("; {rate}");
-            }
-            text
-        }
-        Fill::Path(fill) => {
-            let mut text = format!("{} (may be read", fill.path);
-            text += match (fill.stage, fill.write) {
-                (true, _) => "; changes go to a staged copy",
-                (false, true) => " and written",
-                (false, false) => "",
-            };
-            if !fill.suffixes.is_empty() {
-                text += &format!("; only {}", fill.suffixes.join(" "));
-            }
-            if let Some(bytes) = fill.max_bytes {
-                text += &format!("; files of at most {bytes} bytes");
-            }
-            if let Some(bytes) = fill.total_bytes {
-                text += &format!("; at most {bytes} bytes in all");
-            }
-            if !fill.methods.is_empty() {
-                text += &format!("; only {}", fill.methods.join(" "));
-            }
-            if fill.private {
-                text += "; private";
-            }
-            if let Some(rate) = fill.rate {
-                text += &format!("; {rate}");
-            }
-            text + ")"
-        }
-    };
-    format!("{} = {what}", given.slot)
-}
-
 impl Handed {
     /// All of it, a line for each thing. Not made visible.
     pub fn lines(&self) -> Vec<String> {
         let model = self.model.iter().map(|model| format!("model: {model}"));
-        let endow = self.endow.iter().map(words);
+        let endow = self.endow.iter().map(Endowment::describe);
         let allow = self.allow.iter().map(|rule| format!("not asked about: {rule}"));
         model.chain(endow).chain(allow).chain(self.limits.line()).collect()
     }
@@ -270,19 +208,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(dir.path()).unwrap();
         let (here, above) = (base.display(), base.parent().unwrap().display());
-        let web = match cli::parse_endowment("w=https://h/p").unwrap().fill {
-            Fill::Web(web) => web.web.words(),
-            other => panic!("{other:?}"),
-        };
         assert_eq!(
             lines(&base, text).unwrap(),
             [
                 format!("a: model: scripted:{here}/s.json,ollama:m"),
-                format!("a: mail = {here}/in (may be read; only .eml; files of at most 1000 bytes)"),
-                format!("a: out = {above}/o (may be read and written)"),
-                format!("a: web = {web}"),
+                format!("a: mail = directory {here}/in; only .eml; at most 1000 bytes each"),
+                format!("a: out = directory {above}/o (rw)"),
+                "a: web = https://h/p (GET)".to_owned(),
                 "a: not asked about: out.write".to_owned(),
-                "sub/b: d = /abs/x (may be read; changes go to a staged copy)".to_owned(),
+                "sub/b: d = staged copy of directory /abs/x; changes are staged".to_owned(),
                 "sub/b: limits: turns 4, tokens 50k, usd 0.5".to_owned(),
             ]
         );

@@ -17,8 +17,8 @@ pub use kept::{all, is_trusted, keep, revoke};
 use crate::place::Place;
 use crate::settings::project::{self, Handed, Workers};
 use crate::settings::trusted;
-use control::endowment::Endowment;
 use control::exit::{Exit, Failure};
+use resource::Endowment;
 
 /// The name of the file.
 pub const NAME: &str = "almoner.toml";

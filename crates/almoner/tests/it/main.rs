@@ -49,6 +49,7 @@ mod hunks;
 mod inspecting;
 mod journey;
 mod kill_sweep;
+mod kinds;
 mod load;
 mod mailing;
 mod mcp;

@@ -2,6 +2,7 @@
 //!
 //! The hostile server is a program of this repository that does what its argument says; the others are real ones.
 
+use resource::Resource;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -441,7 +442,7 @@ fn tools_as_servers_really_describe_them_can_be_handed_over() {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
         let case: Json = serde_json::from_str(&text).unwrap();
         let tool = case.get("fixture").unwrap_or(&case)["tool"].clone();
-        let told = kernel::mcp::Told {
+        let told = resource::mcp::Told {
             name: tool["name"].as_str().unwrap().to_owned(),
             title: None,
             description: tool["description"].as_str().map(str::to_owned),
@@ -452,16 +453,18 @@ fn tools_as_servers_really_describe_them_can_be_handed_over() {
         let named = [(told.name.clone(), passable::Effect::Commit)];
         let tools =
             caps::endow_server(std::slice::from_ref(&told), &named).unwrap_or_else(|e| panic!("{e:?}"));
-        let web = kernel::web::Web {
+        let web = resource::web::Web {
             places: vec![],
             methods: Default::default(),
             secret: None,
             idempotency: None,
             address: None,
         };
-        let line = kernel::mcp::Line::Web(Box::new(web));
-        let server = kernel::mcp::ToolServer { name: "s".into(), line, tools, call_ms: 1 };
-        let interface = caps::interface_for(&kernel::formula::Formula::Mcp(server)).unwrap();
+        let line = resource::mcp::Line::Web(Box::new(web));
+        let server = resource::mcp::ToolServer { name: "s".into(), line, tools, call_ms: 1 };
+        let interface =
+            caps::interface_for(&kernel::formula::Formula::Resource(Resource::Mcp(Box::new(server))))
+                .unwrap();
         let params = &interface.methods[0].params;
         let properties = tool["inputSchema"]["properties"].as_object().map_or(0, serde_json::Map::len);
         assert_eq!(params.len(), properties, "{}", told.name);

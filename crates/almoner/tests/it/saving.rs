@@ -92,6 +92,9 @@ fn run_over_hostile_paths_is_saved_and_runs_again() {
         ("\"double\" and 'single'", "?max=4KiB"),
         ("cafe\u{301}", "?rate=100/min"),
         ("-e out=x", "?private"),
+        ("ends:rw", "?max=4KiB"),
+        ("a?max=1", "?private"),
+        ("git:x", ""),
     ] {
         let home = Home::new();
         home.write(&format!("{dir}/a.md"), "blue\n");
@@ -101,7 +104,8 @@ fn run_over_hostile_paths_is_saved_and_runs_again() {
         let read = json!({ "name": "docs_read", "arguments": { "path": "a.md" } });
         let script = json!([{ "turns": [{ "calls": [read] }, { "text": "read it" }] }]);
         home.write("script.json", script.to_string());
-        let given = format!("docs={}{query}", home.path(dir).display());
+        let path = home.path(dir).display().to_string().replace('\\', r"\\").replace('"', "\\\"");
+        let given = format!("docs=\"{path}\"{query}");
         let run = ["run", "w.worker", "-e", &given, "-m", &model];
         assert_eq!(home.almoner(&run).expect(0).out, "read it\n", "{dir:?}");
         let planned = |args: &[&str]| {

@@ -40,7 +40,7 @@ mod story;
 mod stream;
 mod talking;
 mod timeline;
-mod visitor;
+pub(crate) mod visitor;
 
 use crate::home::Home;
 use browser::Browser;

@@ -33,6 +33,10 @@ function tools() {
     case "doubles":
       if (has("changed")) return [echo, { ...echo, description: "Another one." }];
       break;
+    case "examples":
+      // As the table of kinds names a tool in its example.
+      echo.name = "TOOL";
+      break;
     case "later":
       // As it should be whenever a person may look, and otherwise once it is in use.
       if (listed > 1) echo.description = "Says what you know.";

@@ -16,11 +16,11 @@ use kernel::begun::Begun;
 use kernel::grant::Grant;
 use kernel::proposal::{Finding, Pin, Value};
 use kernel::provenance::{Provenance, Source};
-use kernel::repository::Repository;
 use kernel::run::Completion;
 use kernel::{BlobHash, Interface};
 use passable::visible_line;
 use policy::{Facts, PathFact};
+use resource::repository::Repository;
 
 pub(crate) use interface::{CHANGING, interface};
 

@@ -1,8 +1,8 @@
 //! Headers that a model may choose, and those that are passed on of an answer.
 
 use kernel::proposal::{Finding, Value};
-use kernel::web::Web;
 use passable::visible_line;
+use resource::web::Web;
 
 /// The most headers.
 const MOST: usize = 20;

@@ -18,9 +18,9 @@ use kernel::begun::Begun;
 use kernel::grant::Grant;
 use kernel::proposal::{Finding, Value};
 use kernel::run::Completion;
-use kernel::web::Web;
 use passable::visible_line;
 use policy::{Allowed, Destination, Facts};
+use resource::web::Web;
 
 use crate::{Capability, OpenError, Probe, foreign};
 

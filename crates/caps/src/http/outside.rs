@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use kernel::id::BlobHash;
 use kernel::proposal::Finding;
-use kernel::secret::HandedSecret;
-use kernel::web::Origin;
 use passable::visible_line;
+use resource::secret::HandedSecret;
+use resource::web::Origin;
 use zeroize::Zeroizing;
 
 /// The rule of what is found while the vault is locked.

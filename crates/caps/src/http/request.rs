@@ -1,8 +1,8 @@
 //! A call with its arguments taken apart.
 
 use kernel::proposal::{Finding, Value};
-use kernel::web::{Origin, Plain, Web};
 use passable::{Quoting, quoting, visible_line};
+use resource::web::{Origin, Plain, Web};
 
 use super::{headers, interface};
 

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use kernel::begun::Begun;
-use kernel::mcp::{PinnedTool, ToolServer};
 use kernel::proposal::{Finding, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
 use passable::Quoting;
 use policy::Secrets;
+use resource::mcp::{PinnedTool, ToolServer};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value as Json;
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::BlobHash;
-use kernel::mcp::{Line, PinnedTool, Told, ToolServer};
 use kernel::proposal::Effect;
+use resource::mcp::{Line, PinnedTool, Told, ToolServer};
 
 use super::interface::unfit;
 use super::session::{McpError, READY, Session};

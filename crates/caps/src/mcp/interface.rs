@@ -6,9 +6,9 @@
 
 use std::sync::LazyLock;
 
-use kernel::mcp::{PinnedTool, ToolServer};
 use kernel::{Interface, Method, Param, Pattern};
 use passable::{Effect, visible, visible_line};
+use resource::mcp::{PinnedTool, ToolServer};
 use serde_json::{Map, Value as Json};
 
 /// The longest description and the longest schema that a model is shown, in bytes.
@@ -98,7 +98,7 @@ fn plain(json: &Json) -> Option<Json> {
 }
 
 /// Why a tool cannot be handed over, if it cannot: a name or an argument that cannot be shown as it is.
-pub(super) fn unfit(told: &kernel::mcp::Told) -> Option<String> {
+pub(super) fn unfit(told: &resource::mcp::Told) -> Option<String> {
     let hidden = |name: &str| visible_line(name) != name;
     if told.name.is_empty() || told.name.len() > 128 || hidden(&told.name) {
         return Some("its name is not a plain short word".to_owned());
@@ -115,7 +115,7 @@ pub(super) fn unfit(told: &kernel::mcp::Told) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use kernel::mcp::Told;
+    use resource::mcp::Told;
     use serde_json::json;
 
     use super::*;

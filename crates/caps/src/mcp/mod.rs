@@ -17,13 +17,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kernel::begun::Begun;
 use kernel::grant::Grant;
-use kernel::mcp::{Line, PinnedTool, ToolServer};
 use kernel::proposal::{Effect, Finding, Pin, Value};
 use kernel::run::Completion;
-use kernel::web::Web;
 use kernel::{Interface, id::BlobHash};
 use passable::{Quoting, quoting, visible_line};
 use policy::{Allowed, Destination, Facts, Outlet};
+use resource::mcp::{Line, PinnedTool, ToolServer};
+use resource::web::Web;
 use serde_json::{Map, Value as Json};
 
 pub use endow::{ask_tools, endow_server, named_files};
@@ -153,7 +153,7 @@ impl McpCapability {
 }
 
 /// Why a tool is not called, if the server describes it otherwise than when the user named it.
-fn changed(server: &ToolServer, tool: &PinnedTool, now: &[kernel::mcp::Told]) -> Option<Finding> {
+fn changed(server: &ToolServer, tool: &PinnedTool, now: &[resource::mcp::Told]) -> Option<Finding> {
     let (name, shown) = (visible_line(&server.name), visible_line(&tool.name));
     // Two of one name: nobody knows which is called.
     let mut same = now.iter().filter(|told| told.name == tool.name);

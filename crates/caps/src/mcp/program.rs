@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use kernel::mcp::ServerProgram;
-use kernel::programs::Setting;
 use kernel::proposal::Finding;
 use passable::{quoting, visible_line};
+use resource::mcp::ServerProgram;
+use resource::programs::Setting;
 use sandbox::{Confinement, End, Helper, Limits, Spec};
 
 use super::SECRET;

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel::mcp::{Line, Told, ToolServer};
 use kernel::proposal::Finding;
 use passable::{quoting, visible_line};
 use policy::Secrets;
+use resource::mcp::{Line, Told, ToolServer};
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation,
     PaginatedRequestParams, ProtocolVersion, Tool,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use framing::events::Events;
-use kernel::web::{Place, Web};
+use resource::web::{Place, Web};
 use serde_json::Value as Json;
 use ureq::http::{HeaderName, HeaderValue, Request, Response};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use kernel::programs::variable_problem;
 use kernel::proposal::{Finding, Value};
 use passable::{Quoting, quoting, visible_line};
+use resource::programs::variable_problem;
 
 /// The most words of one call.
 pub(super) const MOST_WORDS: usize = 1000;

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use kernel::BlobHash;
-use kernel::programs::{EndowedProgram, Interpreter};
+use resource::programs::{EndowedProgram, Interpreter};
 
 /// The largest file that is taken for a program.
 const LARGEST: u64 = 2 << 30;

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use kernel::begun::Begun;
 use kernel::grant::Grant;
-use kernel::programs::{EndowedProgram, Programs};
 use kernel::proposal::{Effect, Finding, Pin, Value};
 use kernel::provenance::{Provenance, Source};
 use kernel::run::Completion;
 use kernel::{BlobHash, Interface};
 use passable::{quoting, visible_line};
 use policy::{Facts, ProgramFact, SecretFact};
+use resource::programs::{EndowedProgram, Programs};
 use sandbox::{Confinement, End, Helper, Limits, Output, Report, Spec};
 
 pub use endow::{ProgramError, endow_program};

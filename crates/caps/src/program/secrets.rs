@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::BlobHash;
-use kernel::programs::Setting;
 use kernel::proposal::{Finding, Pin};
 use passable::visible_line;
 use policy::{SecretFact, Secrets};
+use resource::programs::Setting;
 use sandbox::Output;
 
 use super::ProgramCapability;

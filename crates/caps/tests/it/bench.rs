@@ -13,6 +13,7 @@ use kernel::proposal::{Caller, Pin, Proposal, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
 use policy::Facts;
+use resource::{Kind, Resource};
 use tempfile::TempDir;
 
 /// The text of the file outside that nobody must ever read or change.
@@ -39,8 +40,12 @@ pub(crate) fn step(step: u64) -> StepRef {
 impl Bench {
     /// A directory granted with all methods.
     pub(crate) fn dir() -> Bench {
-        let all: Vec<&str> =
-            caps::interface_of("dir").unwrap().methods.iter().map(|method| method.name.as_str()).collect();
+        let all: Vec<&str> = caps::interface_of(Kind::Dir { write: true })
+            .unwrap()
+            .methods
+            .iter()
+            .map(|method| method.name.as_str())
+            .collect();
         Bench::new("out", &all, false)
     }
 
@@ -129,9 +134,9 @@ impl Bench {
     pub(crate) fn open(&self) -> Box<dyn Capability> {
         let path = self.root().to_str().unwrap().to_owned();
         let target = if self.spool {
-            Formula::Spool { path }
+            Formula::Resource(Resource::Outbox { path })
         } else {
-            Formula::Mount { path, read_only: self.read_only }
+            Formula::Resource(Resource::Directory { path, read_only: self.read_only })
         };
         caps::open(&target, &self.grant).unwrap()
     }
@@ -153,7 +158,7 @@ impl Bench {
             slot: self.grant.slot.clone(),
             method: method.into(),
             args: args.to_vec(),
-            effect: caps::interface_of(kind).unwrap().method(method).unwrap().effect,
+            effect: caps::interface_of(Kind::of(kind).unwrap()).unwrap().method(method).unwrap().effect,
             caller: Caller::Model,
             pins,
             provenance: Provenance::host(),

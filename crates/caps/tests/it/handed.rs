@@ -15,7 +15,7 @@ use kernel::id::{BlobHash, FormulaId, GrantNumber, Number, RunNumber, StepRef};
 use kernel::proposal::{Caller, Effect, Pin, Proposal, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
-use kernel::web::Origin;
+use resource::web::Origin;
 use zeroize::Zeroizing;
 
 const TEMPORARY: &str = ".almoner-r3-7-04040404.tmp";

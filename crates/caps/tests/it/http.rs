@@ -15,7 +15,8 @@ use kernel::id::{FormulaId, MessageNumber, RunNumber, StepRef};
 use kernel::proposal::{Caller, Proposal, Value};
 use kernel::provenance::Provenance;
 use kernel::run::Completion;
-use kernel::web::{Origin, Place, SecretUse, Web};
+use resource::web::{Origin, Place, SecretUse, Web};
+use resource::{Kind, Resource};
 use zeroize::Zeroizing;
 
 const KEY: &str = "the-key-of-the-user";
@@ -164,7 +165,10 @@ impl Bench {
     fn within(web: Web, world: World, max_bytes: Option<u64>) -> Bench {
         let grant = grant(max_bytes);
         let outside: Arc<dyn Outside> = Arc::new(world);
-        Bench { capability: caps::open_with(&Formula::Web(web), &grant, &outside).unwrap(), grant }
+        Bench {
+            capability: caps::open_with(&Formula::Resource(Resource::Web(web)), &grant, &outside).unwrap(),
+            grant,
+        }
     }
 
     fn begun(&self, method: &str, args: &[Value]) -> Begun {
@@ -176,7 +180,7 @@ impl Bench {
             slot: "api".into(),
             method: method.into(),
             args: args.to_vec(),
-            effect: caps::interface_of("http").unwrap().method(method).unwrap().effect,
+            effect: caps::interface_of(Kind::Http).unwrap().method(method).unwrap().effect,
             caller: Caller::Model,
             pins: BTreeSet::new(),
             provenance: Provenance::host(),

@@ -5,6 +5,7 @@ use std::fs;
 use caps::{Probe, Settled, settle};
 use kernel::proposal::Value;
 use kernel::run::Completion;
+use resource::Resource;
 
 use crate::bench::{Bench, outcome, step, texts};
 
@@ -132,7 +133,9 @@ fn a_path_that_is_no_directory_cannot_be_opened() {
     use kernel::formula::Formula;
     let bench = Bench::outbox();
     for path in ["/nowhere/at/all", "/etc/hostname"] {
-        let error = caps::open(&Formula::Spool { path: path.into() }, &bench.grant).err().unwrap();
+        let error = caps::open(&Formula::Resource(Resource::Outbox { path: path.into() }), &bench.grant)
+            .err()
+            .unwrap();
         assert!(
             error.to_string().starts_with(&format!("the directory `{path}` cannot be opened: ")),
             "{error}"

@@ -7,6 +7,7 @@ use kernel::NamePath;
 use kernel::proposal::Effect;
 use kernel::run::ResultGoesTo;
 use passable::{Untrusted, visible_line};
+use resource::{Kind, Row};
 
 use super::letter::{more_bytes, short};
 use super::value::argument;
@@ -204,15 +205,15 @@ impl Endowing<'_> {
             let own = slot.label.as_deref().into_iter();
             let kinds: Vec<&str> =
                 own.chain(row.into_iter().flat_map(|row| row.labels.iter().map(String::as_str))).collect();
-            let is_any = |all: &[&str]| kinds.iter().any(|kind| all.contains(kind));
+            let rows: Vec<&Row> = kinds.iter().filter_map(|kind| Row::of(kind)).collect();
             let name = slot.name.as_str();
-            if is_any(&READ) || row.is_some_and(|row| row.data) {
+            if rows.iter().any(|row| row.discloses) || row.is_some_and(|row| row.data) {
                 through.push(name);
             }
-            if is_any(&SENT) {
+            if rows.iter().any(|row| row.sends) {
                 out.push(name);
             }
-            if is_any(&["worker"]) {
+            if rows.iter().any(|row| row.kind == Kind::Worker) {
                 workers.push(name);
             }
             if row.is_some_and(|row| !row.data && row.labels.is_empty()) {
@@ -264,12 +265,6 @@ impl Endowing<'_> {
     }
 }
 
-/// Kinds of slots through which something is read that was not public.
-const READ: [&str; 5] = ["dir", "dir rw", "git", "git rw", "secret"];
-
-/// Kinds of slots through which something can leave this machine.
-const SENT: [&str; 5] = ["outbox", "http", "mcp", "program", "model"];
-
 fn has_inputs(plan: &Plan) -> bool {
     plan.inputs.as_record().is_some_and(|all| all.iter().next().is_some())
 }
@@ -295,18 +290,18 @@ fn by_effect(mut it: Sentence, methods: &[Method]) -> Sentence {
 /// What fills a slot of a worker otherwise.
 fn filled(planned: &Planned) -> Vec<Sentence> {
     let slot = || Sentence::new("As ").theirs(planned.slot.as_str());
+    let row = Row::of(&planned.kind);
     let it = match planned.kind.as_str() {
-        "ask" => slot().ours(" it may ask you questions, in your inbox."),
-        "timer" => slot().ours(" it may wait for a time."),
-        "mail" => slot().ours(" it may write to you, in your inbox."),
+        _ if row.is_some_and(|row| !row.is_typed()) => {
+            slot().ours(format!(" it {}.", row.map_or("", |row| row.lets)))
+        }
         "workshop" => return vec![],
         "worker" => slot().ours(" it may call ").theirs(planned.what.raw()).ours("."),
         _ => {
             let it = slot().ours(" it gets ");
-            let it = match planned.kind.as_str() {
-                "dir" | "dir rw" => it.ours("the directory ").own(planned.what.raw()),
-                _ => it.own(planned.what.raw()),
-            };
+            let is_directory = row.is_some_and(|row| matches!(row.kind, Kind::Dir { .. }));
+            let it = if is_directory { it.ours("the ") } else { it };
+            let it = it.own(planned.what.raw());
             let it = if planned.is_new { it.ours(", which is not there yet and is made") } else { it };
             planned.limits.iter().fold(it, |it, limit| it.ours("; ").ours(limit.as_str())).ours(".")
         }
@@ -316,7 +311,8 @@ fn filled(planned: &Planned) -> Vec<Sentence> {
 
 /// What may be called of something that a worker gets, and when its person is asked.
 fn asked(planned: &Planned) -> Vec<Sentence> {
-    if matches!(planned.kind.as_str(), "ask" | "timer" | "mail" | "workshop" | "worker") {
+    let is_asked_about = |row: &Row| row.is_typed() && row.kind != Kind::Worker;
+    if !Row::of(&planned.kind).is_some_and(is_asked_about) {
         return vec![];
     }
     let named = |which: &dyn Fn(&PlannedMethod) -> bool| {
@@ -574,7 +570,7 @@ mod tests {
             PlannedDocument { path: Untrusted::new("/d.md"), bytes: 4, hash: BlobHash::of(b"four") };
         let plan = Plan {
             grants: vec![
-                planned("out", "dir rw", "/real/out", out),
+                planned("out", "dir rw", "directory /real/out (rw)", out),
                 planned("post", "outbox", "mail spool /post", outbox),
                 planned("helper", "worker", "worker helper (abc)", vec![]),
                 planned("q", "ask", "questions to you, in your inbox", vec![]),
@@ -600,7 +596,7 @@ mod tests {
         expect(
             &text,
             &[
-                "As out it gets the directory /real/out, which is not there yet and is made.",
+                "As out it gets the directory /real/out (rw), which is not there yet and is made.",
                 "Of out it may call list, which only reads: you are not asked.",
                 "Of out it may call append, which changes something, without asking you: you have said so.",
                 "Of out it may call write, edit, which changes something: you are asked each time.",

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use control::view::{Fit, PickRow, SLOT_LABELS};
+use control::view::{Fit, PickRow};
 use maud::{Markup, html};
 use passable::visible_line;
+use resource::Kind;
 
 use super::place::id;
 
@@ -47,7 +48,7 @@ impl Picker<'_> {
 
     /// A label that says no more than what an interface is called.
     fn interface(&self) -> Option<&str> {
-        self.label.filter(|label| !self.data && !label.is_empty() && !SLOT_LABELS.contains(label))
+        self.label.filter(|label| !self.data && !label.is_empty() && Kind::of(label).is_none())
     }
 
     fn of(&self, fit: Fit) -> Vec<&PickRow> {

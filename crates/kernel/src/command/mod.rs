@@ -10,24 +10,20 @@ mod timer;
 use std::collections::{BTreeMap, BTreeSet};
 
 use passable::Untrusted;
+use resource::Resource;
 use serde::{Deserialize, Serialize};
 
 use crate::begun::Begun;
 use crate::budget::{LimitKind, Raise};
 use crate::grant::Attenuation;
 use crate::id::{BlobHash, FormulaId, GrantNumber, HostRun, MessageNumber, Number, RunNumber, StepRef};
-use crate::mcp::ToolServer;
 use crate::name::NamePath;
-use crate::programs::Programs;
 use crate::proposal::{Finding, Proposal, Verdict};
-use crate::repository::Repository;
 pub use crate::run::Program;
 use crate::run::{
     Attachment, CallSite, Completion, Input, PutBack, RunOutcome, Shape, ThrownAway, Trouble, Usage,
 };
-use crate::secret::HandedSecret;
 use crate::slot::Slot;
-use crate::web::Web;
 
 /// The most bytes that are said to a run at once: 256 KiB. What is longer is a document.
 pub const MOST_SAID: usize = 256 << 10;
@@ -231,28 +227,8 @@ pub struct Binding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "target", rename_all = "snake_case")]
 pub enum Target {
-    /// A directory of this machine, by absolute path.
-    Mount {
-        /// The path.
-        path: String,
-    },
-    /// A directory for outgoing mail, by absolute path.
-    Spool {
-        /// The path.
-        path: String,
-    },
-    /// Programs of this machine.
-    Program(Programs),
-    /// A part of the web.
-    Web(Web),
-    /// A repository of git.
-    Repository(Repository),
-    /// A secret of the vault, to be handed on by the slot's name.
-    Secret(HandedSecret),
-    /// What tells the time.
-    Clock,
-    /// Tools of a server.
-    Mcp(Box<ToolServer>),
+    /// What a person typed, resolved, or what a run does with its host.
+    Resource(Resource),
     /// A worker that has no slots of its own.
     Worker(Program),
     /// A worker with what fills its slots. It holds that and nothing of its caller's.
@@ -273,12 +249,6 @@ pub enum Target {
     Myself,
     /// What lets a run make workers.
     Workshop,
-    /// What lets a run ask its host.
-    Questions,
-    /// What lets a run wait for a time.
-    Alarm,
-    /// What lets a run write to its host.
-    Mail,
     /// What one of the actor's names stands for.
     Named {
         /// The name.

@@ -118,7 +118,7 @@ fn attenuate(
         id: state.fresh_id(),
         number: GrantNumber(0),
         target,
-        words: crate::query::words(&formula),
+        words: crate::query::words_with(&formula, &less.methods.iter().cloned().collect()),
         holder: state.actor,
         owner: state.me(),
         slot: name.to_owned(),

@@ -1,5 +1,7 @@
 //! Provide: a directory, a tree or a place to run is found under its name, or made.
 
+use resource::Resource;
+
 use crate::command::{Fault, Provided, Reply};
 use crate::formula::Formula;
 use crate::id::FormulaId;
@@ -30,7 +32,7 @@ pub(super) fn provided(
         _ => Provenance::host(),
     };
     let formula = match thing {
-        Provided::Mount { path, read_only } => Formula::Mount { path, read_only },
+        Provided::Mount { path, read_only } => Formula::Resource(Resource::Directory { path, read_only }),
         Provided::Scratch { read_only } => Formula::Scratch { read_only },
         Provided::Tree(tree) => {
             state.note_blob(tree.hash, 0, &provenance)?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use passable::{Quoting, Untrusted};
+use resource::Resource;
 
 use crate::command::{Binding, Fault};
 use crate::formula::Formula;
@@ -31,7 +32,7 @@ pub(super) fn ask(
     description: Untrusted,
     mut fields: Vec<Field>,
 ) -> Result<(), Fault> {
-    let Handed { outbox, .. } = handed(state, run, step, &Formula::Questions)?;
+    let Handed { outbox, .. } = handed(state, run, step, &Formula::Resource(Resource::Questions))?;
     super::mail::settle_fields(&mut fields)?;
     // Whoever writes a secret into a form of a model's has been led to it by the model.
     if fields.iter().any(|field| field.secret) {

@@ -91,14 +91,7 @@ pub(super) fn endow(
 ) -> Result<FormulaId, Fault> {
     let made = |state: &mut State<'_>, formula| state.make(formula, Provenance::host());
     let target = match binding.target.clone() {
-        Target::Mount { path } => made(state, Formula::Mount { path, read_only: false })?,
-        Target::Spool { path } => made(state, Formula::Spool { path })?,
-        Target::Program(programs) => made(state, Formula::Program(programs))?,
-        Target::Web(web) => made(state, Formula::Web(web))?,
-        Target::Repository(repository) => made(state, Formula::Repository(repository))?,
-        Target::Secret(secret) => made(state, Formula::HandedSecret(secret))?,
-        Target::Clock => made(state, Formula::Clock)?,
-        Target::Mcp(server) => made(state, Formula::Mcp(*server))?,
+        Target::Resource(resource) => made(state, Formula::Resource(resource))?,
         Target::Worker(Program { name, definition, includes, limits }) => made(
             state,
             Formula::Worker {
@@ -121,9 +114,6 @@ pub(super) fn endow(
         }
         Target::Myself => made(state, Formula::Myself)?,
         Target::Workshop => made(state, Formula::Workshop)?,
-        Target::Questions => made(state, Formula::Questions)?,
-        Target::Alarm => made(state, Formula::Alarm)?,
-        Target::Mail => made(state, Formula::Mail)?,
         Target::Named { path } => state.resolve(&path)?,
     };
     grant(state, holder, run, source, binding, target)
@@ -172,8 +162,8 @@ fn grant(
         number: GrantNumber(0),
         target,
         words: match &binding.attenuation.staged_from {
-            Some(real) => format!("staged copy of directory {real}"),
-            None => crate::query::words(&formula),
+            Some(real) => resource::staged_copy(real),
+            None => crate::query::words_with(&formula, &binding.methods),
         },
         holder,
         owner: state.me(),

@@ -1,5 +1,7 @@
 //! Wait: a call of a run that comes to its end at a time. Nothing holds memory until then.
 
+use resource::Resource;
+
 use crate::command::Fault;
 use crate::formula::Formula;
 use crate::id::{FormulaId, RunNumber};
@@ -15,7 +17,7 @@ use super::handed::{Handed, handed};
 
 /// A call that has begun comes to its end at this time; at once, if that is past.
 pub(super) fn wait(state: &mut State<'_>, run: &mut Run, step: u64, until_ms: i64) -> Result<(), Fault> {
-    let Handed { outbox, .. } = handed(state, run, step, &Formula::Alarm)?;
+    let Handed { outbox, .. } = handed(state, run, step, &Formula::Resource(Resource::Alarm))?;
     let longest = state.env.now_ms().saturating_add(i64::try_from(LONGEST_MS).unwrap_or(i64::MAX));
     if until_ms > longest {
         return Err(Fault::Misfit { what: "nobody waits longer than ten years".to_owned() });

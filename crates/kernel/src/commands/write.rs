@@ -1,6 +1,7 @@
 //! Write: a run says something to its host, asks it for a thing, or proposes code to it.
 
 use passable::{Quoting, quoting};
+use resource::Resource;
 
 use crate::command::{Fault, Writing};
 use crate::formula::Formula;
@@ -22,7 +23,7 @@ const LONGEST: usize = 256 << 10;
 /// A call that has begun becomes a message in the host's mailbox. What only says something is over with that; what asks
 /// is completed by the answer.
 pub(super) fn write(state: &mut State<'_>, run: &mut Run, step: u64, writing: Writing) -> Result<(), Fault> {
-    let Handed { at, outbox, proposal } = handed(state, run, step, &Formula::Mail)?;
+    let Handed { at, outbox, proposal } = handed(state, run, step, &Formula::Resource(Resource::Mail))?;
     expect_proposed(at, &proposal, &writing)?;
     check(&writing)?;
     let completion = match refusal(state, run, &writing)? {

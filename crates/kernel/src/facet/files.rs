@@ -5,6 +5,8 @@
 //! through which the directory was found may have ended. What is looked up in a directory is no formula; whoever keeps
 //! it remembers the directory and the way, and asks [`part`] what a call on it is.
 
+use resource::Resource;
+
 use super::args::{self, Args};
 use super::interface::{Support, facet};
 use super::names::Place;
@@ -196,7 +198,10 @@ pub fn ground(txn: &mut dyn ReadTxn, now_ms: i64, call: &FileCall) -> Result<Gro
 
 /// Whether this is something that has files.
 pub(super) fn has_files(formula: &Formula) -> bool {
-    matches!(formula, Formula::Mount { .. } | Formula::Scratch { .. } | Formula::Tree(_))
+    matches!(
+        formula,
+        Formula::Resource(Resource::Directory { .. }) | Formula::Scratch { .. } | Formula::Tree(_)
+    )
 }
 
 /// What was looked up in something that has files.

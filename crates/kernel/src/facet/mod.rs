@@ -27,6 +27,7 @@ mod state;
 mod timers;
 
 use passable::Untrusted;
+use resource::Resource;
 
 use crate::command::{Act, Cancel, Fault, MailAct};
 use crate::formula::Formula;
@@ -124,7 +125,7 @@ pub fn plan(
             "json" => names::blob(txn, *view, target, ReadAs::Json)?,
             _ => names::blob(txn, *view, target, ReadAs::Text)?,
         },
-        Formula::Mount { .. } | Formula::Scratch { .. } | Formula::Tree(_) => {
+        Formula::Resource(Resource::Directory { .. }) | Formula::Scratch { .. } | Formula::Tree(_) => {
             let op = files::in_directory(method, args)?;
             op.map(|op| Plan::need(Need::Files(FileCall { target: *target, through: vec![], op })))
         }

@@ -14,6 +14,7 @@ use kernel::run::{Input, Program, ResultGoesTo, RunOutcome, Shape};
 use kernel::slot::Slot;
 use kernel::table::PromiseRow;
 use kernel::{FormulaId, MessageNumber, NamePath, Pattern, Value, query, table};
+use resource::Resource;
 
 use crate::world::{World, env, methods, text};
 
@@ -191,7 +192,7 @@ impl World {
         let at = format!("/{name}");
         let run = self.apply(Act::Start(Box::new(start(
             crate::world::program("w"),
-            vec![bind("d", Target::Mount { path: at }, &["read", "write"])],
+            vec![bind("d", Target::Resource(Resource::directory(at)), &["read", "write"])],
         ))));
         let Reply::Started { run } = run.reply else { panic!("started") };
         let grant = self.run(run).grants["d"];

@@ -12,6 +12,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::{ResultGoesTo, RunOutcome};
 use kernel::table::PromiseRow;
 use kernel::{FormulaId, Number, Pattern, Value, table};
+use resource::Resource;
 
 use crate::agents::{
     code, copy, define, endow, field, form, mail, path, program_of, record, reject, request, resolve, send,
@@ -500,7 +501,10 @@ fn a_token_of_somebody_else() {
     assert_eq!(w.fault(fae, share("@self")), Fault::NoToken.to_string(), "a token is not given anew");
     w.as_agent(fae, Act::Grant(GrantAct::Accept { token, path: path("cap") }));
     let id = w.id(fae, "cap");
-    assert_eq!(w.behind(id), Ok(Formula::Mount { path: "/cap".to_owned(), read_only: false }));
+    assert_eq!(
+        w.behind(id),
+        Ok(Formula::Resource(Resource::Directory { path: "/cap".to_owned(), read_only: false }))
+    );
 }
 
 #[test]

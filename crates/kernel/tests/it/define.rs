@@ -9,6 +9,7 @@ use kernel::run::{ResultGoesTo, RunOutcome, Trouble};
 use kernel::slot::Slot;
 use kernel::table::{PromiseRow, Task};
 use kernel::{FormulaId, MessageNumber, Pattern, Value, query};
+use resource::Resource;
 
 use crate::agents::{
     bind, code, define, dismiss, endow, mail, path, program_of, record, reject, remove, start, store, string,
@@ -267,17 +268,17 @@ fn a_proposed_worker_is_endowed_and_its_run_settles_the_promise() {
     let promise = w.ask(fae, define(worker("W", &slots), Some("answer")));
     let number = w.last(host).number.0;
     let dir = || bind("out", Target::Named { path: path("cap") }, &["read", "write"]);
-    let spool = || bind("mail", Target::Spool { path: "/out".to_owned() }, &["send"]);
+    let spool = || bind("mail", Target::Resource(Resource::Outbox { path: "/out".to_owned() }), &["send"]);
     let goes = ResultGoesTo::GuestData;
     let mut check = |bindings: Vec<kernel::command::Binding>, expected: &str| {
         assert_eq!(w.fault(host, endow_worker(number, "W", bindings, goes)), expected);
     };
     check(vec![dir()], "slot \"mail\" is not bound");
     check(
-        vec![dir(), spool(), bind("x", Target::Spool { path: "/x".to_owned() }, &[])],
+        vec![dir(), spool(), bind("x", Target::Resource(Resource::Outbox { path: "/x".to_owned() }), &[])],
         "there is no slot \"x\"",
     );
-    let mount = bind("mail", Target::Mount { path: "/out".to_owned() }, &["read"]);
+    let mount = bind("mail", Target::Resource(Resource::directory("/out")), &["read"]);
     check(vec![dir(), mount], "slot \"mail\" wants an outbox, not directory /out");
     let named = bind("mail", Target::Named { path: path("cap") }, &["read"]);
     check(vec![dir(), named], "slot \"mail\" wants an outbox, not directory /cap");

@@ -12,6 +12,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::run::{CallSite, Completion, ResultGoesTo, Run, RunOutcome, State};
 use kernel::table::{PromiseRow, Task};
 use kernel::{BlobHash, FormulaId, HostRun, MessageNumber, Number, Pattern, RunNumber, query, table};
+use resource::Resource;
 
 use crate::agents::{adopt, bind, define, mail, path, program_of, remove, send, start, string, worker};
 use crate::world::{World, completion, done, text};
@@ -32,7 +33,7 @@ fn world() -> (World, FormulaId, FormulaId) {
 }
 
 fn out() -> Target {
-    Target::Mount { path: "/out".to_owned() }
+    Target::Resource(Resource::directory("/out"))
 }
 
 /// A start of a clerk whose slot `out` is bound to this.

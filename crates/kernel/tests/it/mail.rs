@@ -5,6 +5,7 @@ use kernel::formula::Formula;
 use kernel::message::{Answer, Body};
 use kernel::table::PromiseRow;
 use kernel::{FormulaId, MessageNumber, Value};
+use resource::Resource;
 
 use crate::agents::{
     adopt, copy, dismiss, mail, path, record, reject, remove, request, resolve, send, store, string,
@@ -75,7 +76,10 @@ fn a_capability_in_an_answer_is_a_grant() {
     // What the promise stands for can be handed on.
     w.as_agent(fae, send("@self", &[("d", "dir")]));
     let again = w.id(fae, "@mail/1/d");
-    assert_eq!(w.behind(again), Ok(Formula::Mount { path: "/cap".to_owned(), read_only: false }));
+    assert_eq!(
+        w.behind(again),
+        Ok(Formula::Resource(Resource::Directory { path: "/cap".to_owned(), read_only: false }))
+    );
 }
 
 #[test]
@@ -127,7 +131,10 @@ fn things_are_sent_and_adopted() {
     assert_eq!(w.list(fae, "@mail/0")[6..], ["data", "tool"]);
     let Reply::Made { id } = w.as_agent(fae, adopt(0, "tool", "my-tool")) else { panic!("made") };
     assert_eq!(w.id(fae, "my-tool"), id);
-    assert_eq!(w.behind(id), Ok(Formula::Mount { path: "/cap".to_owned(), read_only: false }));
+    assert_eq!(
+        w.behind(id),
+        Ok(Formula::Resource(Resource::Directory { path: "/cap".to_owned(), read_only: false }))
+    );
     w.as_agent(fae, adopt(0, "data", "five"));
     assert_eq!(w.id(fae, "five"), w.id(host, "five"));
     for edge in ["nothing", "@strings", "@date", "value"] {

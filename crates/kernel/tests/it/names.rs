@@ -4,6 +4,7 @@ use kernel::command::{Act, AgentKind, NameAct, ProvideAgent};
 use kernel::formula::Formula;
 use kernel::hub::Found;
 use kernel::{FormulaId, NamePath, Value, query};
+use resource::Resource;
 
 use crate::agents::{copy, path, remove, send, store, string};
 use crate::world::World;
@@ -210,7 +211,10 @@ fn a_directory_that_is_shared_leads_to_grants_that_end_with_it() {
     let mine = w.id(fae, "cap");
     assert_ne!(mine, capability);
     assert_eq!(w.last_grant(host).id, mine);
-    assert_eq!(w.behind(mine), Ok(Formula::Mount { path: "/cap".to_owned(), read_only: false }));
+    assert_eq!(
+        w.behind(mine),
+        Ok(Formula::Resource(Resource::Directory { path: "/cap".to_owned(), read_only: false }))
+    );
     // Passing it on does not shake off where it came from.
     w.as_agent(fae, send("@self", &[("again", "theirs/cap"), ("once", "cap")]));
     let (again, once) = (w.id(fae, "@mail/1/again"), w.id(fae, "@mail/1/once"));
@@ -219,7 +223,10 @@ fn a_directory_that_is_shared_leads_to_grants_that_end_with_it() {
         assert_eq!(w.behind(id), Err("grant/revoked".to_owned()));
     }
     assert_eq!(w.found(fae, "theirs/b").unwrap_err().to_string(), "the grant of `shared` was revoked");
-    assert_eq!(w.formula(capability), Formula::Mount { path: "/cap".to_owned(), read_only: false });
+    assert_eq!(
+        w.formula(capability),
+        Formula::Resource(Resource::Directory { path: "/cap".to_owned(), read_only: false })
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use kernel::command::{Act, Binding, Move, Reply, Start, Target};
 use kernel::proposal::Decision;
 use kernel::run::{Input, Phase, RunOutcome, Shape, Usage};
 use kernel::{BlobHash, RunNumber, Value};
+use resource::Resource;
 
 use crate::world::{World, methods, program, text};
 
@@ -21,7 +22,7 @@ fn binding(slot: &str, target: Target, names: &[&str]) -> Binding {
 }
 
 fn mount(path: &str) -> Target {
-    Target::Mount { path: path.to_owned() }
+    Target::Resource(Resource::directory(path))
 }
 
 fn start(world: &mut World, reader: Target) -> RunNumber {

@@ -11,6 +11,7 @@ use kernel::message::{Body, Mail};
 use kernel::proposal::Decision;
 use kernel::run::{ResultGoesTo, Run, RunOutcome, State, Trouble};
 use kernel::{FormulaId, GrantNumber, MessageNumber, Pattern, RunNumber, Value, query, table};
+use resource::Resource;
 
 use crate::agents::{
     adopt, bind, code, define, dismiss, endow, field, form, mail, path, program_of, reject, remove, request,
@@ -234,7 +235,7 @@ fn what_a_command_ended_keeps_its_number() {
     say(&mut w, host, cancel());
     assert_eq!(w.run(run).cancelled_by, Some(number));
     // By a name that stands for what it is to come to, it is the same run.
-    let target = vec![bind("d", kernel::command::Target::Mount { path: "/d".to_owned() }, &["read"])];
+    let target = vec![bind("d", kernel::command::Target::Resource(Resource::directory("/d")), &["read"])];
     let Reply::Started { run } = w.apply(Act::Start(Box::new(start(program("w"), target)))).reply else {
         panic!("started")
     };

@@ -13,6 +13,7 @@ use kernel::provenance::Provenance;
 use kernel::run::{CallSite, Completion, Entry, Input, Limits, Run, Shape, Step};
 use kernel::{BlobHash, FormulaId, HostRun, MessageNumber, RunNumber, Value, query, table};
 use passable::Untrusted;
+use resource::Resource;
 
 use crate::map_store::MapStore;
 
@@ -142,7 +143,7 @@ impl World {
                 earlier,
             },
             bindings: vec![
-                binding("out", Target::Mount { path: "/out".to_owned() }, &["read", "write"]),
+                binding("out", Target::Resource(Resource::directory("/out")), &["read", "write"]),
                 binding("reader", Target::Worker(program("reader")), &["call"]),
             ],
         };

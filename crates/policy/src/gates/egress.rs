@@ -2,8 +2,8 @@
 
 use kernel::proposal::{Caller, Effect, Finding};
 use kernel::provenance::Source;
-use kernel::web::Origin;
 use passable::{Quoting, quoting, visible_line};
+use resource::web::Origin;
 
 use super::Gate;
 use crate::egress::{private, refused};
@@ -131,7 +131,7 @@ fn written(destination: &Destination) -> String {
 #[cfg(test)]
 mod tests {
     use kernel::proposal::Decision::{Allow, Ask, Deny};
-    use kernel::web::Place;
+    use resource::web::Place;
 
     use super::*;
     use crate::egress::Allowed;

@@ -1,8 +1,8 @@
 //! Which programs may be started, and with which arguments a person must have seen.
 
-use kernel::programs::Interpreter;
 use kernel::proposal::Finding;
 use passable::{Quoting, quoting, visible_line};
+use resource::programs::Interpreter;
 
 use super::Gate;
 use crate::facts::{Context, ProgramFact, SecretFact};

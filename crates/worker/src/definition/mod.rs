@@ -21,16 +21,15 @@ mod schema;
 mod steps;
 mod suggest;
 pub mod template;
-mod units;
 mod walk;
 mod yaml;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::ops::Range;
 
 use kernel::Pattern;
 use kernel::run::Limits;
+use resource::Kind;
 
 pub use bundle::{Bundle, LoadError, MAX_BYTES};
 pub use diagnostic::{Diagnostic, Report, Severity};
@@ -40,10 +39,10 @@ pub use form::{FormField, parse_fields};
 pub(crate) use parse::OWN_TOOLS;
 pub use parse::parse;
 pub use render::{RenderError, Written, render_prompt, render_with, render_write};
+pub use resource::units::{bytes as parse_bytes, count as parse_count, duration_ms as parse_duration_ms};
 pub use schema::schema;
 pub use suggest::nearest;
 use template::Template;
-pub use units::{bytes as parse_bytes, count as parse_count, duration_ms as parse_duration_ms};
 
 /// Text in the part of YAML that worker files are written in, as JSON: for the settings of other programs. Nothing if it has
 /// more in it than that.
@@ -179,141 +178,13 @@ pub struct Slot {
     /// The name by which the worker knows what fills it.
     pub name: String,
     /// What may fill it.
-    pub kind: SlotKind,
+    pub kind: Kind,
     /// The text that a person reads when choosing. Foreign text.
     pub label: Option<String>,
     /// For a worker: which documents may be handed on to it. `None`: any that it takes.
     pub attachments: Option<Attachments>,
     /// Where it is declared, as bytes of the worker file.
     pub span: Range<usize>,
-}
-
-/// What may fill a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SlotKind {
-    /// A directory.
-    Dir {
-        /// Whether it may be written to.
-        write: bool,
-    },
-    /// A place that sends messages.
-    Outbox,
-    /// Programs of this machine.
-    Program,
-    /// A part of the web.
-    Http,
-    /// A repository.
-    Git {
-        /// Whether it may be changed.
-        write: bool,
-    },
-    /// What tells the time.
-    Clock,
-    /// Tools of a server.
-    Mcp,
-    /// Another worker.
-    Worker,
-    /// Questions to the person whose run it is.
-    Ask,
-    /// Waiting for a time.
-    Timer,
-    /// Mail to the person whose run it is.
-    Mail,
-    /// Another model.
-    Model,
-    /// A secret of the vault, to be handed on unseen.
-    Secret,
-}
-
-impl SlotKind {
-    /// Every kind, as it is written in worker files.
-    pub(crate) const ALL: [(&'static str, SlotKind); 15] = [
-        ("dir", SlotKind::Dir { write: false }),
-        ("dir rw", SlotKind::Dir { write: true }),
-        ("outbox", SlotKind::Outbox),
-        ("program", SlotKind::Program),
-        ("http", SlotKind::Http),
-        ("git", SlotKind::Git { write: false }),
-        ("git rw", SlotKind::Git { write: true }),
-        ("clock", SlotKind::Clock),
-        ("mcp", SlotKind::Mcp),
-        ("worker", SlotKind::Worker),
-        ("ask", SlotKind::Ask),
-        ("timer", SlotKind::Timer),
-        ("mail", SlotKind::Mail),
-        ("model", SlotKind::Model),
-        ("secret", SlotKind::Secret),
-    ];
-
-    /// Whether worker files have such a kind.
-    pub fn is_kind(word: &str) -> bool {
-        SlotKind::ALL.iter().any(|(kind, _)| *kind == word)
-    }
-
-    /// Whether what fills the slot may have such a method. Which tools a server has is known when it is handed over.
-    pub fn may_have(self, method: &str) -> bool {
-        match self {
-            SlotKind::Mcp => kernel::mcp::method_name(method) == method && !method.is_empty(),
-            kind => kind.methods().contains(&method),
-        }
-    }
-
-    /// The methods that a worker may call on what fills the slot, where its kind says which.
-    pub fn methods(self) -> &'static [&'static str] {
-        match self {
-            SlotKind::Dir { write: false } => &["list", "read", "glob", "grep", "stat"],
-            SlotKind::Dir { write: true } => &[
-                "list",
-                "read",
-                "glob",
-                "grep",
-                "stat",
-                "write",
-                "append",
-                "edit",
-                "move",
-                "remove",
-                "make_directory",
-            ],
-            SlotKind::Outbox => &["send"],
-            SlotKind::Program => &["run"],
-            SlotKind::Http => &["get", "send"],
-            SlotKind::Ask => &["ask", "form"],
-            SlotKind::Timer => &["wait"],
-            SlotKind::Mail => &["send", "request", "define"],
-            SlotKind::Git { write: false } => &["status", "log", "diff", "show", "blame", "branches"],
-            SlotKind::Git { write: true } => &[
-                "status", "log", "diff", "show", "blame", "branches", "add", "unstage", "commit", "branch",
-                "switch",
-            ],
-            SlotKind::Clock => &["now", "today"],
-            SlotKind::Worker | SlotKind::Model => &["call"],
-            SlotKind::Mcp => &[],
-            SlotKind::Secret => &["describe"],
-        }
-    }
-}
-
-impl fmt::Display for SlotKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SlotKind::Dir { write: false } => "dir",
-            SlotKind::Dir { write: true } => "dir rw",
-            SlotKind::Outbox => "outbox",
-            SlotKind::Program => "program",
-            SlotKind::Http => "http",
-            SlotKind::Git { write: false } => "git",
-            SlotKind::Git { write: true } => "git rw",
-            SlotKind::Clock => "clock",
-            SlotKind::Mcp => "mcp",
-            SlotKind::Worker => "worker",
-            SlotKind::Ask => "ask",
-            SlotKind::Timer => "timer",
-            SlotKind::Mail => "mail",
-            SlotKind::Model => "model",
-            SlotKind::Secret => "secret",
-        })
-    }
 }
 
 /// A call of a worker that is written down instead of asked for.

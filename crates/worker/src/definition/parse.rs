@@ -6,6 +6,7 @@ use std::ops::Range;
 use kernel::Pattern;
 use kernel::run::Limits;
 use passable::{CAPABILITY_WORDS, Secrecy};
+use resource::{KINDS, Kind, units};
 
 use super::bundle::{Bundle, MAX_BYTES};
 use super::diagnostic::{Diagnostic, Severity};
@@ -14,9 +15,7 @@ use super::places::Places;
 use super::template::{Place, Template};
 use super::walk::Walk;
 use super::yaml::{Data, Node};
-use super::{
-    Attachments, Definition, MEDIA_FAMILIES, MEDIA_TYPES, Slot, SlotKind, front, steps, suggest, units, yaml,
-};
+use super::{Attachments, Definition, MEDIA_FAMILIES, MEDIA_TYPES, Slot, front, steps, suggest, yaml};
 
 /// The keys of the front matter.
 pub(crate) const KEYS: [&str; 12] = [
@@ -231,14 +230,14 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
         };
         let handed = handed.and_then(|node| handed_on(name, kind, node, problems));
         // A slot of unknown kind is kept as one that fits everywhere, so that its uses are not reported as well.
-        let kind = kind.unwrap_or(SlotKind::Dir { write: true });
+        let kind = kind.unwrap_or(Kind::Dir { write: true });
         if name == OWN_TOOLS[0] {
             let message = format!("`{name}` is the name of a tool, and of no slot");
             problems.error("worker/slot-name", message, &key.span, "choose another name");
         }
         for method in kind.methods() {
             let tool = match kind {
-                SlotKind::Worker | SlotKind::Model => name.clone(),
+                Kind::Worker | Kind::Model => name.clone(),
                 _ => format!("{name}_{method}"),
             };
             if let Some(other) = tools.insert(tool.clone(), format!("the slot `{name}`")) {
@@ -256,11 +255,11 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
 /// Which documents may be handed on to the worker in a slot.
 fn handed_on(
     slot: &str,
-    kind: Option<SlotKind>,
+    kind: Option<Kind>,
     node: &Node,
     problems: &mut Problems<'_>,
 ) -> Option<Attachments> {
-    if !matches!(kind, None | Some(SlotKind::Worker)) {
+    if !matches!(kind, None | Some(Kind::Worker)) {
         let message = format!("`{slot}` is no worker, and documents are handed on to workers only");
         let help = "leave `attachments` out, or write `is: worker`";
         problems.error("worker/attachments", message, &node.span, help);
@@ -269,12 +268,12 @@ fn handed_on(
     Some(attachments(node, Attachments::any(), problems))
 }
 
-fn slot_kind(node: &Node, problems: &mut Problems<'_>) -> Option<SlotKind> {
+fn slot_kind(node: &Node, problems: &mut Problems<'_>) -> Option<Kind> {
     let text = problems.text(node, "the kind of a slot")?;
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let found = SlotKind::ALL.iter().find(|(name, _)| *name == words).map(|(_, kind)| *kind);
+    let found = Kind::of(&words);
     if found.is_none() {
-        let help = suggest::help(&words, "the kinds", SlotKind::ALL.iter().map(|(name, _)| *name));
+        let help = suggest::help(&words, "the kinds", KINDS.iter().map(|row| row.label));
         let message = format!("there is no slot of the kind `{}`", text.escape_debug());
         problems.error("worker/slot-kind", message, &node.span, &help);
     }

@@ -6,11 +6,11 @@
 use serde_json::{Value as Json, json};
 
 use super::parse::KEYS;
-use super::{MEDIA_FAMILIES, MEDIA_TYPES, SlotKind};
+use super::{MEDIA_FAMILIES, MEDIA_TYPES};
 
 /// The schema of the front matter.
 pub fn schema() -> Json {
-    let kinds: Vec<&str> = SlotKind::ALL.iter().map(|(name, _)| *name).collect();
+    let kinds: Vec<&str> = resource::KINDS.iter().map(|row| row.label).collect();
     let amount = json!({ "type": ["string", "integer"] });
     let strings = json!({ "type": "array", "items": { "type": "string" } });
     let types: Vec<&str> = MEDIA_TYPES.into_iter().chain(MEDIA_FAMILIES).collect();

@@ -1,12 +1,14 @@
 //! The steps that need no model: `then` and `write`.
 
+use resource::Kind;
+
 use super::bundle::Bundle;
 use super::fields::{Fields, IDENTIFIER, Problems, is_identifier};
 use super::parse::known_slot;
 use super::template::{Place, Template, sole_expression};
 use super::walk::Walk;
 use super::yaml::{Data, Node};
-use super::{Piece, Slot, SlotKind, Then, When, Write};
+use super::{Piece, Slot, Then, When, Write};
 
 /// Names that templates have anyway.
 const RESERVED: [&str; 7] = ["attachments", "error", "input", "item", "items", "loop", "output"];
@@ -51,7 +53,7 @@ pub(crate) fn then(
         }
         let slot_name = problems.text(slot, "the slot of a step").unwrap_or_default().to_owned();
         if !slot_name.is_empty() {
-            wants(&slot_name, SlotKind::Worker, "a step of `then`", slot, slots, problems);
+            wants(&slot_name, Kind::Worker, "a step of `then`", slot, slots, problems);
         }
         let find = |key: &str| entries.iter().find(|(known, _)| known.text == key).map(|(_, node)| node);
         let names = known(&["input", "item", "attachments", "output"], &steps);
@@ -98,7 +100,7 @@ pub(crate) fn write(
         };
         let slot_name = problems.text(slot, "the slot of a step").unwrap_or_default().to_owned();
         if !slot_name.is_empty() {
-            wants(&slot_name, SlotKind::Dir { write: true }, what, slot, slots, problems);
+            wants(&slot_name, Kind::Dir { write: true }, what, slot, slots, problems);
         }
         let path = match fields.get("path") {
             Some(node) => problems.text(node, "`path`").map(|text| own(text, node, bundle, &names, walk)),
@@ -147,7 +149,7 @@ fn content(
 }
 
 /// Checks that a step's slot is declared and of the right kind.
-fn wants(name: &str, kind: SlotKind, what: &str, node: &Node, slots: &[Slot], problems: &mut Problems<'_>) {
+fn wants(name: &str, kind: Kind, what: &str, node: &Node, slots: &[Slot], problems: &mut Problems<'_>) {
     if let Some(slot) = known_slot(name, slots, &node.span, problems)
         && slot.kind != kind
     {

@@ -8,19 +8,18 @@ use kernel::message::Body;
 use kernel::run::{Entry, RunOutcome, State};
 use passable::Untrusted;
 use serde_json::Value as Json;
-use worker::definition::SlotKind;
 
 use super::case::{Case, Made, REPLIES};
 use super::staged::Staged;
 use super::within::Within;
-use crate::cli;
 use crate::client::unexpected;
 use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::{look, run};
-use control::endowment::Endowment;
+use crate::machine::Machine;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, ModelChoice, Request, Response, RunRequest, StartSpec};
+use resource::{Endowment, Kind};
 
 /// What became of trying.
 #[derive(Debug)]
@@ -104,12 +103,12 @@ fn request(case: &Case, within: &Within, room: &Path) -> Result<RunRequest, Stri
         let first = diagnostics.first().map_or_else(String::new, |first| first.message.clone());
         return Err(format!("the worker file cannot be used: {first}"));
     };
-    if definition.slots.iter().any(|slot| slot.kind == SlotKind::Timer) {
+    if definition.slots.iter().any(|slot| slot.kind == Kind::Timer) {
         return Err("it waits for a time, and a case does not".to_owned());
     }
     let words = Words::of(&case.recorded.command)?;
     let inputs = within.inputs(&words.inputs)?;
-    let given = words.endow.iter().map(|text| cli::parse_endowment_in(&case.base, text));
+    let given = words.endow.iter().map(|text| Machine::At(&case.base).parse_endowment(text));
     let mut endow: Vec<Endowment> = given.collect::<Result<_, _>>().map_err(said)?;
     let mut staged = Staged::into(room, within)?;
     staged.take(&mut endow)?;

@@ -9,7 +9,7 @@ use passable::visible_line;
 
 use super::case::{Case, SLOTS, is_within};
 use super::within::Within;
-use control::endowment::{Endowment, Fill};
+use resource::{Endowment, ResourceSpec};
 
 /// No more bytes are copied for one case.
 const MOST_BYTES: u64 = 64 << 20;
@@ -61,7 +61,7 @@ impl<'a> Staged<'a> {
             let real =
                 |path: &str| self.within.real(Path::new(path)).map_err(|why| format!("`{slot}`: {why}"));
             match &mut given.fill {
-                Fill::Path(fill) => {
+                ResourceSpec::Path(fill) => {
                     let real = real(&fill.path)?;
                     if real.is_file() {
                         // A worker, or one file: it is only read.
@@ -73,19 +73,21 @@ impl<'a> Staged<'a> {
                         paths.push((real, &mut fill.path));
                     }
                 }
-                Fill::Program(fill) if fill.network => {
+                ResourceSpec::Program(fill) if fill.network => {
                     return Err(format!("`{slot}` may open connections, and a case sends nothing"));
                 }
-                Fill::Program(fill) if fill.environment.values().any(|value| value.secret().is_some()) => {
+                ResourceSpec::Program(fill)
+                    if fill.environment.values().any(|value| value.secret().is_some()) =>
+                {
                     return Err(format!("`{slot}` needs a secret, and a case has no vault"));
                 }
-                Fill::Program(_) if !self.within.is_trusted() => {
+                ResourceSpec::Program(_) if !self.within.is_trusted() => {
                     return Err(format!(
                         "`{slot}` runs programs, and the case {}",
                         self.within.unless_trusted()
                     ));
                 }
-                Fill::Program(fill) => {
+                ResourceSpec::Program(fill) => {
                     for (path, _) in &mut fill.directories {
                         let real = real(path)?;
                         if real.is_file() {
@@ -94,16 +96,19 @@ impl<'a> Staged<'a> {
                         paths.push((real, path));
                     }
                 }
-                Fill::Git(fill) => {
+                ResourceSpec::Git(fill) => {
                     let real = real(&fill.path)?;
                     if !real.join(".git").symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
                         return Err(format!("`{slot}` is a repository that lies elsewhere"));
                     }
                     paths.push((real, &mut fill.path));
                 }
-                Fill::Clock | Fill::Myself => {}
-                Fill::Secret(_) => return Err(format!("`{slot}` is a secret, and a case has no vault")),
-                Fill::Web(_) | Fill::Mcp(_) | Fill::Model(_) => {
+                ResourceSpec::Clock | ResourceSpec::Myself => {}
+                ResourceSpec::Secret(_) => {
+                    return Err(format!("`{slot}` is a secret, and a case has no vault"));
+                }
+                // Also what nobody has said how to copy.
+                _ => {
                     return Err(format!(
                         "`{slot}` leads out of this machine's directories, and a case sends nothing"
                     ));
@@ -175,7 +180,7 @@ impl<'a> Staged<'a> {
     /// When a file cannot be written.
     pub fn as_before(&mut self, case: &Case, endowments: &[Endowment]) -> Result<(), String> {
         for given in endowments {
-            let Fill::Path(fill) = &given.fill else { continue };
+            let ResourceSpec::Path(fill) = &given.fill else { continue };
             // Only in a copy of ours.
             let Ok(copy) = Path::new(&fill.path).strip_prefix(&self.at).map(Path::to_owned) else { continue };
             let before = format!("{}/", given.slot);

@@ -15,9 +15,9 @@ use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::{daemon, look, output};
 use crate::place::Place;
-use control::endowment::{Endowment, Fill, PathFill};
 use control::exit::{Exit, Failure};
 use control::protocol::{ModelChoice, Request, Response, RunRequest, StartSpec, WorkerSource};
+use resource::{Endowment, PathSpec, ResourceSpec};
 
 /// What the injected instructions are after, in the order of the script's second turn.
 const ATTEMPTS: [&str; 5] = [
@@ -126,10 +126,10 @@ struct Shown {
 fn almoner(place: &Place, dir: &Path, script: &ModelRef) -> Result<Shown, Failure> {
     let endowment = |slot: &str, write| Endowment {
         slot: slot.to_owned(),
-        fill: Fill::Path(PathFill {
+        fill: ResourceSpec::Path(PathSpec {
             path: dir.join(slot).display().to_string(),
             write,
-            ..PathFill::default()
+            ..PathSpec::default()
         }),
     };
     let request = RunRequest {

@@ -14,6 +14,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::{FormulaId, Interface, Method, Number, Param, Pattern, Value};
 use passable::{Limit, Limits, visible_line};
 use policy::{Context, Facts, PathFact, Rules, Spent, Subject};
+use resource::Resource;
 
 use control::exit::{Exit, Failure};
 
@@ -55,7 +56,7 @@ impl Gates {
         now_ms: i64,
     ) -> Gates {
         let mut names = Vec::new();
-        if let Formula::Mount { path, .. } = formula {
+        if let Formula::Resource(Resource::Directory { path, .. }) = formula {
             names.push(path.clone());
             // A directory that is gone has no other name.
             let real =

@@ -15,7 +15,6 @@ use crate::daemon::desk::Desk;
 use crate::daemon::listing;
 use crate::daemon::look::{Gone, was};
 use crate::daemon::uses;
-use crate::daemon::why::staged_words;
 use control::exit::{Exit, Failure};
 use control::inspect::{CodeHolder, GrantView, Use};
 use control::show::{journal, value};
@@ -43,7 +42,7 @@ pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView,
         let mut target = in_short(txn, view, &grant.target)?;
         // That what it leads to is a staged copy, only the grant says.
         if let (Some(target), Some(real)) = (&mut target, &grant.attenuation.staged_from) {
-            target.words = Untrusted::new(staged_words(real));
+            target.words = Untrusted::new(resource::staged_copy(real));
         }
         let (below, falls) = below(txn, view, &grant.id)?;
         let row = row(txn, view, grant)?;

@@ -12,6 +12,7 @@ use kernel::run::Run;
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, NamePath, RunNumber, table};
 use passable::Untrusted;
+use resource::Resource;
 
 use super::ways::{Step, Ways};
 use super::{in_short, words};
@@ -173,7 +174,7 @@ fn bare(id: FormulaId, formula: &Formula) -> Node {
             Formula::Run { run, .. } => Some(*run),
             _ => None,
         },
-        is_secret: matches!(formula, Formula::Secret { .. } | Formula::HandedSecret(_)),
+        is_secret: matches!(formula, Formula::Secret { .. } | Formula::Resource(Resource::Secret(_))),
         is_outlet: is_outlet(formula),
         more: 0,
     }
@@ -287,9 +288,9 @@ impl<'a> Drawing<'a> {
 /// Whether somebody outside this machine is told what is said to it, as the gates see it.
 fn is_outlet(formula: &Formula) -> bool {
     match formula {
-        Formula::Web(_) | Formula::Spool { .. } => true,
-        Formula::Mcp(server) => server.reaches_out(),
-        Formula::Program(programs) => programs.network,
+        Formula::Resource(Resource::Mcp(server)) => server.reaches_out(),
+        Formula::Resource(Resource::Programs(programs)) => programs.network,
+        Formula::Resource(resource) => resource.kind().row().sends,
         Formula::Worker { model: Some(model), .. } => {
             model::list(model).map_or(true, |all| !all.iter().all(model::ModelRef::stays_here))
         }

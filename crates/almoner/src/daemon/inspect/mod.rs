@@ -13,13 +13,13 @@ use kernel::hub::{Found, View};
 use kernel::txn::ReadTxn;
 use kernel::{FormulaId, Number, query, table};
 use passable::Untrusted;
+use resource::Resource;
 
 pub use grants::grant;
 pub use graph::graph;
 
 use super::desk::Desk;
 use super::look;
-use super::why::staged_words;
 use control::exit::{Exit, Failure};
 use control::inspect::{Called, FormulaView, Reference};
 use control::view::GrantRow;
@@ -93,12 +93,12 @@ pub(super) fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Re
     // A staged copy lies where nobody looks: it goes by the directory that it is one of.
     let staged = reached.grants.iter().find_map(|grant| grant.attenuation.staged_from.clone());
     let words = match staged {
-        Some(real) => staged_words(&real),
+        Some(real) => resource::staged_copy(&real),
         None => words(&reached.formula),
     };
     let read_only = matches!(
         reached.formula,
-        Formula::Mount { read_only: true, .. } | Formula::Scratch { read_only: true }
+        Formula::Resource(Resource::Directory { read_only: true, .. }) | Formula::Scratch { read_only: true }
     );
     let (words, target) = (Untrusted::new(words), reached.id);
     Ok(Some(Called { id: *id, name, kind, words, grant, message, run, target, read_only }))

@@ -8,6 +8,7 @@ use kernel::proposal::Proposal;
 use kernel::run::{Completion, Entry, Parent, Run, Step};
 use kernel::{StepRef, query, standing, table};
 use passable::{Quoting, quoting};
+use resource::Resource;
 use worker::World as _;
 
 use super::{cause_of_run, command, made_on, meant, of_proposal, of_step, target_words};
@@ -140,7 +141,7 @@ fn root(daemon: &Daemon, made: &Proposal) -> Option<PathBuf> {
         return Some(real(place));
     }
     match made_on(daemon, made) {
-        Ok(Some(Formula::Mount { path, .. })) => Some(real(&path)),
+        Ok(Some(Formula::Resource(Resource::Directory { path, .. }))) => Some(real(&path)),
         _ => None,
     }
 }
@@ -204,7 +205,8 @@ fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Option<Known>, Failu
         let Ok((grant, formula)) = daemon.grant(id) else { continue };
         let formula = meant(&grant, formula);
         let directory = match &formula {
-            Formula::Mount { path, .. } | Formula::Spool { path } => Some(real(path)),
+            Formula::Resource(Resource::Directory { path, .. })
+            | Formula::Resource(Resource::Outbox { path }) => Some(real(path)),
             _ => None,
         };
         directories.insert(*id, (slot, grant, formula, directory));

@@ -5,13 +5,14 @@ mod file;
 mod hands;
 
 use kernel::formula::Formula;
-use kernel::grant::Grant;
+use kernel::grant::{EVERY_METHOD, Grant};
 use kernel::message::{Answer, Body};
 use kernel::proposal::{Decision, Finding, Proposal, Verdict};
 use kernel::provenance::Provenance;
 use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
 use kernel::{MessageNumber, RunNumber, StepRef, query, standing, table};
 use passable::{Quoting, quoting};
+use resource::Resource;
 use worker::World as _;
 
 use crate::daemon::desk::Desk;
@@ -25,35 +26,31 @@ use control::show::reason::{Reason, Thing};
 
 pub(super) use command::command;
 
-/// What a formula is to the person who endowed it.
+/// Describes what a formula is to the person who endowed it.
 pub fn target_words(formula: &Formula) -> String {
     match formula {
-        Formula::Mount { path, .. } => path.clone(),
-        Formula::Spool { path } => format!("mail spool {path}"),
-        Formula::Program(programs) => programs.words(),
-        Formula::HandedSecret(secret) => secret.words(),
-        Formula::Web(web) => web.words(),
-        Formula::Repository(repository) => repository.words(),
-        Formula::Worker { model: Some(model), .. } => format!("model {model}"),
-        Formula::Mcp(server) => server.words(),
-        Formula::Worker { name, definition, .. } => format!("worker {name} ({})", definition.short()),
-        Formula::Myself => "this worker again".to_owned(),
-        Formula::Eval { .. } | Formula::Export { .. } => query::words(formula),
+        Formula::Resource(_)
+        | Formula::Worker { .. }
+        | Formula::Myself
+        | Formula::Eval { .. }
+        | Formula::Export { .. } => query::words(formula),
         other => other.kind().to_owned(),
     }
 }
 
-/// What a staged copy is to a person: it lies where nobody looks, and goes by the directory that it is one of.
-pub fn staged_words(real: &str) -> String {
-    format!("staged copy of directory {real}")
-}
-
-/// What a formula is to the person who endowed it, reached through these grants.
+/// Describes what a formula is to the person who endowed it, reached through these grants.
 pub fn words_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula: &Formula) -> String {
-    let staged = grants.into_iter().find_map(|grant| grant.attenuation.staged_from.as_ref());
-    match staged {
-        Some(real) => staged_words(real),
-        None => target_words(formula),
+    let grants: Vec<&Grant> = grants.into_iter().collect();
+    if let Some(real) = grants.iter().find_map(|grant| grant.attenuation.staged_from.as_ref()) {
+        return resource::staged_copy(real);
+    }
+    // What one of them does not allow, none does.
+    let narrow = grants.iter().copied().filter(|grant| !grant.methods.contains(EVERY_METHOD));
+    let methods = narrow.map(|grant| grant.methods.clone()).reduce(|all, own| &all & &own);
+    match (formula, methods, grants.is_empty()) {
+        (Formula::Resource(resource), Some(methods), _) => resource.words_with(&methods),
+        (Formula::Resource(resource), None, false) => resource.words_with(&[EVERY_METHOD.to_owned()].into()),
+        _ => target_words(formula),
     }
 }
 
@@ -158,7 +155,9 @@ pub(super) fn made_on(daemon: &Daemon, proposal: &Proposal) -> Result<Option<For
 /// What is meant by what a grant leads to: by a staged copy, the directory itself.
 fn meant(grant: &Grant, formula: Formula) -> Formula {
     match (&grant.attenuation.staged_from, formula) {
-        (Some(real), Formula::Mount { read_only, .. }) => Formula::Mount { path: real.clone(), read_only },
+        (Some(real), Formula::Resource(Resource::Directory { read_only, .. })) => {
+            Formula::Resource(Resource::Directory { path: real.clone(), read_only })
+        }
         (_, formula) => formula,
     }
 }

@@ -6,6 +6,7 @@ use control::protocol::{Look, Response};
 use control::view::{PickRow, Thing};
 use kernel::{FormulaId, Value};
 use maud::{Markup, html};
+use resource::{KINDS, Kind, Row};
 
 use crate::asked::Asked;
 
@@ -18,8 +19,8 @@ const FIELD: &str = "_confirm";
 /// What is written there.
 const WORD: &str = "endow";
 
-/// The types of things that start programs, reach the network or carry a secret.
-const HEAVY: [&str; 6] = ["program", "web", "mcp", "handed-secret", "secret", "host"];
+/// The types of things that carry a secret or all powers, and are of no kind of slot.
+const HEAVY: [&str; 2] = ["secret", "host"];
 
 /// The types of things in which others have names.
 const WITH_NAMES: [&str; 2] = ["guest", "directory"];
@@ -27,24 +28,28 @@ const WITH_NAMES: [&str; 2] = ["guest", "directory"];
 /// Of a value that holds more than so many capabilities, nobody looks at each.
 const MANY: usize = 50;
 
-/// The same, as it is written behind `-e`.
-const WRITTEN: [&str; 6] = ["program:", "http:", "https:", "mcp:", "secret:", "model:"];
+/// Returns whether something of this type starts programs, reaches the network or carries a secret. A model that has a
+/// name is a worker that may ask it, and what it may use up was said when it got the name.
+fn is_heavy(type_name: &str) -> bool {
+    let weighs = |row: &&Row| row.weighs && row.kind != Kind::Model;
+    HEAVY.contains(&type_name) || KINDS.into_iter().filter(weighs).any(|row| row.type_name == type_name)
+}
 
 /// Whether a form hands over something that weighs so much, among what it names of these.
 pub fn picks(asked: &Asked, all: &[PickRow]) -> bool {
     let heavy: Vec<String> =
-        all.iter().filter(|row| HEAVY.contains(&row.kind.as_str())).map(|row| row.id.to_string()).collect();
+        all.iter().filter(|row| is_heavy(&row.kind)).map(|row| row.id.to_string()).collect();
     asked.body.iter().any(|(_, text)| heavy.contains(text))
 }
 
 /// The same of what was read from a form, however it was written there.
 pub fn holds(ids: &[FormulaId], all: &[PickRow]) -> bool {
-    all.iter().any(|row| HEAVY.contains(&row.kind.as_str()) && ids.contains(&row.id))
+    all.iter().any(|row| is_heavy(&row.kind) && ids.contains(&row.id))
 }
 
 /// The same of what was written behind `-e`, without the slot.
 pub fn written(fill: &str) -> bool {
-    WRITTEN.iter().any(|prefix| fill.trim_start().starts_with(prefix))
+    Row::begun(fill.trim_start()).0.weighs
 }
 
 /// The same of something that is given a name where others find it: what it is, what it was kept with, or what may have a
@@ -53,7 +58,7 @@ pub fn written(fill: &str) -> bool {
 /// # Errors
 /// When the daemon does not answer.
 pub fn leads_to(asked: &Asked, thing: &Thing) -> Result<bool, Failure> {
-    let weighs = |kind: &str| HEAVY.contains(&kind) || WITH_NAMES.contains(&kind);
+    let weighs = |kind: &str| is_heavy(kind) || WITH_NAMES.contains(&kind);
     let ids: Vec<&FormulaId> = thing.value.iter().flat_map(Value::references).collect();
     if weighs(&thing.kind) || ids.len() > MANY {
         return Ok(true);
@@ -106,18 +111,38 @@ pub fn check(asked: &Asked, weighs: bool) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::written;
+    use super::{is_heavy, written};
 
     #[test]
     fn programs_the_network_and_secrets_weigh() {
         for (fill, expected) in [
             ("program:sh", true),
             (" https://example.org", true),
+            ("HTTPS://example.org", true),
+            ("model:fast", true),
+            ("mcp:s[t]", true),
             ("secret:x?env=X", true),
             ("/home/me/notes:rw", false),
             ("clock", false),
         ] {
             assert_eq!(written(fill), expected, "{fill}");
+        }
+    }
+
+    #[test]
+    fn things_that_start_programs_or_carry_secrets_weigh() {
+        for (type_name, expected) in [
+            ("program", true),
+            ("web", true),
+            ("mcp", true),
+            ("handed-secret", true),
+            ("secret", true),
+            ("host", true),
+            ("worker", false),
+            ("mount", false),
+            ("repository", false),
+        ] {
+            assert_eq!(is_heavy(type_name), expected, "{type_name}");
         }
     }
 }

@@ -7,6 +7,7 @@ use kernel::message::{Body, Wish};
 use kernel::{FormulaId, NamePath};
 use maud::{Markup, html};
 use passable::visible_line;
+use resource::KINDS;
 
 use super::narrow::{self, Hole};
 use super::{confirm, definition, form, said};
@@ -109,8 +110,10 @@ fn for_run(asked: &Asked, wish: &Wish) -> Markup {
             legend { "Something of this machine, as its slot " (parts::line(&passable::Untrusted::new(wish.slot.as_str()))) }
             label for="fill-text" { "What, as behind " code { "-e " (visible_line(&wish.slot)) "=" } }
             p.note #fill-wants {
-                code { "/PATH" } ", " code { "/PATH:rw" } ", " code { "https://HOST" } ", " code { "program:/PATH" } ", "
-                code { "git:/PATH" } ", " code { "clock" } " …"
+                @for row in KINDS.iter().filter(|row| row.is_typed()) {
+                    code { (row.example_from_root()) } ", "
+                }
+                "…"
             }
             input #fill-text name="fill" autocomplete="off" spellcheck="false"
                 aria-describedby="fill-wants" value=(asked.field("fill").unwrap_or(""));

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use control::endowment::Endowment;
 use control::exit::{Exit, Failure};
 use control::protocol::{
     Look, ModelChoice, Request, Response, RunRequest, StartShape, StartSpec, WorkerSource,
@@ -13,6 +12,7 @@ use kernel::command::Reply;
 use kernel::{Pattern, RunNumber};
 use maud::{Markup, html};
 use passable::{Untrusted, Widget, visible_line};
+use resource::Endowment;
 
 use super::with;
 use super::{Place, Told, answered, begins, is_bringing, speak, what_is_said, what_you_say};

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use passable::{Untrusted, is_binding};
+use resource::Kind;
 
 use crate::Pattern;
 use crate::command::{Define, Fault, Reply, Start, Target, Text};
@@ -219,7 +220,7 @@ pub(super) fn kind_misfit(
 ) -> Result<Option<String>, Fault> {
     let (_, formula) = state.behind(id)?;
     let reached = table::reach(state.txn, id)?.ok_or(Fault::Dangling(*id))?;
-    let writes = !matches!(want, Want::Dir { write: true })
+    let writes = !matches!(want, Want::Kind(Kind::Dir { write: true }))
         || reached.grants.iter().all(|grant| grant.allows("write"));
     Ok((!want.takes(&formula) || !writes).then(|| crate::query::words(&formula)))
 }
@@ -302,30 +303,10 @@ pub(super) fn endow_worker(
                 let id = state.find(path)?;
                 check_slot(state, &binding.slot, slot, &id)?;
             }
-            Target::Mount { path } => {
-                check_kind(&binding.slot, slot, &Formula::Mount { path: path.clone(), read_only: false })?;
-            }
-            Target::Spool { path } => {
-                check_kind(&binding.slot, slot, &Formula::Spool { path: path.clone() })?;
-            }
-            Target::Program(programs) => {
-                check_kind(&binding.slot, slot, &Formula::Program(programs.clone()))?;
-            }
-            Target::Web(web) => check_kind(&binding.slot, slot, &Formula::Web(web.clone()))?,
-            Target::Repository(repository) => {
-                check_kind(&binding.slot, slot, &Formula::Repository(repository.clone()))?;
-            }
-            Target::Secret(secret) => {
-                check_kind(&binding.slot, slot, &Formula::HandedSecret(secret.clone()))?;
-            }
-            Target::Clock => check_kind(&binding.slot, slot, &Formula::Clock)?,
-            Target::Mcp(server) => {
-                check_kind(&binding.slot, slot, &Formula::Mcp((**server).clone()))?;
+            Target::Resource(resource) => {
+                check_kind(&binding.slot, slot, &Formula::Resource(resource.clone()))?;
             }
             Target::Workshop => check_kind(&binding.slot, slot, &Formula::Workshop)?,
-            Target::Questions => check_kind(&binding.slot, slot, &Formula::Questions)?,
-            Target::Alarm => check_kind(&binding.slot, slot, &Formula::Alarm)?,
-            Target::Mail => check_kind(&binding.slot, slot, &Formula::Mail)?,
             Target::Model { program, model } => {
                 let formula = Formula::Worker {
                     name: program.name.clone(),

@@ -180,9 +180,9 @@ pub(super) fn give(state: &mut State<'_>, number: MessageNumber, handed: Handed)
 fn fills_no_slot(state: &mut State<'_>, target: &Target) -> Result<Option<String>, Fault> {
     let formula = match target {
         Target::Workshop => Formula::Workshop,
-        Target::Questions => Formula::Questions,
-        Target::Mail => Formula::Mail,
-        Target::Alarm => Formula::Alarm,
+        Target::Resource(resource) if !resource.kind().row().is_typed() => {
+            Formula::Resource(resource.clone())
+        }
         Target::Myself => Formula::Myself,
         Target::Named { path } => {
             let id = state.find(path)?;
@@ -190,18 +190,11 @@ fn fills_no_slot(state: &mut State<'_>, target: &Target) -> Result<Option<String
         }
         _ => return Ok(None),
     };
-    let fills = matches!(
-        formula,
-        Formula::Mount { .. }
-            | Formula::Scratch { .. }
-            | Formula::Spool { .. }
-            | Formula::Program(_)
-            | Formula::Web(_)
-            | Formula::Repository(_)
-            | Formula::Clock
-            | Formula::Mcp(_)
-            | Formula::Worker { .. }
-    );
+    let fills = match &formula {
+        Formula::Resource(resource) => resource.kind().row().by_name,
+        Formula::Scratch { .. } | Formula::Worker { .. } => true,
+        _ => false,
+    };
     Ok((!fills).then(|| crate::query::words(&formula)))
 }
 

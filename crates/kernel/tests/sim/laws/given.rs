@@ -3,6 +3,7 @@
 use kernel::formula::Formula;
 use kernel::message::{Answer, Body};
 use kernel::table;
+use resource::Resource;
 
 use crate::script::GIVEN;
 use crate::world::World;
@@ -36,7 +37,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
     for (number, formula) in &snapshot.formulas {
         let Formula::Grant { target, .. } = formula else { continue };
         let leads = matches!(snapshot.formulas.get(&target.number),
-            Some(Formula::Mount { path, .. }) if path == GIVEN);
+            Some(Formula::Resource(Resource::Directory { path, .. })) if path == GIVEN);
         if !leads || !snapshot.stays(number) {
             continue;
         }

@@ -2,6 +2,7 @@
 
 use kernel::formula::Formula;
 use kernel::table;
+use resource::Resource;
 
 use crate::script::ADDED;
 use crate::world::World;
@@ -22,7 +23,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             })?;
             let own = match snapshot.formulas.get(&grant.target.number) {
                 // What a person has added is no grant of anybody's.
-                Some(Formula::Mount { path, .. }) if path == ADDED => continue,
+                Some(Formula::Resource(Resource::Directory { path, .. })) if path == ADDED => continue,
                 Some(Formula::Grant { holder, .. }) => *holder,
                 // Its maker, and all that it had, may be gone; then nothing can be reached through it.
                 None => continue,

@@ -9,6 +9,7 @@ use kernel::modules::{Modules, Packed};
 use kernel::run::{Attachment, Input, Limits, ResultGoesTo, Shape};
 use kernel::slot::Slot;
 use kernel::{BlobHash, FormulaId, NamePath, Pattern, Value};
+use resource::Resource;
 
 use crate::laws::Law;
 use crate::world::World;
@@ -164,15 +165,15 @@ pub(crate) const ADDED: &str = "/added";
 
 pub(super) fn bind(world: &mut World, actor: FormulaId, slot: &str) -> Binding {
     let target = match slot {
-        "out" if !world.random.one_in(4) => Target::Mount { path: "/out".to_owned() },
-        "post" if !world.random.one_in(4) => Target::Spool { path: "/post".to_owned() },
+        "out" if !world.random.one_in(4) => Target::Resource(Resource::directory("/out")),
+        "post" if !world.random.one_in(4) => Target::Resource(Resource::Outbox { path: "/post".to_owned() }),
         "w" if !world.random.one_in(4) => Target::Worker(program("reader")),
         "make" => Target::Workshop,
-        "q" => Target::Questions,
-        "t" => Target::Alarm,
-        "m" => Target::Mail,
-        GIVEN => Target::Mount { path: GIVEN.to_owned() },
-        "added" => Target::Mount { path: ADDED.to_owned() },
+        "q" => Target::Resource(Resource::Questions),
+        "t" => Target::Resource(Resource::Alarm),
+        "m" => Target::Resource(Resource::Mail),
+        GIVEN => Target::Resource(Resource::directory(GIVEN)),
+        "added" => Target::Resource(Resource::directory(ADDED)),
         _ => Target::Named { path: names::path(world, actor) },
     };
     let allow: &[&str] = if world.random.one_in(2) { &["write"] } else { &[] };

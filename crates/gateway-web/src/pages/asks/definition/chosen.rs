@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Document, Look, ModelChoice, SeenEndowment, StartSpec};
 use control::show::letter::short;
-use control::view::{NameRow, PickRow, Proposed, ProposedSlot, SLOT_LABELS};
+use control::view::{NameRow, PickRow, Proposed, ProposedSlot};
 use kernel::run::ResultGoesTo;
 use kernel::{FormulaId, MessageNumber, NamePath, Pattern};
 use maud::{Markup, html};
 use passable::{Untrusted, Widget, visible_line};
+use resource::Row;
 
 use super::granted::Granted;
 use super::{Shown, gone};
@@ -24,13 +25,6 @@ use crate::pages::asks::narrow::{self, Hole};
 
 /// The prefix of the fields for a worker's inputs.
 const INPUT: &str = "in";
-
-/// Slots that are filled by whoever endows, without a choice.
-const OWN: [(&str, &str); 3] = [
-    ("ask", "It may ask you questions, in your inbox."),
-    ("timer", "It may wait for a time."),
-    ("mail", "It may write to you, in your inbox."),
-];
 
 /// Where a result can go.
 const GOES_TO: [(&str, ResultGoesTo, &str); 3] = [
@@ -457,9 +451,9 @@ fn input(shown: &Proposed) -> Option<Pattern> {
 }
 
 /// What is said of a slot that whoever endows fills without a choice.
-fn own(is_worker: bool, slot: &ProposedSlot) -> Option<&'static str> {
-    let own = OWN.iter().find(|(label, _)| is_worker && slot.label.as_deref() == Some(*label));
-    own.map(|(_, words)| *words)
+fn own(is_worker: bool, slot: &ProposedSlot) -> Option<String> {
+    let row = slot.label.as_deref().and_then(Row::of)?;
+    (is_worker && !row.is_typed()).then(|| format!("It {}.", row.lets))
 }
 
 /// Whether something may fill a slot.
@@ -473,7 +467,7 @@ fn wants(slot: &ProposedSlot) -> Markup {
         @match slot.label.as_deref() {
             None => { "Something that fits: " (parts::line(&slot.wants)) }
             Some("") => "Any capability",
-            Some(label) if !SLOT_LABELS.contains(&label) => {
+            Some(label) if Row::of(label).is_none() => {
                 "A capability with the interface " (parts::line(&Untrusted::new(label)))
             }
             Some(label) => { "A capability of the kind " (parts::line(&Untrusted::new(label))) }
@@ -491,21 +485,7 @@ fn said_of(all: &Shown, words: &Untrusted) -> Markup {
     }
 }
 
-/// How something is written that fills a slot of this label.
-pub fn example(label: Option<&str>) -> &'static str {
-    match label {
-        Some("dir") => "/PATH",
-        Some("dir rw") => "/PATH:rw",
-        Some("outbox") => "/PATH",
-        Some("program") => "program:/PATH?dir=/PATH",
-        Some("http") => "https://HOST/PATH",
-        Some("git") => "git:/PATH",
-        Some("git rw") => "git:/PATH:rw",
-        Some("clock") => "clock",
-        Some("mcp") => "mcp:NAME[TOOL]",
-        Some("model") => "model:REFERENCE?tokens=200k",
-        Some("secret") => "secret:NAME",
-        Some("worker") => "/PATH/NAME.worker",
-        _ => "",
-    }
+/// Returns an example of what fills a slot of this label, as it is typed.
+pub fn example(label: Option<&str>) -> String {
+    label.and_then(Row::of).map_or_else(String::new, Row::example_from_root)
 }

@@ -55,6 +55,28 @@ pub fn duration_ms(text: &str) -> Option<u64> {
     (last != u64::MAX).then_some(total)
 }
 
+/// Returns a number of bytes as [`bytes`] reads it, in the largest unit in which it is whole.
+pub fn typed_bytes(bytes: u64) -> String {
+    let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let whole = units.iter().find(|(_, unit)| bytes > 0 && bytes % unit == 0);
+    whole.map_or_else(|| bytes.to_string(), |(name, unit)| format!("{}{name}", bytes / unit))
+}
+
+/// Returns a duration as [`duration_ms`] reads it, in the largest unit in which it is whole.
+pub fn typed_duration(ms: u64) -> String {
+    let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
+    let whole = units.iter().find(|(_, unit)| ms > 0 && ms % unit == 0);
+    whole.map_or_else(|| format!("{ms}ms"), |(name, unit)| format!("{}{name}", ms / unit))
+}
+
+/// Returns millionths of a dollar as decimal digits, without zeros at the end.
+pub fn typed_dollars(micros: u64) -> String {
+    let cents = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+    let short = cents.trim_end_matches('0');
+    let missing = 2usize.saturating_sub(short.len() - short.find('.').map_or(0, |at| at + 1));
+    format!("{short}{}", "0".repeat(missing))
+}
+
 /// The number at the front, as its digits before and after the point, and what follows it.
 fn split(text: &str) -> Option<((&str, &str), &str)> {
     let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -80,6 +102,18 @@ fn scale((whole, part): (&str, &str), factor: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn typed_amounts_are_read_back() {
+        for n in [0, 1, 999, 1000, 1024, 1536, 60_000, 61_000, 3_600_000, 1 << 20, 5 << 30, 86_400_000] {
+            assert_eq!(bytes(&typed_bytes(n)), Some(n));
+            assert_eq!(duration_ms(&typed_duration(n)), Some(n));
+        }
+        for (micros, text) in [(500_000, "0.50"), (1, "0.000001"), (12_340_000, "12.34"), (2_000_000, "2.00")]
+        {
+            assert_eq!(typed_dollars(micros), text);
+        }
+    }
 
     #[test]
     fn units() {

@@ -3,16 +3,16 @@
 use kernel::run::Limits;
 use passable::visible_line;
 
-use super::desk::Desk;
-use super::{model_keys, start_run};
-use control::endowment::ModelFill;
+use crate::daemon::desk::Desk;
+use crate::daemon::{model_keys, start_run};
 use control::exit::{Exit, Failure};
+use resource::ModelSpec;
 
 /// The model that is bound to the slot as a worker that hands on what it is told, and what all its calls may use up.
 ///
 /// # Errors
 /// When there is no such model, its key is not there for it, or its price is not known where money is limited.
-pub fn model(desk: &Desk, slot: &str, given: &ModelFill) -> Result<(String, Limits), Failure> {
+pub fn model(desk: &Desk, slot: &str, given: &ModelSpec) -> Result<(String, Limits), Failure> {
     let model = named(desk, slot, given)?;
     model_keys::check(desk, &model)?;
     let mut limits = start_run::parse(&worker::model_worker())?.limits;
@@ -28,7 +28,7 @@ pub fn model(desk: &Desk, slot: &str, given: &ModelFill) -> Result<(String, Limi
 }
 
 /// The model that is meant, with what the user's own names stand for, and with the key that was named for it.
-fn named(desk: &Desk, slot: &str, given: &ModelFill) -> Result<String, Failure> {
+fn named(desk: &Desk, slot: &str, given: &ModelSpec) -> Result<String, Failure> {
     let wrong = |what: &str, help: &str| {
         Failure::new(Exit::Usage, format!("slot `{slot}`: {}", visible_line(what))).help(help.to_owned())
     };

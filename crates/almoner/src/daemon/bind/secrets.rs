@@ -1,21 +1,21 @@
 //! Secrets as a person hands them over: whether there is one of the name, and whether it may go there.
 
-use kernel::command::Target;
-use kernel::secret::HandedSecret;
-use kernel::web::Origin;
 use passable::visible_line;
+use resource::Resource;
+use resource::secret::HandedSecret;
+use resource::web::Origin;
 
-use super::desk::Desk;
-use super::vault::Withheld;
+use crate::daemon::desk::Desk;
+use crate::daemon::vault::Withheld;
 use control::exit::{Exit, Failure};
 
 /// What is bound to the slot.
 ///
 /// # Errors
 /// When there is no such secret, or it is for servers alone.
-pub fn target(desk: &Desk, slot: &str, secret: &HandedSecret) -> Result<Target, Failure> {
+pub fn resolve(desk: &Desk, slot: &str, secret: &HandedSecret) -> Result<Resource, Failure> {
     for_program(desk, slot, &secret.name)?;
-    Ok(Target::Secret(secret.clone()))
+    Ok(Resource::Secret(secret.clone()))
 }
 
 /// Refuses a secret that no program would get. A locked vault is told to the person who can open it: a model that meets it

@@ -1,18 +1,17 @@
 //! Repositories as a person hands them over.
 
-use kernel::command::Target;
-use kernel::repository::Repository;
+use resource::repository::Repository;
 
-use super::desk::Desk;
-use super::mounts;
-use control::endowment::GitFill;
+use crate::daemon::desk::Desk;
+use crate::daemon::mounts;
 use control::exit::{Exit, Failure};
+use resource::{GitSpec, Resource};
 
 /// What is bound to the slot. What is wrong with a repository its first call says: nothing of it is read here.
 ///
 /// # Errors
 /// When the directory is not there, is the daemon's own, or was bound for less than the slot needs.
-pub fn target(desk: &Desk, slot: &str, write: bool, given: &GitFill) -> Result<Target, Failure> {
+pub fn resolve(desk: &Desk, slot: &str, write: bool, given: &GitSpec) -> Result<Resource, Failure> {
     if write != given.write {
         let (message, help) = match write {
             true => ("changes a repository, but it was bound for reading only", "add `:rw` if you mean it"),
@@ -22,5 +21,5 @@ pub fn target(desk: &Desk, slot: &str, write: bool, given: &GitFill) -> Result<T
     }
     let path = mounts::look_for(&desk.own, &given.path)
         .map_err(|failure| failure.help("a repository is bound by the directory of its files: `git:PATH`"))?;
-    Ok(Target::Repository(Repository { path, write, author: given.author.clone() }))
+    Ok(Resource::Repository(Repository { path, write, author: given.author.clone() }))
 }

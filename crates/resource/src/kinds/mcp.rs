@@ -7,9 +7,185 @@ use passable::{Effect, Untrusted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::id::BlobHash;
-use crate::programs::{EndowedProgram, ProgramDirectory, Setting};
+use super::programs::{EndowedProgram, ProgramDirectory, Setting};
+use super::{Begins, Kind, Limit, ResourceSpec, Row};
 use crate::web::Web;
+use crate::{Attenuation, BlobHash, Rate, SpecError, Surroundings, quote, units};
+
+const PREFIX: &str = "mcp:";
+
+/// How long one call may take if nobody says, in milliseconds.
+pub const CALL_MS: u64 = 60_000;
+/// The longest that one call may be said to take, in milliseconds.
+const MAX_CALL_MS: u64 = 3_600_000;
+/// The longest name of a server.
+const MAX_NAME: usize = 40;
+
+/// What the table says of `mcp`.
+pub(crate) static ROW: Row = Row {
+    kind: Kind::Mcp,
+    label: "mcp",
+    noun: "tools of a server",
+    type_name: "mcp",
+    begins: Begins::Prefix(PREFIX),
+    example: "mcp:SERVER[TOOL]",
+    grammar: "mcp:NAME[TOOL,TOOL:reads]?max=1MiB&time=60s",
+    keys: &["max=", "time=", "rate="],
+    limits: &[Limit::Max, Limit::Rate],
+    methods: &[],
+    discloses: false,
+    sends: true,
+    weighs: true,
+    lets: "",
+    by_name: true,
+    parse,
+};
+
+/// Tools of a server that the user has configured, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpSpec {
+    /// The server.
+    pub server: String,
+    /// The tools, each with the effect that the user vouches for.
+    pub tools: Vec<(String, Effect)>,
+    /// The most bytes of arguments and of a result.
+    pub max_bytes: Option<u64>,
+    /// How long one call may take, in milliseconds.
+    pub call_ms: Option<u64>,
+    /// The most calls.
+    #[serde(default)]
+    pub rate: Option<Rate>,
+}
+
+/// Returns whether a server can have this name.
+pub fn is_server_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    (1..=MAX_NAME).contains(&text.len())
+        && text.bytes().all(plain)
+        && text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
+}
+
+/// The words behind a tool's name that say what it does.
+const EFFECTS: [(&str, Effect); 3] =
+    [("reads", Effect::Observe), ("changes", Effect::Modify), ("sends", Effect::Commit)];
+
+/// Describes tools of a server, without how it is reached.
+fn tools_words<'a>(tools: impl Iterator<Item = &'a str>, server: &str, call_ms: u64) -> String {
+    let tools: Vec<&str> = tools.collect();
+    let noun = if tools.len() == 1 { "tool" } else { "tools" };
+    let time = match call_ms {
+        CALL_MS => String::new(),
+        ms => format!(", at most {} a call", units::typed_duration(ms)),
+    };
+    format!("{noun} {} of the server {server}{time}", tools.join(", "))
+}
+
+impl McpSpec {
+    pub(super) fn of(server: &ToolServer, taken: &Attenuation) -> McpSpec {
+        McpSpec {
+            server: server.name.clone(),
+            tools: server.tools.iter().map(|tool| (tool.name.clone(), tool.effect)).collect(),
+            max_bytes: taken.max_bytes,
+            call_ms: Some(server.call_ms).filter(|ms| *ms != CALL_MS),
+            rate: taken.rate,
+        }
+    }
+
+    pub(super) fn words(&self) -> String {
+        let tools = self.tools.iter().map(|(tool, _)| tool.as_str());
+        tools_words(tools, &self.server, self.call_ms.unwrap_or(CALL_MS))
+    }
+
+    pub(super) fn typed(&self) -> String {
+        let tool = |(name, effect): &(String, Effect)| {
+            let says =
+                name.rsplit_once(':').is_some_and(|(_, last)| EFFECTS.iter().any(|(word, _)| *word == last));
+            let effect =
+                EFFECTS.iter().find(|(_, known)| known == effect && (says || *known != Effect::Commit));
+            let effect = effect.map(|(word, _)| format!(":{word}")).unwrap_or_default();
+            format!("{}{effect}", quote::part(name, &[',', ']']))
+        };
+        let tools: Vec<String> = self.tools.iter().map(tool).collect();
+        let mut query: Vec<String> = Vec::new();
+        query.extend(self.max_bytes.map(|bytes| format!("max={}", units::typed_bytes(bytes))));
+        query.extend(self.call_ms.map(|ms| format!("time={}", units::typed_duration(ms))));
+        query.extend(self.rate.map(|rate| format!("rate={}", rate.typed())));
+        let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+        format!("{PREFIX}{}[{}]{query}", self.server, tools.join(","))
+    }
+}
+
+fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
+    let server = text.split(['[', '?']).next().unwrap_or_default();
+    let with_tools = |mut error: SpecError| {
+        if is_server_name(server) {
+            error.help += &format!("; `almoner mcp tools {server}` shows what there is");
+        }
+        error
+    };
+    let wrong = |what: String| with_tools(ROW.wrong(what));
+    let named_none = || wrong("it names no tools, and all of them are never handed over".to_owned());
+    if !is_server_name(server) {
+        return Err(wrong("there is no name of a server".to_owned()));
+    }
+    let rest = text[server.len()..].strip_prefix('[').ok_or_else(named_none)?;
+    let (tools, query) = quote::split_once(rest, ']').ok_or_else(named_none)?;
+    let mut spec =
+        McpSpec { server: server.to_owned(), tools: vec![], max_bytes: None, call_ms: None, rate: None };
+    for tool in quote::split(tools, ',').into_iter().map(str::trim).filter(|tool| !tool.is_empty()) {
+        let (name, effect) = effect_of(tool);
+        if name.contains('*') {
+            return Err(wrong("tools are named one by one".to_owned()));
+        }
+        if spec.tools.iter().any(|(other, _)| *other == name) {
+            return Err(wrong(format!("`{name}` stands there twice")));
+        }
+        spec.tools.push((name, effect));
+    }
+    if spec.tools.is_empty() {
+        return Err(named_none());
+    }
+    let query = match (query, query.strip_prefix('?')) {
+        ("", _) => "",
+        (_, Some(query)) => query,
+        _ => return Err(wrong("after `]` only `?` can follow".to_owned())),
+    };
+    for (key, value) in quote::query(query) {
+        match (key, value) {
+            ("max", Some(size)) => {
+                let bytes = units::bytes(size).filter(|bytes| *bytes > 0);
+                spec.max_bytes =
+                    Some(bytes.ok_or_else(|| wrong("`max` is written like `10MiB`".to_owned()))?);
+            }
+            ("time", Some(time)) => {
+                let ms = units::duration_ms(time).filter(|ms| (1..=MAX_CALL_MS).contains(ms));
+                spec.call_ms = Some(
+                    ms.ok_or_else(|| wrong("`time` is written like `90s`, at most an hour".to_owned()))?,
+                );
+            }
+            ("rate", Some(rate)) => spec.rate = Some(Rate::parse(rate).map_err(wrong)?),
+            _ => return Err(with_tools(ROW.unknown_key())),
+        }
+    }
+    Ok(ResourceSpec::Mcp(spec))
+}
+
+/// Takes a tool apart into its name and what it does. Whatever a server says of it: a tool for which nobody has vouched
+/// counts as one that cannot be undone.
+fn effect_of(tool: &str) -> (String, Effect) {
+    let effect = |word: &str| EFFECTS.iter().find(|(known, _)| *known == word).map(|(_, effect)| *effect);
+    if let Some((name, behind)) = quote::leading(tool) {
+        match behind.strip_prefix(':').map(effect) {
+            Some(Some(effect)) => return (name, effect),
+            None if behind.is_empty() => return (name, Effect::Commit),
+            _ => {}
+        }
+    }
+    match tool.rsplit_once(':').map(|(name, word)| (name, effect(word))) {
+        Some((name, Some(effect))) => (name.to_owned(), effect),
+        _ => (tool.to_owned(), Effect::Commit),
+    }
+}
 
 /// Tools of one server that may be called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -192,9 +368,8 @@ impl ToolServer {
     /// What it is in a few words that a person reads: "tools list, get of the server github (/usr/bin/gh-mcp), with
     /// network".
     pub fn words(&self) -> String {
-        let tools: Vec<&str> = self.tools.iter().map(|tool| tool.method.as_str()).collect();
-        let noun = if tools.len() == 1 { "tool" } else { "tools" };
-        let mut words = format!("{noun} {} of the server {}", tools.join(", "), self.name);
+        let tools = self.tools.iter().map(|tool| tool.method.as_str());
+        let mut words = tools_words(tools, &self.name, self.call_ms);
         match &self.line {
             Line::Web(web) => {
                 words += &format!(" ({}", web.places.first().map(ToString::to_string).unwrap_or_default());

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use passable::visible_line;
 
-use super::desk::Desk;
-use super::own;
+use crate::daemon::desk::Desk;
+use crate::daemon::own;
 use control::exit::{Exit, Failure};
 
 /// What to do about a directory that is not there.

@@ -2,26 +2,20 @@
 
 use std::path::Path;
 
-use kernel::command::Target;
-use kernel::programs::{ProgramDirectory, Programs, Setting};
 use passable::visible_line;
+use resource::programs::{MEMORY, ProgramDirectory, Programs, Setting, WALL_MS};
 
-use super::desk::Desk;
-use super::endow_secrets;
-use super::mounts;
-use control::endowment::ProgramFill;
+use super::secrets;
+use crate::daemon::desk::Desk;
+use crate::daemon::mounts;
 use control::exit::{Exit, Failure};
-
-/// How long one call may take if nobody says.
-pub(super) const WALL_MS: u64 = 60_000;
-/// How much memory one call may use if nobody says: 1 GiB.
-pub(super) const MEMORY: u64 = 1 << 30;
+use resource::{ProgramSpec, Resource};
 
 /// What is bound to the slot.
 ///
 /// # Errors
 /// When a program or a directory is not there, or a program could change itself.
-pub fn target(desk: &Desk, slot: &str, given: &ProgramFill) -> Result<Target, Failure> {
+pub fn resolve(desk: &Desk, slot: &str, given: &ProgramSpec) -> Result<Resource, Failure> {
     let wrong = |exit: Exit, what: String, help: &str| {
         Failure::new(exit, format!("slot `{slot}`: {what}")).help(help.to_owned())
     };
@@ -35,7 +29,7 @@ pub fn target(desk: &Desk, slot: &str, given: &ProgramFill) -> Result<Target, Fa
         directories.push(ProgramDirectory { path: real, write: *write });
     }
     for name in given.environment.values().filter_map(Setting::secret) {
-        endow_secrets::for_program(desk, slot, name)?;
+        secrets::for_program(desk, slot, name)?;
     }
     let mut programs = Vec::new();
     for (name, path) in &given.programs {
@@ -61,7 +55,7 @@ pub fn target(desk: &Desk, slot: &str, given: &ProgramFill) -> Result<Target, Fa
         }
         programs.push(program);
     }
-    Ok(Target::Program(Programs {
+    Ok(Resource::Programs(Programs {
         programs,
         directories,
         environment: given.environment.clone(),

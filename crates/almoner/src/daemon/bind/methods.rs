@@ -4,22 +4,17 @@ use std::collections::BTreeSet;
 
 use kernel::command::{Binding, Target};
 use passable::visible_line;
-use worker::definition::{self, Definition, SlotKind};
+use worker::definition::{self, Definition};
 
-use control::endowment::{Endowment, Fill, GitFill, PathFill};
 use control::exit::{Exit, Failure};
-
-/// Returns the methods that a kind of slot has.
-pub fn kind_methods(kind: SlotKind) -> Vec<String> {
-    kind.methods().iter().map(|method| (*method).to_owned()).collect()
-}
+use resource::{Endowment, Kind, Resource};
 
 /// The methods that are granted. Who may only read gets nothing to send with.
-fn all_methods(kind: SlotKind, target: &Target) -> BTreeSet<String> {
-    if let Target::Mcp(server) = target {
+fn all_methods(kind: Kind, target: &Target) -> BTreeSet<String> {
+    if let Target::Resource(Resource::Mcp(server)) = target {
         return server.tools.iter().map(|tool| tool.method.clone()).collect();
     }
-    let only_reads = matches!(target, Target::Web(web) if web.methods.iter().all(|method| method == "GET"));
+    let only_reads = matches!(target, Target::Resource(Resource::Web(web)) if web.methods.iter().all(|method| method == "GET"));
     let is_granted = |method: &&&str| !(only_reads && **method == "send");
     kind.methods().iter().filter(is_granted).map(|method| (*method).to_owned()).collect()
 }
@@ -35,10 +30,7 @@ pub fn methods(
     endowment: Option<&Endowment>,
 ) -> Result<BTreeSet<String>, Failure> {
     let all = all_methods(slot.kind, target);
-    let chosen = match endowment.map(|endowment| &endowment.fill) {
-        Some(Fill::Path(PathFill { methods, .. }) | Fill::Git(GitFill { methods, .. })) => methods,
-        _ => return Ok(all),
-    };
+    let chosen = endowment.map_or(&[][..], |endowment| endowment.fill.methods());
     if chosen.is_empty() {
         return Ok(all);
     }
@@ -68,9 +60,9 @@ pub fn words(binding: &Binding) -> String {
 }
 
 /// The tools by which a model calls the granted methods of a slot.
-pub fn tools(slot: &str, kind: SlotKind, bindings: &[Binding]) -> Vec<String> {
+pub fn tools(slot: &str, kind: Kind, bindings: &[Binding]) -> Vec<String> {
     let granted = bindings.iter().find(|binding| binding.slot == slot);
-    if let (SlotKind::Mcp, Some(granted)) = (kind, granted) {
+    if let (Kind::Mcp, Some(granted)) = (kind, granted) {
         return granted.methods.iter().map(|method| format!("{slot}_{method}")).collect();
     }
     let is_granted = |method: &&&str| granted.is_none_or(|binding| binding.methods.contains(**method));
@@ -79,7 +71,7 @@ pub fn tools(slot: &str, kind: SlotKind, bindings: &[Binding]) -> Vec<String> {
 
 /// What a slot with a staged copy may do without a question: whatever changes the copy.
 pub fn staged_allow(methods: &BTreeSet<String>) -> impl Iterator<Item = String> {
-    let interface = caps::interface_of("dir");
+    let interface = caps::interface_of(Kind::Dir { write: true });
     let changes = move |method: &&String| {
         interface
             .and_then(|interface| interface.method(method))

@@ -7,21 +7,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::command::{Binding, Target};
-use kernel::mcp::{Line, ServerProgram, Told, ToolServer};
-use kernel::programs::{ProgramDirectory, Setting};
-use kernel::web::{Place, SecretUse, Web};
 use passable::{Untrusted, visible_line};
+use resource::mcp::{CALL_MS, Line, ServerProgram, Told, ToolServer};
+use resource::programs::{ProgramDirectory, Setting};
+use resource::web::{Place, SecretUse, Web};
 use worker::World as _;
 
-use super::desk::Desk;
-use super::mounts;
-use crate::mcp_file::{self, SECRET, Server};
-use control::endowment::McpFill;
+use crate::daemon::desk::Desk;
+use crate::daemon::mounts;
+use crate::mcp_file::{self, Server};
 use control::exit::{Exit, Failure};
 use control::tools::{PATIENCE, ToolRow, ToolTable};
+use resource::secret::PREFIX as SECRET;
+use resource::{McpSpec, Resource};
 
-/// How long one call may take if nobody says.
-pub(super) const CALL_MS: u64 = 60_000;
 /// How much memory a server may use if nobody says: 2 GiB.
 const MEMORY: u64 = 2 << 30;
 /// The longest name by which a model can call a tool.
@@ -31,7 +30,7 @@ const LONGEST_TOOL: usize = 64;
 ///
 /// # Errors
 /// When there is no such server, it cannot be asked, or has no such tools.
-pub fn target(desk: &Desk, slot: &str, given: &McpFill) -> Result<Target, Failure> {
+pub fn resolve(desk: &Desk, slot: &str, given: &McpSpec) -> Result<Resource, Failure> {
     let line = line(desk, &given.server)?;
     let told = ask(desk, &given.server, &line, None)?;
     let secrets = desk.daemon.secrets();
@@ -57,7 +56,7 @@ pub fn target(desk: &Desk, slot: &str, given: &McpFill) -> Result<Target, Failur
         return Err(Failure::new(Exit::Usage, message).help("give the slot a shorter name"));
     }
     let call_ms = given.call_ms.unwrap_or(CALL_MS);
-    Ok(Target::Mcp(Box::new(ToolServer { name: given.server.clone(), line, tools, call_ms })))
+    Ok(Resource::Mcp(Box::new(ToolServer { name: given.server.clone(), line, tools, call_ms })))
 }
 
 /// What is wrong with a tool whose server tells what nobody is to be told.
@@ -76,7 +75,7 @@ fn holds_secret(secrets: &policy::Secrets, told: &Told) -> bool {
 /// # Errors
 /// When there is such a tool.
 pub fn check_allowed(slot: &str, target: &Target, allow: &BTreeSet<String>) -> Result<(), Failure> {
-    let Target::Mcp(server) = target else { return Ok(()) };
+    let Target::Resource(Resource::Mcp(server)) = target else { return Ok(()) };
     let sends =
         |method: &&String| server.tool(method).is_some_and(|tool| tool.effect == passable::Effect::Commit);
     let Some(method) = allow.iter().find(sends) else { return Ok(()) };
@@ -132,7 +131,7 @@ pub fn table(desk: &Desk, name: &str) -> Result<ToolTable, Failure> {
             Ok(tools) => {
                 let server =
                     ToolServer { name: name.to_owned(), line: line.clone(), tools, call_ms: CALL_MS };
-                let formula = kernel::formula::Formula::Mcp(server);
+                let formula = kernel::formula::Formula::Resource(Resource::Mcp(Box::new(server)));
                 let interface = caps::interface_for(&formula);
                 let signature = interface
                     .and_then(|it| it.methods.first().map(kernel::Method::signature))

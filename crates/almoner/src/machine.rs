@@ -1,0 +1,174 @@
+//! The machine on which an endowment was typed, as far as reading it needs to know it.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use model::ModelRef;
+use passable::visible_line;
+use resource::{Endowment, SpecError, Surroundings};
+
+use crate::commands::mcp_import;
+use control::exit::{Exit, Failure};
+
+/// The directory from which relative paths are meant.
+pub enum Machine<'a> {
+    /// This one; the current one, if it is empty.
+    At(&'a Path),
+    /// None: every path begins at the root.
+    FromRoot,
+}
+
+impl Machine<'_> {
+    /// Reads what stands behind `-e`.
+    ///
+    /// # Errors
+    /// When it is not written as it should be, or names a program that is not there.
+    pub fn parse_endowment(&self, text: &str) -> Result<Endowment, Failure> {
+        Endowment::parse(text, self).map_err(failure)
+    }
+
+    fn base(&self) -> &Path {
+        match self {
+            Machine::At(base) => base,
+            Machine::FromRoot => Path::new("/"),
+        }
+    }
+}
+
+impl Surroundings for Machine<'_> {
+    fn exists(&self, path: &str) -> bool {
+        self.base().join(path).exists()
+    }
+
+    fn absolute(&self, path: &str) -> Result<String, SpecError> {
+        if matches!(self, Machine::FromRoot) && !path.starts_with('/') {
+            let message = format!("{}: the path does not begin at the root", visible_line(path));
+            return Err(SpecError::new(message, "write it in full, beginning with `/`"));
+        }
+        absolute_in(self.base(), path)
+    }
+
+    fn program(&self, name: &str) -> Result<String, SpecError> {
+        find_program(name)
+    }
+
+    fn model(&self, reference: &str) -> Result<String, SpecError> {
+        // A word of the user's own is looked up by the daemon, which reads their settings.
+        let is_word = !reference.is_empty()
+            && reference.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+        let wrong = |what: String| SpecError::new(what, "write SLOT=model:NAME, with a model as after `-m`");
+        let all = match model::list(reference) {
+            Err(_) if is_word => return Ok(reference.to_owned()),
+            listed => listed.map_err(|error| wrong(error.to_string()))?,
+        };
+        let here = |reference: ModelRef| -> Result<String, SpecError> {
+            // A file is meant as it lies here, whatever the directory of the daemon.
+            let lies = |path: PathBuf| absolute_in(Path::new(""), &path.to_string_lossy()).map(PathBuf::from);
+            Ok(match reference {
+                ModelRef::Scripted { path } => ModelRef::Scripted { path: lies(path)? }.to_string(),
+                ModelRef::Replay { path } => ModelRef::Replay { path: lies(path)? }.to_string(),
+                other => other.to_string(),
+            })
+        };
+        all.into_iter().map(here).collect::<Result<Vec<_>, _>>().map(|all| all.join(","))
+    }
+
+    fn looks_secret(&self, variable: &str, value: &str) -> bool {
+        mcp_import::is_secret(variable, value)
+    }
+}
+
+/// Returns the failure of a command in which something is not written as it should be.
+pub fn failure(error: SpecError) -> Failure {
+    let exit = if error.is_missing { Exit::NotFound } else { Exit::Usage };
+    Failure::new(exit, error.message).help(error.help)
+}
+
+/// Returns the path from the root, without following links.
+///
+/// # Errors
+/// When there is no current directory, or the path is not text.
+pub fn absolute(path: &str) -> Result<String, Failure> {
+    absolute_in(Path::new(""), path).map_err(failure)
+}
+
+/// Returns the absolute path of a program that is named by its name or by a path.
+///
+/// # Errors
+/// When there is no such program.
+pub fn program_path(base: &Path, name: &str) -> Result<String, Failure> {
+    let found = if name.contains('/') { absolute_in(base, name) } else { find_program(name) };
+    found.map_err(failure)
+}
+
+fn absolute_in(base: &Path, path: &str) -> Result<String, SpecError> {
+    let absolute = std::path::absolute(base.join(path))
+        .map_err(|e| SpecError::new(format!("{path}: {e}"), "write a path"))?;
+    absolute
+        .into_os_string()
+        .into_string()
+        .map_err(|_| SpecError::new(format!("{path}: its full path is not UTF-8 text"), "rename it"))
+}
+
+/// Finds a program where a shell would.
+fn find_program(name: &str) -> Result<String, SpecError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_program = |path: &Path| {
+        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|path| is_program(path));
+    let found = found.and_then(|path| path.into_os_string().into_string().ok());
+    let missing = || SpecError::missing(format!("there is no program `{name}`"), "name it by its path");
+    absolute_in(Path::new(""), &found.ok_or_else(missing)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use resource::ResourceSpec;
+
+    use super::*;
+
+    #[test]
+    fn files_whose_names_have_question_marks_are_meant_as_they_stand() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("a?max=1")).unwrap();
+        let machine = Machine::At(dir.path());
+        for (text, path, max) in [("d=a?max=1", "a?max=1", None), ("d=b?max=1", "b", Some(1))] {
+            let ResourceSpec::Path(spec) = machine.parse_endowment(text).unwrap().fill else {
+                panic!("{text}")
+            };
+            assert_eq!(Path::new(&spec.path), dir.path().join(path));
+            assert_eq!(spec.max_bytes, max);
+        }
+    }
+
+    #[test]
+    fn programs_are_found_where_a_shell_finds_them() {
+        let machine = Machine::At(Path::new(""));
+        let given = machine.parse_endowment("t=program:sh?dir=/w").unwrap();
+        assert!(matches!(given.fill, ResourceSpec::Program(spec) if spec.programs[0].1.ends_with("/sh")));
+        let missing = machine.parse_endowment("t=program:no-such-program-anywhere").unwrap_err();
+        assert_eq!(missing.exit, Exit::NotFound);
+    }
+
+    #[test]
+    fn models_are_named_by_reference_or_by_a_word_of_the_users() {
+        let machine = Machine::At(Path::new(""));
+        assert!(machine.model("scripted:s.json").unwrap().starts_with("scripted:/"));
+        assert_eq!(machine.model("fast").unwrap(), "fast");
+        assert!(machine.model("").is_err() && machine.model("nobody:x").is_err());
+    }
+
+    #[test]
+    fn relative_paths_are_refused_where_there_is_no_directory() {
+        for text in ["d=x", "d=./x:rw", "g=git:x", "p=program:/bin/sh?dir=x", "p=program:./x", "d=\"x\""] {
+            assert!(
+                Machine::FromRoot.parse_endowment(text).is_err_and(|f| f.help.contains("beginning with `/`")),
+                "{text}"
+            );
+        }
+        for text in ["d=/x", "d=\"/x?y\":rw", "g=git:/x", "p=program:sh?dir=/x", "c=clock"] {
+            assert!(Machine::FromRoot.parse_endowment(text).is_ok(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Every kind of the table goes through every surface, in the words of the table.
+//!
+//! The tests go over the table. They make a place in which what the examples of the table name is there, so a new kind
+//! needs nothing here as long as its example names the same things.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use resource::{Endowment, KINDS, Kind, Row, SpecError, Surroundings, describe_spec};
+use serde_json::{Value as Json, json};
+
+use crate::home::{Home, Said};
+use crate::web::visitor::Visitor;
+
+const HOSTILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/hostile.mjs");
+
+/// The slot that is filled.
+const SLOT: &str = "x";
+
+/// Arguments of calls. A model tries them all, and those that fit no method are refused.
+fn arguments() -> [Json; 7] {
+    [
+        json!({}),
+        json!({ "word": "a" }),
+        json!({ "path": "." }),
+        json!({ "to": "a@example.org", "subject": "s", "body": "b" }),
+        json!({ "program": "NAME", "arguments": ["-h"] }),
+        json!({ "url": "https://host/a" }),
+        json!({ "input": { "prompt": "a" } }),
+    ]
+}
+
+/// A home in which what the examples of the table name is there.
+struct Place {
+    home: Home,
+}
+
+impl Place {
+    fn new() -> Place {
+        let home = Home::new();
+        home.write("PATH/a.txt", "a\n");
+        home.write("FILE.worker", "---\ninput: { word: string }\n---\nSay {{ input.word }}.\n");
+        home.write("bin/NAME", "#!/bin/sh\necho called\n");
+        std::fs::set_permissions(home.path("bin/NAME"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        home.write("other.json", json!([{ "turns": [{ "text": "the other model's words" }] }]).to_string());
+        let other = format!("scripted:{}", home.path("other.json").display());
+        home.write_config(&format!("[models.names]\nNAME = {}\n", json!(other)));
+        home.piped(&["secret", "set", "NAME", "--key", "file"], b"hunter2-periwinkle").expect(0);
+        home.write("server/log-here", "");
+        let server = home.path("server").display().to_string();
+        let dir = format!("{server}:rw");
+        let add = ["mcp", "add", "SERVER", "--dir", &dir, "--", "node", HOSTILE, "examples", &server];
+        home.almoner(&add).expect(0);
+        Place { home }
+    }
+
+    /// Runs a command that finds programs where `NAME` lies as well.
+    fn almoner(&self, args: &[&str]) -> Said {
+        let mut paths = vec![self.home.path("bin")];
+        paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
+        let mut command = self.home.command(args);
+        Said::of(command.env("PATH", std::env::join_paths(paths).unwrap()).output().unwrap())
+    }
+
+    /// Writes a worker with a slot of this kind, whose model calls what fills it.
+    fn worker(&self, row: &Row) {
+        let method = method(row);
+        let approve =
+            if row.is_typed() { format!("approve: {{ {SLOT}.{method}: ask }}\n") } else { String::new() };
+        self.home
+            .write("w.worker", format!("---\nslots: {{ {SLOT}: {} }}\n{approve}---\nDo it.\n", row.label));
+        // A worker and a model are called by the name of their slot.
+        let names = [format!("{SLOT}_{method}"), SLOT.to_owned()];
+        let calls: Vec<Json> = names
+            .iter()
+            .flat_map(|name| arguments().map(|arguments| json!({ "name": name, "arguments": arguments })))
+            .collect();
+        let calls = if row.is_typed() { calls } else { vec![] };
+        let turns = json!([{ "turns": [{ "calls": calls }, { "text": "done" }] }]);
+        self.home.write("script.json", turns.to_string());
+    }
+}
+
+/// A method of the kind; a server says itself which tools it has.
+fn method(row: &Row) -> &'static str {
+    row.methods.first().copied().unwrap_or("TOOL")
+}
+
+impl Surroundings for Place {
+    fn exists(&self, path: &str) -> bool {
+        self.home.path(path).exists()
+    }
+
+    fn absolute(&self, path: &str) -> Result<String, SpecError> {
+        Ok(self.real().join(path).display().to_string())
+    }
+
+    fn program(&self, name: &str) -> Result<String, SpecError> {
+        Ok(self.real().join("bin").join(name).display().to_string())
+    }
+
+    fn model(&self, reference: &str) -> Result<String, SpecError> {
+        Ok(reference.to_owned())
+    }
+
+    fn looks_secret(&self, _: &str, _: &str) -> bool {
+        false
+    }
+}
+
+impl Place {
+    fn real(&self) -> PathBuf {
+        std::fs::canonicalize(self.home.work()).unwrap()
+    }
+
+    /// The words in which what fills the slot is told once it is resolved, as far as the table says them.
+    fn words(&self, row: &Row, given: Option<&Endowment>) -> String {
+        match (row.kind, given) {
+            (_, None) => {
+                let own =
+                    [resource::Resource::Questions, resource::Resource::Alarm, resource::Resource::Mail];
+                own.into_iter().find(|one| one.kind() == row.kind).unwrap().words()
+            }
+            // The name that the user gave to a model stands for a reference, and a file for a worker with a digest.
+            (Kind::Model, _) => format!("model scripted:{}", self.home.path("other.json").display()),
+            (Kind::Worker, _) => "worker FILE (".to_owned(),
+            (kind, Some(given)) => describe_spec(&given.fill, Some(kind)),
+        }
+    }
+}
+
+/// The text of a page, without its marks.
+fn text(page: &str) -> String {
+    let mut text = String::new();
+    let mut inside = false;
+    for c in page.chars() {
+        match c {
+            '<' => inside = true,
+            '>' => inside = false,
+            c if !inside => text.push(c),
+            _ => {}
+        }
+    }
+    text.replace("&amp;", "&").replace("&quot;", "\"").replace("&#39;", "'")
+}
+
+fn run(place: &Place, given: Option<&str>, more: &[&str]) -> Said {
+    let endow = given.map(|given| format!("{SLOT}={given}"));
+    let endow: Vec<&str> = endow.iter().flat_map(|endow| ["-e", endow]).collect();
+    place.almoner(&[&["run", "w.worker", "-m", "scripted:script.json"][..], &endow, more].concat())
+}
+
+/// The sentence of the slot in the plan of a run, without the methods.
+fn planned(place: &Place, given: Option<&str>) -> String {
+    let plan = run(place, given, &["--dry-run", "--json"]).expect(0).json();
+    let lines = plan["grants"].as_array().unwrap().iter().map(|line| line.as_str().unwrap());
+    let line = lines.clone().find(|line| line.starts_with(&format!("{SLOT} = "))).expect("the slot is told");
+    line.to_owned()
+}
+
+#[test]
+fn every_kind_goes_through_every_surface() {
+    for row in KINDS {
+        let place = Place::new();
+        let label = row.label;
+        place.worker(row);
+        // Parsed and typed.
+        let example = row.is_typed().then_some(row.example);
+        let given = example.map(|example| Endowment::parse(&format!("{SLOT}={example}"), &place).unwrap());
+        if let Some(given) = &given {
+            assert_eq!(Endowment::parse(&given.typed(), &place).as_ref(), Ok(given), "{label}");
+        }
+        let words = place.words(row, given.as_ref());
+        let says = |surface: &str, told: &str, expected: &str| {
+            assert!(told.contains(expected), "{label}, {surface}: no {expected:?} in\n{told}");
+        };
+        // An unfilled slot is told with the example of its kind.
+        if row.is_typed() && row.kind != Kind::Worker {
+            says("what is missing", &run(&place, None, &[]).expect(2).err, &row.option(SLOT));
+        }
+        // What is wrong for the kind is told with what it takes.
+        let wrong = if label == "clock" { "https://host" } else { "clock" };
+        let refused = run(&place, Some(wrong), &[]).expect(2).err;
+        says("what does not fit", &refused, if row.is_typed() { row.example } else { row.lets });
+        says("the plan", &planned(&place, example), &words);
+        // The card of a call, on the command line and as a page.
+        let code = if row.is_typed() { 7 } else { 0 };
+        run(&place, example, &[]).expect(code);
+        let visitor = Visitor::new(&place.home);
+        let page = |path: &str| {
+            let answer = visitor.get(path, &[]);
+            assert_eq!(answer.status, 200, "{label}, {path}: {}", answer.body);
+            text(&answer.body)
+        };
+        if row.is_typed() {
+            says("the card", &place.almoner(&["inbox", "1"]).expect(0).out, &words);
+            says("the page of the card", &page("/m/1"), &words);
+            says("why of the card", &place.almoner(&["why", "1"]).expect(0).out, &words);
+            place.almoner(&["deny", "1"]).expect(0);
+            place.almoner(&["resume"]).expect(0);
+        }
+        // What was granted.
+        says("grants", &place.almoner(&["grants"]).expect(0).out, &words);
+        says("a grant", &place.almoner(&["grants", "g1"]).expect(0).out, &words);
+        says("the page of grants", &page("/grants"), &words);
+        says("the page of a grant", &page("/grants/g1"), &words);
+        says("why of the slot", &place.almoner(&["why", SLOT]).expect(0).out, &words);
+        // What is saved is typed as it was meant.
+        place.almoner(&["save", "last", "as", "again"]).expect(0);
+        let case: Json = serde_json::from_str(&place.home.read("again.case/case.json")).unwrap();
+        let saved: Vec<&str> =
+            case["command"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
+        let saved = saved.iter().skip_while(|word| **word != "-e").nth(1).copied();
+        assert_eq!(saved.is_some(), row.is_typed(), "{label}: {case}");
+        if let Some(saved) = saved {
+            let saved = saved.strip_prefix(&format!("{SLOT}=")).unwrap();
+            let (mut before, mut after) = (planned(&place, example), planned(&place, Some(saved)));
+            if row.kind == Kind::Worker {
+                // The file is another one with the same text.
+                assert!(saved.ends_with("/FILE.worker"), "{saved}");
+                before.truncate(words.len());
+                after.truncate(words.len());
+            }
+            assert_eq!(before, after, "{label}: {saved}");
+        }
+        // What a project's file would hand over.
+        if let Some(given) = &given {
+            place.home.write(
+                "almoner.toml",
+                format!("[workers.w]\nendow = {{ {SLOT} = {} }}\n", json!(row.example)),
+            );
+            let told = place.almoner(&["trust"]).expect(7).out;
+            says("trust", &told, &given.describe());
+        }
+        // The help.
+        let help = |command: &str| {
+            let help = place.almoner(&[command, "--help"]).expect(0).out;
+            help.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        says("help of resolve", &help("resolve"), &format!("`{label}`"));
+        for command in ["run", "ask", "endow"] {
+            says("help", &help(command), if row.is_typed() { row.example } else { "" });
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What a grant takes away from the resource behind it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Rate;
+
+/// What a grant takes away from the capability behind it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attenuation {
+    /// Only files whose name ends in one of these; empty means any.
+    #[serde(default)]
+    pub suffixes: BTreeSet<String>,
+    /// No file larger than this many bytes, read or written.
+    #[serde(default)]
+    pub max_bytes: Option<u64>,
+    /// No change after which everything in a directory and below would have more than this many bytes together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bytes: Option<u64>,
+    /// What it leads to is a staged copy of this directory: an absolute path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staged_from: Option<String>,
+    /// What is read through it may only be read by those who may read what is private.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
+    /// No more calls than these in any such time, of whoever holds what was made of it, all together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+}
+
+impl Attenuation {
+    /// What is left, in words: nothing if nothing is taken away. Not made visible.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if !self.suffixes.is_empty() {
+            let suffixes: Vec<_> = self.suffixes.iter().map(String::as_str).collect();
+            words.push(format!("only {}", suffixes.join(" ")));
+        }
+        words.extend(self.max_bytes.map(|bytes| format!("at most {bytes} bytes each")));
+        if self.private {
+            words.push("private".to_owned());
+        }
+        if self.staged_from.is_some() {
+            words.push("changes are staged".to_owned());
+        }
+        words.extend(self.total_bytes.map(|bytes| format!("at most {bytes} bytes in all")));
+        words.extend(self.rate.map(|rate| rate.to_string()));
+        words
+    }
+
+    /// What is taken away by both together.
+    pub fn join(&self, other: &Attenuation) -> Attenuation {
+        let suffixes = match (self.suffixes.is_empty(), other.suffixes.is_empty()) {
+            (true, _) => other.suffixes.clone(),
+            (_, true) => self.suffixes.clone(),
+            // A name must end in one of each. A longer suffix that ends in a shorter one says both.
+            _ => {
+                let both = |a: &BTreeSet<String>, b: &BTreeSet<String>| -> Vec<String> {
+                    a.iter().filter(|long| b.iter().any(|short| long.ends_with(short))).cloned().collect()
+                };
+                let mut all = both(&self.suffixes, &other.suffixes);
+                all.extend(both(&other.suffixes, &self.suffixes));
+                if all.is_empty() {
+                    // Nothing can end in both: no file has such a name.
+                    all.push("/".to_owned());
+                }
+                all.into_iter().collect()
+            }
+        };
+        let least = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        Attenuation {
+            suffixes,
+            max_bytes: least(self.max_bytes, other.max_bytes),
+            total_bytes: least(self.total_bytes, other.total_bytes),
+            staged_from: self.staged_from.clone().or_else(|| other.staged_from.clone()),
+            private: self.private || other.private,
+            rate: match (self.rate, other.rate) {
+                (Some(a), Some(b)) => Some(a.least(b)),
+                (a, b) => a.or(b),
+            },
+        }
+    }
+}

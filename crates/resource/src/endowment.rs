@@ -1,0 +1,54 @@
+//! A slot and what a person has typed for it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Kind, ResourceSpec, SpecError, Surroundings, describe_spec};
+
+/// What a person binds to a slot: `-e SLOT=…`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endowment {
+    /// The slot; `SLOT.INNER` is a slot of the worker that fills `SLOT`.
+    pub slot: String,
+    /// What fills it.
+    pub fill: ResourceSpec,
+}
+
+impl Endowment {
+    /// Reads what stands behind `-e`.
+    ///
+    /// # Errors
+    /// When it names no slot, or what fills it is not written as it should be.
+    pub fn parse(text: &str, around: &dyn Surroundings) -> Result<Endowment, SpecError> {
+        let path = Kind::Dir { write: false }.row();
+        // What stands behind the slot may be a secret, so the error does not repeat it.
+        let wrong = |what: &str| path.wrong(format!("-e {text}: {what}"));
+        let (slot, rest) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
+        let is_name = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        };
+        if !slot.split('.').all(is_name) {
+            return Err(wrong("the part before `=` is not the name of a slot"));
+        }
+        let fill = ResourceSpec::parse(rest, around)
+            .map_err(|error| SpecError { message: format!("-e {slot}: {}", error.message), ..error })?;
+        Ok(Endowment { slot: slot.to_owned(), fill })
+    }
+
+    /// Returns what stands behind `-e`. It is read back as the same.
+    pub fn typed(&self) -> String {
+        format!("{}={}", self.slot, self.fill.typed())
+    }
+
+    /// Describes the slot and what fills it, with every limit. Not made visible.
+    pub fn describe(&self) -> String {
+        format!("{} = {}", self.slot, describe_spec(&self.fill, None))
+    }
+}
+
+impl fmt::Display for Endowment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.typed())
+    }
+}

@@ -1,0 +1,274 @@
+//! Paths of this machine: directories, and spools of outgoing mail.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Begins, Kind, Limit, ResourceSpec, Row, words};
+use crate::{Attenuation, Rate, SpecError, Surroundings, quote, staged_copy, units};
+
+const GRAMMAR: &str =
+    "PATH, SLOT=PATH:rw, SLOT=PATH:stage, or SLOT=PATH?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read";
+const KEYS: &[&str] = &["suffix=", "max=", "total=", "methods=", "rate=", "private"];
+
+/// What the table says of `dir`.
+pub(crate) static DIR: Row = Row {
+    kind: Kind::Dir { write: false },
+    label: "dir",
+    noun: "a directory",
+    type_name: "mount",
+    begins: Begins::Path,
+    example: "PATH",
+    grammar: GRAMMAR,
+    keys: KEYS,
+    limits: &[Limit::Suffixes, Limit::Max, Limit::Rate, Limit::Private],
+    methods: &["list", "read", "glob", "grep", "stat"],
+    discloses: true,
+    sends: false,
+    weighs: false,
+    lets: "",
+    by_name: true,
+    parse,
+};
+
+/// What the table says of `dir rw`.
+pub(crate) static DIR_RW: Row = Row {
+    kind: Kind::Dir { write: true },
+    label: "dir rw",
+    noun: "a directory that may be written",
+    type_name: "mount",
+    begins: Begins::Path,
+    example: "PATH:rw",
+    grammar: GRAMMAR,
+    keys: KEYS,
+    limits: &[Limit::Suffixes, Limit::Max, Limit::Total, Limit::Rate, Limit::Private],
+    methods: &[
+        "list",
+        "read",
+        "glob",
+        "grep",
+        "stat",
+        "write",
+        "append",
+        "edit",
+        "move",
+        "remove",
+        "make_directory",
+    ],
+    discloses: true,
+    sends: false,
+    weighs: false,
+    lets: "",
+    by_name: true,
+    parse,
+};
+
+/// What the table says of `outbox`.
+pub(crate) static OUTBOX: Row = Row {
+    kind: Kind::Outbox,
+    label: "outbox",
+    noun: "an outbox",
+    type_name: "spool",
+    begins: Begins::Path,
+    example: "PATH",
+    grammar: GRAMMAR,
+    keys: KEYS,
+    limits: &[Limit::Max, Limit::Rate],
+    methods: &["send"],
+    discloses: false,
+    sends: true,
+    weighs: false,
+    lets: "",
+    by_name: true,
+    parse,
+};
+
+/// What stands in a grant for every method.
+const EVERY_METHOD: &str = "*";
+
+/// Returns whether something can be changed by one of the methods.
+pub(crate) fn can_write(methods: &BTreeSet<String>) -> bool {
+    methods.contains(EVERY_METHOD)
+        || methods.iter().any(|method| {
+            DIR_RW.methods.contains(&method.as_str()) && !DIR.methods.contains(&method.as_str())
+        })
+}
+
+/// Describes a directory.
+pub(crate) fn words(path: &str, write: bool) -> String {
+    format!("directory {path}{}", if write { " (rw)" } else { "" })
+}
+
+/// Describes a spool of outgoing mail.
+pub(crate) fn spool_words(path: &str) -> String {
+    format!("mail spool {path}")
+}
+
+/// A path of this machine, and what of it is handed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathSpec {
+    /// The absolute path.
+    pub path: String,
+    /// Whether it may be written.
+    pub write: bool,
+    /// Whether changes go to a staged copy.
+    #[serde(default)]
+    pub stage: bool,
+    /// The only endings that names may have.
+    pub suffixes: Vec<String>,
+    /// The most bytes that a file may have.
+    pub max_bytes: Option<u64>,
+    /// The most bytes that everything in the directory may come to have.
+    #[serde(default)]
+    pub total_bytes: Option<u64>,
+    /// The only methods of those that the slot has; empty means all.
+    #[serde(default)]
+    pub methods: Vec<String>,
+    /// Whether only models that may read what is private may read what is there.
+    #[serde(default)]
+    pub private: bool,
+    /// The most calls.
+    #[serde(default)]
+    pub rate: Option<Rate>,
+}
+
+impl PathSpec {
+    pub(super) fn kind(&self) -> Kind {
+        match self.path.ends_with(".worker") || self.path.ends_with(".worker.md") {
+            true => Kind::Worker,
+            false => Kind::Dir { write: self.write },
+        }
+    }
+
+    /// Returns a path of which this much is taken away.
+    pub fn limited(path: String, taken: &Attenuation) -> PathSpec {
+        PathSpec {
+            path,
+            suffixes: taken.suffixes.iter().cloned().collect(),
+            max_bytes: taken.max_bytes,
+            total_bytes: taken.total_bytes,
+            private: taken.private,
+            rate: taken.rate,
+            ..PathSpec::default()
+        }
+    }
+
+    pub(super) fn of(path: &str, kind: Kind, taken: &Attenuation, methods: &BTreeSet<String>) -> PathSpec {
+        let is_all = kind.methods().iter().all(|method| methods.contains(*method));
+        let path = taken.staged_from.clone().unwrap_or_else(|| path.to_owned());
+        PathSpec {
+            write: kind == Kind::Dir { write: true },
+            stage: taken.staged_from.is_some(),
+            methods: if is_all { vec![] } else { methods.iter().cloned().collect() },
+            ..PathSpec::limited(path, taken)
+        }
+    }
+
+    pub(super) fn attenuation(&self) -> Attenuation {
+        Attenuation {
+            suffixes: self.suffixes.iter().cloned().collect(),
+            max_bytes: self.max_bytes,
+            total_bytes: self.total_bytes,
+            staged_from: self.stage.then(|| self.path.clone()),
+            private: self.private,
+            rate: self.rate,
+        }
+    }
+
+    pub(super) fn words(&self, kind: Kind) -> String {
+        match (kind, self.stage) {
+            (Kind::Outbox, _) => spool_words(&self.path),
+            (Kind::Worker, _) => words::file_words(&self.path),
+            (_, true) => staged_copy(&self.path),
+            (_, false) => words(&self.path, self.write),
+        }
+    }
+
+    pub(super) fn typed(&self) -> String {
+        let mut query: Vec<String> = Vec::new();
+        query.extend(self.suffixes.iter().map(|suffix| format!("suffix={}", quote::part(suffix, &['&']))));
+        query.extend(self.max_bytes.map(|bytes| format!("max={}", units::typed_bytes(bytes))));
+        query.extend(self.total_bytes.map(|bytes| format!("total={}", units::typed_bytes(bytes))));
+        if !self.methods.is_empty() {
+            query.push(format!("methods={}", quote::typed_list(&self.methods)));
+        }
+        query.extend(self.rate.map(|rate| format!("rate={}", rate.typed())));
+        query.extend(self.private.then(|| "private".to_owned()));
+        let query = query.join("&");
+        let manner = match (self.stage, self.write) {
+            (true, _) => ":stage",
+            (false, true) => ":rw",
+            (false, false) => "",
+        };
+        // Behind the last `?` begins what follows a path that is not quoted.
+        let path = match query.contains('?') {
+            true => quote::quoted(&self.path),
+            false => typed_path(&self.path, &['?']),
+        };
+        if query.is_empty() { format!("{path}{manner}") } else { format!("{path}{manner}?{query}") }
+    }
+}
+
+/// Returns a path as [`take_manner`] reads it, quoted if it has one of `special` in it.
+pub(crate) fn typed_path(path: &str, special: &[char]) -> String {
+    let ends = [":rw", ":ro", ":stage"].iter().any(|manner| path.ends_with(manner));
+    if ends { quote::quoted(path) } else { quote::part(path, special) }
+}
+
+/// Returns a path that may be quoted, and what stands behind it of `manners`.
+pub(crate) fn take_manner<'a>(text: &str, manners: &[&'a str]) -> Option<(String, &'a str)> {
+    if let Some((path, behind)) = quote::leading(text) {
+        let manner = manners.iter().copied().chain([""]).find(|manner| *manner == behind);
+        return manner.map(|manner| (path, manner));
+    }
+    let found = manners.iter().find_map(|manner| text.strip_suffix(manner).map(|path| (path, *manner)));
+    let (path, manner) = found.unwrap_or((text, ""));
+    Some((path.to_owned(), manner))
+}
+
+/// Reads a path with what of it is handed over.
+pub(super) fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
+    let wrong = |what: &str| DIR.wrong(what);
+    let cut = match quote::leading(text) {
+        Some(_) => quote::split_once(text, '?'),
+        // A file whose own name has a question mark is meant as it stands.
+        None => text.rsplit_once('?').filter(|_| !around.exists(text)),
+    };
+    let (path, query) = cut.unwrap_or((text, ""));
+    let (path, manner) = take_manner(path, &[":rw", ":stage", ":ro"])
+        .ok_or_else(|| wrong("behind a path only `:rw`, `:stage` or `?` can follow"))?;
+    if path.is_empty() {
+        return Err(wrong("there is no path"));
+    }
+    let (write, stage) = (matches!(manner, ":rw" | ":stage"), manner == ":stage");
+    let mut spec = PathSpec { path: around.absolute(&path)?, write, stage, ..PathSpec::default() };
+    for (key, value) in quote::query(query) {
+        match (key, value) {
+            ("suffix", Some(suffix)) => {
+                let suffix = quote::plain(suffix);
+                if !suffix.starts_with('.') || suffix.len() < 2 {
+                    return Err(wrong("a suffix begins with a point, like `.pdf`"));
+                }
+                spec.suffixes.push(suffix.to_lowercase());
+            }
+            ("max" | "total", Some(size)) => {
+                let bytes = units::bytes(size)
+                    .ok_or_else(|| wrong("a size is written like `10MiB`, `200kB` or `4096`"))?;
+                let place = if key == "max" { &mut spec.max_bytes } else { &mut spec.total_bytes };
+                if place.replace(bytes).is_some() {
+                    return Err(wrong(&format!("`{key}=` stands there twice")));
+                }
+            }
+            ("private", None) => spec.private = true,
+            ("rate", Some(rate)) => spec.rate = Some(Rate::parse(rate).map_err(|what| wrong(&what))?),
+            ("methods", Some(methods)) => {
+                spec.methods.extend(quote::list(methods));
+                if spec.methods.is_empty() {
+                    return Err(wrong("`methods=` names none"));
+                }
+            }
+            _ => return Err(DIR.unknown_key()),
+        }
+    }
+    Ok(ResourceSpec::Path(spec))
+}

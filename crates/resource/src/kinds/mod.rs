@@ -1,0 +1,537 @@
+//! The table of kinds: what can fill a slot. One file a kind, and here the three enums that list them.
+
+pub mod directory;
+pub mod mcp;
+pub mod model;
+pub mod programs;
+pub mod repository;
+pub mod secret;
+mod web;
+pub mod words;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use directory::PathSpec;
+pub use mcp::{McpSpec, ToolServer};
+pub use model::ModelSpec;
+pub use programs::{ProgramSpec, Programs};
+pub use repository::{GitSpec, Repository};
+pub use secret::HandedSecret;
+pub use web::WebSpec;
+
+use crate::web::Web;
+use crate::{Attenuation, SpecError, Surroundings};
+
+/// A kind of thing that can fill a slot, as worker files write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A directory.
+    Dir {
+        /// Whether it may be written to.
+        write: bool,
+    },
+    /// A place that sends messages.
+    Outbox,
+    /// Programs of this machine.
+    Program,
+    /// A part of the web.
+    Http,
+    /// A repository.
+    Git {
+        /// Whether it may be changed.
+        write: bool,
+    },
+    /// The clock.
+    Clock,
+    /// Tools of a server.
+    Mcp,
+    /// Another worker.
+    Worker,
+    /// Questions to the person whose run it is.
+    Ask,
+    /// Waiting for a time.
+    Timer,
+    /// Mail to the person whose run it is.
+    Mail,
+    /// Another model.
+    Model,
+    /// A secret of the vault, to be handed on unseen.
+    Secret,
+}
+
+/// The rows of all kinds, in the order in which they are listed.
+pub static KINDS: [&Row; 15] = [
+    &directory::DIR,
+    &directory::DIR_RW,
+    &directory::OUTBOX,
+    &programs::ROW,
+    &web::ROW,
+    &repository::GIT,
+    &repository::GIT_RW,
+    &words::CLOCK,
+    &mcp::ROW,
+    &words::WORKER,
+    &words::ASK,
+    &words::TIMER,
+    &words::MAIL,
+    &model::ROW,
+    &secret::ROW,
+];
+
+/// Returns the words of all kinds, as worker files write them, for an error or a help.
+pub fn labels() -> String {
+    KINDS.map(|row| format!("`{}`", row.label)).join(", ")
+}
+
+/// Returns the examples of all that is typed, each once, with the slot before it: "SLOT=PATH".
+pub fn examples(slot: &str) -> Vec<String> {
+    let mut examples: Vec<String> = Vec::new();
+    for row in KINDS.iter().filter(|row| row.is_typed()) {
+        let example = format!("{slot}={}", row.example);
+        if !examples.contains(&example) {
+            examples.push(example);
+        }
+    }
+    examples
+}
+
+impl Kind {
+    /// Returns the kind's row of the table.
+    pub fn row(self) -> &'static Row {
+        match self {
+            Kind::Dir { write: false } => &directory::DIR,
+            Kind::Dir { write: true } => &directory::DIR_RW,
+            Kind::Outbox => &directory::OUTBOX,
+            Kind::Program => &programs::ROW,
+            Kind::Http => &web::ROW,
+            Kind::Git { write: false } => &repository::GIT,
+            Kind::Git { write: true } => &repository::GIT_RW,
+            Kind::Clock => &words::CLOCK,
+            Kind::Mcp => &mcp::ROW,
+            Kind::Worker => &words::WORKER,
+            Kind::Ask => &words::ASK,
+            Kind::Timer => &words::TIMER,
+            Kind::Mail => &words::MAIL,
+            Kind::Model => &model::ROW,
+            Kind::Secret => &secret::ROW,
+        }
+    }
+}
+
+/// What a person has typed for a slot: nothing of it has been looked up yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "fill", rename_all = "snake_case")]
+pub enum ResourceSpec {
+    /// A path: a directory, or, for a slot that wants a worker, a file.
+    Path(PathSpec),
+    /// Programs of this machine.
+    Program(ProgramSpec),
+    /// A part of the web.
+    Web(WebSpec),
+    /// A repository.
+    Git(GitSpec),
+    /// Another model.
+    Model(ModelSpec),
+    /// A secret of the vault, to be handed on unseen.
+    Secret(HandedSecret),
+    /// The clock of this machine.
+    Clock,
+    /// For a slot that wants a worker: the one that has the slot, once more.
+    Myself,
+    /// Tools of a server that the user has configured.
+    Mcp(McpSpec),
+}
+
+impl ResourceSpec {
+    /// Returns the kind of slot that it fills if nobody says which. A path can fill other kinds as well.
+    pub fn kind(&self) -> Kind {
+        match self {
+            ResourceSpec::Path(spec) => spec.kind(),
+            ResourceSpec::Program(_) => Kind::Program,
+            ResourceSpec::Web(_) => Kind::Http,
+            ResourceSpec::Git(spec) => Kind::Git { write: spec.write },
+            ResourceSpec::Model(_) => Kind::Model,
+            ResourceSpec::Secret(_) => Kind::Secret,
+            ResourceSpec::Clock => Kind::Clock,
+            ResourceSpec::Myself => Kind::Worker,
+            ResourceSpec::Mcp(_) => Kind::Mcp,
+        }
+    }
+
+    /// Returns what stands behind `-e SLOT=`. It is read back as the same.
+    pub fn typed(&self) -> String {
+        match self {
+            ResourceSpec::Path(spec) => spec.typed(),
+            ResourceSpec::Program(spec) => spec.typed(),
+            ResourceSpec::Web(spec) => spec.typed(),
+            ResourceSpec::Git(spec) => spec.typed(),
+            ResourceSpec::Model(spec) => spec.typed(),
+            ResourceSpec::Secret(secret) => secret.typed(),
+            ResourceSpec::Clock => words::CLOCK_WORD.to_owned(),
+            ResourceSpec::Myself => words::SELF_WORD.to_owned(),
+            ResourceSpec::Mcp(spec) => spec.typed(),
+        }
+    }
+
+    /// Returns what it is in a few words, for a slot of this kind. Limits are not among them.
+    pub(crate) fn words(&self, kind: Kind) -> String {
+        match self {
+            ResourceSpec::Path(spec) => spec.words(kind),
+            ResourceSpec::Program(spec) => spec.words(),
+            ResourceSpec::Web(spec) => spec.web.words(),
+            ResourceSpec::Git(spec) => spec.words(),
+            ResourceSpec::Model(spec) => spec.words(),
+            ResourceSpec::Secret(secret) => secret.words(),
+            ResourceSpec::Clock => words::THE_CLOCK.to_owned(),
+            ResourceSpec::Myself => words::MYSELF.to_owned(),
+            ResourceSpec::Mcp(spec) => spec.words(),
+        }
+    }
+
+    /// Returns what it takes away. A directory of which a copy is staged goes by the path that was typed.
+    pub fn attenuation(&self) -> Attenuation {
+        match self {
+            ResourceSpec::Path(spec) => spec.attenuation(),
+            ResourceSpec::Program(spec) => Attenuation { max_bytes: spec.output, ..Attenuation::default() },
+            ResourceSpec::Web(spec) => {
+                Attenuation { max_bytes: spec.max_bytes, rate: spec.rate, ..Attenuation::default() }
+            }
+            ResourceSpec::Git(spec) => Attenuation { private: spec.private, ..Attenuation::default() },
+            ResourceSpec::Mcp(spec) => {
+                Attenuation { max_bytes: spec.max_bytes, rate: spec.rate, ..Attenuation::default() }
+            }
+            ResourceSpec::Model(_) | ResourceSpec::Secret(_) | ResourceSpec::Clock | ResourceSpec::Myself => {
+                Attenuation::default()
+            }
+        }
+    }
+
+    /// Returns the only methods that were named; empty means all that the slot has.
+    pub fn methods(&self) -> &[String] {
+        match self {
+            ResourceSpec::Path(spec) => &spec.methods,
+            ResourceSpec::Git(spec) => &spec.methods,
+            _ => &[],
+        }
+    }
+
+    /// Returns every path of this machine that was typed, to be put into another form.
+    pub fn paths_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            ResourceSpec::Path(spec) => vec![&mut spec.path],
+            ResourceSpec::Program(spec) => {
+                let programs = spec.programs.iter_mut().map(|(_, path)| path);
+                programs.chain(spec.directories.iter_mut().map(|(path, _)| path)).collect()
+            }
+            ResourceSpec::Git(spec) => vec![&mut spec.path],
+            ResourceSpec::Web(_)
+            | ResourceSpec::Model(_)
+            | ResourceSpec::Secret(_)
+            | ResourceSpec::Clock
+            | ResourceSpec::Myself
+            | ResourceSpec::Mcp(_) => vec![],
+        }
+    }
+
+    /// Returns what a person would have typed for a resource that fills a slot of this kind, with what a grant of it takes
+    /// away. Returns nothing for what nobody types.
+    pub fn of(
+        resource: &Resource,
+        kind: Kind,
+        taken: &Attenuation,
+        methods: &BTreeSet<String>,
+    ) -> Option<ResourceSpec> {
+        Some(match resource {
+            Resource::Directory { path, .. } | Resource::Outbox { path } => {
+                ResourceSpec::Path(PathSpec::of(path, kind, taken, methods))
+            }
+            Resource::Programs(programs) => ResourceSpec::Program(ProgramSpec::of(programs, taken)),
+            Resource::Web(web) => {
+                ResourceSpec::Web(WebSpec { web: web.clone(), max_bytes: taken.max_bytes, rate: taken.rate })
+            }
+            Resource::Repository(repository) => ResourceSpec::Git(GitSpec::of(repository, taken, methods)),
+            Resource::Secret(secret) => ResourceSpec::Secret(secret.clone()),
+            Resource::Clock => ResourceSpec::Clock,
+            Resource::Mcp(server) => ResourceSpec::Mcp(McpSpec::of(server, taken)),
+            Resource::Questions | Resource::Alarm | Resource::Mail => return None,
+        })
+    }
+}
+
+/// What fills a slot, resolved: what the store keeps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Resource {
+    /// A directory of this machine.
+    Directory {
+        /// Its absolute path when it was endowed.
+        path: String,
+        /// Whether nothing in it may be changed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        read_only: bool,
+    },
+    /// A directory of this machine into which outgoing mail is spooled.
+    Outbox {
+        /// Its absolute path when it was endowed.
+        path: String,
+    },
+    /// Programs of this machine that may be run.
+    Programs(Programs),
+    /// A part of the web.
+    Web(Web),
+    /// A repository of git.
+    Repository(Repository),
+    /// A secret of the vault that somebody may hand on by a slot's name.
+    Secret(HandedSecret),
+    /// The clock of this machine.
+    Clock,
+    /// Tools of a server.
+    Mcp(Box<ToolServer>),
+    /// Questions to the person whose run it is.
+    Questions,
+    /// Waiting for a time.
+    Alarm,
+    /// Mail to the person whose run it is.
+    Mail,
+}
+
+impl Resource {
+    /// Returns a directory that may be changed, as far as a grant of it allows.
+    pub fn directory(path: impl Into<String>) -> Resource {
+        Resource::Directory { path: path.into(), read_only: false }
+    }
+
+    /// Returns the kind of slot that it fills.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Resource::Directory { read_only, .. } => Kind::Dir { write: !read_only },
+            Resource::Outbox { .. } => Kind::Outbox,
+            Resource::Programs(_) => Kind::Program,
+            Resource::Web(_) => Kind::Http,
+            Resource::Repository(repository) => Kind::Git { write: repository.write },
+            Resource::Secret(_) => Kind::Secret,
+            Resource::Clock => Kind::Clock,
+            Resource::Mcp(_) => Kind::Mcp,
+            Resource::Questions => Kind::Ask,
+            Resource::Alarm => Kind::Timer,
+            Resource::Mail => Kind::Mail,
+        }
+    }
+
+    /// Returns its type as Endo's clients know it.
+    pub fn type_name(&self) -> &'static str {
+        self.kind().row().type_name
+    }
+
+    /// Returns what it is in a few words. What a grant takes away is not among them. Not made visible.
+    pub fn words(&self) -> String {
+        match self {
+            Resource::Directory { path, .. } => directory::words(path, false),
+            Resource::Outbox { path } => directory::spool_words(path),
+            Resource::Programs(programs) => programs.words(),
+            Resource::Web(web) => web.words(),
+            Resource::Repository(repository) => repository.words(),
+            Resource::Secret(secret) => secret.words(),
+            Resource::Clock => words::THE_CLOCK.to_owned(),
+            Resource::Mcp(server) => server.words(),
+            Resource::Questions => words::QUESTIONS.to_owned(),
+            Resource::Alarm => words::ALARM.to_owned(),
+            Resource::Mail => words::INBOX.to_owned(),
+        }
+    }
+
+    /// Returns the same, through a grant of these methods.
+    pub fn words_with(&self, methods: &BTreeSet<String>) -> String {
+        match self {
+            Resource::Directory { path, read_only } => {
+                directory::words(path, !read_only && directory::can_write(methods))
+            }
+            other => other.words(),
+        }
+    }
+}
+
+/// How what fills a slot begins when it is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begins {
+    /// Like a path: with nothing that says what it is.
+    Path,
+    /// With these letters.
+    Prefix(&'static str),
+    /// With the scheme of an address of the web.
+    Address,
+    /// It is this word.
+    Word(&'static str),
+    /// It is never typed: whoever starts the run fills the slot.
+    Never,
+}
+
+/// A limit that a grant of a resource can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// Names that end in one of these.
+    Suffixes,
+    /// The largest file, message or answer.
+    Max,
+    /// The most that a directory may come to hold.
+    Total,
+    /// How often it may be used.
+    Rate,
+    /// What is read through it is private.
+    Private,
+}
+
+/// What the table says of one kind.
+#[derive(Debug)]
+pub struct Row {
+    /// The kind.
+    pub kind: Kind,
+    /// Its word in worker files.
+    pub label: &'static str,
+    /// What it is, for an error: "a directory".
+    pub noun: &'static str,
+    /// The type of what is stored for it, as Endo's clients know it.
+    pub type_name: &'static str,
+    /// How it begins when it is typed.
+    pub begins: Begins,
+    /// One example of what is typed behind `-e SLOT=`; `PATH` and `FILE` stand for paths.
+    pub example: &'static str,
+    /// All that can be typed behind `-e SLOT=`.
+    pub grammar: &'static str,
+    /// The keys that can follow `?`; one without `=` stands alone.
+    pub keys: &'static [&'static str],
+    /// The limits that a grant of it can have.
+    pub limits: &'static [Limit],
+    /// The methods that a worker may call, where the kind says which.
+    pub methods: &'static [&'static str],
+    /// Whether something that is not public can be read through it.
+    pub discloses: bool,
+    /// Whether something can leave this machine through it.
+    pub sends: bool,
+    /// Whether a page asks again before it is handed over: it starts programs, reaches the network or carries a secret.
+    pub weighs: bool,
+    /// What a run may do with its person through it, if nobody types it: "may wait for a time".
+    pub lets: &'static str,
+    /// Whether a name of the person's can stand for it when a run asks for something.
+    pub by_name: bool,
+    /// Reads what follows the beginning.
+    pub(crate) parse: fn(&str, &dyn Surroundings) -> Result<ResourceSpec, SpecError>,
+}
+
+impl Row {
+    /// Returns the row of a word of worker files.
+    pub fn of(label: &str) -> Option<&'static Row> {
+        KINDS.iter().copied().find(|row| row.label == label)
+    }
+
+    /// Returns the row by which a text behind `-e SLOT=` is read, and what follows its beginning. A text that begins like
+    /// no other kind is a path.
+    pub fn begun(text: &str) -> (&'static Row, &str) {
+        let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+        let is_address = matches!(scheme.as_deref(), Some("http" | "https"));
+        let rest = |row: &Row| match row.begins {
+            Begins::Prefix(prefix) => text.strip_prefix(prefix),
+            Begins::Word(word) => Some(text).filter(|text| *text == word),
+            Begins::Address => Some(text).filter(|_| is_address),
+            Begins::Path | Begins::Never => None,
+        };
+        let found = KINDS.iter().find_map(|row| Some((*row, rest(row)?)));
+        found.unwrap_or((&directory::DIR, text))
+    }
+
+    /// Returns whether a person types what fills such a slot.
+    pub fn is_typed(&self) -> bool {
+        self.begins != Begins::Never
+    }
+
+    /// Returns the example for a slot, as an option of the command line.
+    pub fn option(&self, slot: &str) -> String {
+        format!("-e {slot}={}", self.example)
+    }
+
+    /// Returns the example with paths from the root, for where there is no current directory.
+    pub fn example_from_root(&self) -> String {
+        self.example.replace("PATH", "/PATH").replace("FILE", "/PATH/FILE")
+    }
+
+    /// Returns the error for a text that is not written as the kind is.
+    pub(crate) fn wrong(&self, message: impl Into<String>) -> SpecError {
+        SpecError::new(message, format!("write SLOT={}", self.grammar))
+    }
+
+    /// Returns the error for a key that the kind does not have.
+    pub(crate) fn unknown_key(&self) -> SpecError {
+        let keys: Vec<String> = self.keys.iter().map(|key| format!("`{key}`")).collect();
+        let listed = match keys.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => "nothing".to_owned(),
+        };
+        self.wrong(format!("after `?` only {listed} are known"))
+    }
+}
+
+impl Kind {
+    /// Returns the kind of a word of worker files.
+    pub fn of(label: &str) -> Option<Kind> {
+        Row::of(label).map(|row| row.kind)
+    }
+
+    /// Returns the methods that a worker may call on what fills the slot, where its kind says which.
+    pub fn methods(self) -> &'static [&'static str] {
+        self.row().methods
+    }
+
+    /// Returns whether what fills the slot may have such a method. A server says itself which tools it has.
+    pub fn may_have(self, method: &str) -> bool {
+        match self {
+            Kind::Mcp => mcp::method_name(method) == method && !method.is_empty(),
+            kind => kind.methods().contains(&method),
+        }
+    }
+
+    /// Returns the kind of the same things that are only read.
+    pub fn read_only(self) -> Kind {
+        match self {
+            Kind::Dir { .. } => Kind::Dir { write: false },
+            Kind::Git { .. } => Kind::Git { write: false },
+            other => other,
+        }
+    }
+
+    /// Returns whether something of the kind `own` can fill a slot of this kind.
+    pub fn takes(self, own: Kind) -> bool {
+        // A model is a worker that only hands on what it is told.
+        own == self || own.read_only() == self || (self, own) == (Kind::Worker, Kind::Model)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row().label)
+    }
+}
+
+impl ResourceSpec {
+    /// Reads what stands behind `-e SLOT=`.
+    ///
+    /// # Errors
+    /// When it is not written as any kind is, or names a program that is not there.
+    pub fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
+        if text == words::SELF_WORD {
+            return Ok(ResourceSpec::Myself);
+        }
+        let (row, rest) = Row::begun(text);
+        (row.parse)(rest, around)
+    }
+}
+
+impl fmt::Display for ResourceSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.typed())
+    }
+}

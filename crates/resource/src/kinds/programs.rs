@@ -1,0 +1,436 @@
+//! Programs of this machine, as a person hands them over.
+
+use std::collections::BTreeMap;
+
+use passable::visible_line;
+use serde::{Deserialize, Serialize};
+
+use super::directory::{take_manner, typed_path};
+use super::{Begins, Kind, Limit, ResourceSpec, Row, secret};
+use crate::{Attenuation, BlobHash, SpecError, Surroundings, quote, units};
+
+const PREFIX: &str = "program:";
+/// What stands before the name of a variable.
+const VARIABLE: &str = "env.";
+
+/// How long one call may take if nobody says, in milliseconds.
+pub const WALL_MS: u64 = 60_000;
+/// The longest that one call may be said to take, in milliseconds.
+const MAX_WALL_MS: u64 = 86_400_000;
+/// How much memory one call may use if nobody says: 1 GiB.
+pub const MEMORY: u64 = 1 << 30;
+/// The most output that is handed back, whatever is said: it goes into a model's context.
+const MAX_OUTPUT: u64 = 16 << 20;
+
+/// What the table says of `program`.
+pub(crate) static ROW: Row = Row {
+    kind: Kind::Program,
+    label: "program",
+    noun: "programs",
+    type_name: "program",
+    begins: Begins::Prefix(PREFIX),
+    example: "program:NAME?dir=PATH",
+    grammar: "program:NAME,PATH?dir=PATH:rw&net=no&exec=no&env.NAME=secret:SECRET&time=60s&memory=1GiB&max=64KiB",
+    keys: &["dir=", "net=", "exec=", "env.NAME=", "time=", "memory=", "max="],
+    limits: &[Limit::Max, Limit::Rate],
+    methods: &["run"],
+    discloses: false,
+    sends: true,
+    weighs: true,
+    lets: "",
+    by_name: true,
+    parse,
+};
+
+/// Programs of this machine, and what they reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramSpec {
+    /// Each program's name, and where its file lies.
+    pub programs: Vec<(String, String)>,
+    /// Each directory by absolute path, and whether it may be written. The first is where they begin.
+    pub directories: Vec<(String, bool)>,
+    /// Whether they may open connections.
+    pub network: bool,
+    /// Whether each may start other programs.
+    pub starts_others: bool,
+    /// The variables of their environment beside the usual.
+    #[serde(default)]
+    pub environment: BTreeMap<String, Setting>,
+    /// How long one call may take, in milliseconds.
+    pub wall_ms: Option<u64>,
+    /// How much memory a call may use, in bytes.
+    pub memory: Option<u64>,
+    /// How many bytes of output are handed back.
+    pub output: Option<u64>,
+}
+
+impl ProgramSpec {
+    pub(super) fn of(programs: &Programs, taken: &Attenuation) -> ProgramSpec {
+        ProgramSpec {
+            programs: programs.programs.iter().map(|one| (one.name.clone(), one.path.clone())).collect(),
+            directories: programs.directories.iter().map(|one| (one.path.clone(), one.write)).collect(),
+            network: programs.network,
+            starts_others: programs.starts_others,
+            environment: programs.environment.clone(),
+            wall_ms: Some(programs.wall_ms).filter(|ms| *ms != WALL_MS),
+            memory: Some(programs.memory).filter(|bytes| *bytes != MEMORY),
+            output: taken.max_bytes,
+        }
+    }
+
+    pub(super) fn words(&self) -> String {
+        Words {
+            names: self.programs.iter().map(|(name, _)| name.as_str()).collect(),
+            directories: self.directories.iter().map(|(path, write)| (path.as_str(), *write)).collect(),
+            environment: &self.environment,
+            network: self.network,
+            starts_others: self.starts_others,
+            wall_ms: self.wall_ms.unwrap_or(WALL_MS),
+            memory: self.memory.unwrap_or(MEMORY),
+        }
+        .told()
+    }
+
+    pub(super) fn typed(&self) -> String {
+        let program = |(name, path): &(String, String)| match path.rsplit('/').next() == Some(name) {
+            // An equals sign would make a name of what stands before it.
+            true => quote::part(path, &[',', '?', '=']),
+            false => format!("{}={}", quote::part(name, &[',', '?', '=']), quote::part(path, &[',', '?'])),
+        };
+        let programs: Vec<String> = self.programs.iter().map(program).collect();
+        let mut query: Vec<String> = Vec::new();
+        for (path, write) in &self.directories {
+            query.push(format!("dir={}{}", typed_path(path, &['&']), if *write { ":rw" } else { "" }));
+        }
+        for (key, on) in [("net", self.network), ("exec", self.starts_others)] {
+            query.extend(on.then(|| format!("{key}=yes")));
+        }
+        for (variable, setting) in &self.environment {
+            query.push(match setting {
+                Setting::Text(text) if text.starts_with(secret::PREFIX) => {
+                    format!("{VARIABLE}{variable}={}", quote::quoted(text))
+                }
+                Setting::Text(text) if text.is_empty() => format!("{VARIABLE}{variable}="),
+                Setting::Text(text) => format!("{VARIABLE}{variable}={}", quote::part(text, &['&'])),
+                Setting::Secret(name) => format!("{VARIABLE}{variable}={}{name}", secret::PREFIX),
+            });
+        }
+        query.extend(self.wall_ms.map(|ms| format!("time={}", units::typed_duration(ms))));
+        query.extend(self.memory.map(|bytes| format!("memory={}", units::typed_bytes(bytes))));
+        query.extend(self.output.map(|bytes| format!("max={}", units::typed_bytes(bytes))));
+        let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+        format!("{PREFIX}{}{query}", programs.join(","))
+    }
+}
+
+/// Returns a program's name and where it is looked for: `NAME=/PATH`, a path, or a name alone.
+fn named(text: &str) -> Option<(String, String)> {
+    if quote::is_quoted(text) {
+        let path = quote::plain(text).into_owned();
+        return Some((path.rsplit('/').next()?.to_owned(), path));
+    }
+    if let Some((name, path)) = quote::split_once(text, '=') {
+        let (name, path) = (quote::plain(name), quote::plain(path));
+        if !name.contains('/') && path.starts_with('/') {
+            return Some((name.into_owned(), path.into_owned()));
+        }
+    }
+    Some((text.rsplit('/').next()?.to_owned(), text.to_owned()))
+}
+
+/// Returns the absolute path of a program that is named by its name or by a path.
+fn program_path(name: &str, around: &dyn Surroundings) -> Result<String, SpecError> {
+    if name.contains('/') { around.absolute(name) } else { around.program(name) }
+}
+
+/// Reads what follows `program:`. A bare name is looked for where a shell would look.
+fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
+    let wrong = |what: String| ROW.wrong(what);
+    let (names, query) = quote::split_once(text, '?').unwrap_or((text, ""));
+    let mut spec = ProgramSpec::default();
+    for shown in quote::split(names, ',').into_iter().filter(|name| !name.is_empty()) {
+        let twice = || wrong(format!("`{shown}` is there twice, or names no program"));
+        let (name, path) = named(shown).ok_or_else(twice)?;
+        let path = program_path(&path, around)?;
+        if name.is_empty() || spec.programs.iter().any(|(other, _)| *other == name) {
+            return Err(twice());
+        }
+        spec.programs.push((name, path));
+    }
+    if spec.programs.is_empty() {
+        return Err(wrong("it names no program".to_owned()));
+    }
+    for (key, value) in quote::query(query) {
+        let value = value.ok_or_else(|| wrong(format!("`{key}` has no `=`")))?;
+        let yes = || match value {
+            "yes" => Ok(true),
+            "no" => Ok(false),
+            _ => Err(wrong(format!("`{key}` is `yes` or `no`"))),
+        };
+        let bytes = || {
+            units::bytes(value)
+                .filter(|bytes| *bytes > 0)
+                .ok_or_else(|| wrong(format!("`{key}` is written like `10MiB`")))
+        };
+        match key {
+            "dir" => {
+                let (path, manner) = take_manner(value, &[":rw", ":ro"])
+                    .ok_or_else(|| wrong("behind a directory only `:rw` can follow".to_owned()))?;
+                if path.is_empty() {
+                    return Err(wrong("there is no path".to_owned()));
+                }
+                spec.directories.push((around.absolute(&path)?, manner == ":rw"));
+            }
+            "net" => spec.network = yes()?,
+            "exec" => spec.starts_others = yes()?,
+            variable if variable.starts_with(VARIABLE) => {
+                let variable = variable.strip_prefix(VARIABLE).unwrap_or_default();
+                let setting = setting(variable, value, around)?;
+                if spec.environment.insert(variable.to_owned(), setting).is_some() {
+                    return Err(wrong(format!("`{key}` stands there twice")));
+                }
+            }
+            "time" => {
+                let ms = units::duration_ms(value).filter(|ms| (1..=MAX_WALL_MS).contains(ms));
+                spec.wall_ms =
+                    Some(ms.ok_or_else(|| wrong("`time` is written like `90s`, at most a day".to_owned()))?);
+            }
+            "memory" => spec.memory = Some(bytes()?),
+            "max" => spec.output = Some(bytes()?.min(MAX_OUTPUT)),
+            _ => return Err(ROW.unknown_key()),
+        }
+    }
+    Ok(ResourceSpec::Program(spec))
+}
+
+/// Reads the setting of a variable of a program: words, or `secret:NAME`.
+fn setting(variable: &str, value: &str, around: &dyn Surroundings) -> Result<Setting, SpecError> {
+    let shown = visible_line(variable);
+    if let Some(what) = variable_problem(variable) {
+        return Err(SpecError::new(format!("`env.{shown}`: {what}"), "name another variable"));
+    }
+    if let Some(name) = value.strip_prefix(secret::PREFIX) {
+        secret::check_name(name)
+            .map_err(|error| SpecError::new(format!("`env.{shown}`: {error}"), secret::NAME_HELP))?;
+        return Ok(Setting::Secret(name.to_owned()));
+    }
+    let text = quote::plain(value).into_owned();
+    if around.looks_secret(variable, &text) {
+        return Err(SpecError::new(
+            format!("`env.{shown}`: this looks like a secret"),
+            format!(
+                "keep it in the vault, `almoner secret set {shown}`, and write `env.{shown}=secret:{shown}`"
+            ),
+        ));
+    }
+    Ok(Setting::Text(text))
+}
+
+/// What is told of programs, whether they have been looked at or not.
+struct Words<'a> {
+    names: Vec<&'a str>,
+    directories: Vec<(&'a str, bool)>,
+    environment: &'a BTreeMap<String, Setting>,
+    network: bool,
+    starts_others: bool,
+    wall_ms: u64,
+    memory: u64,
+}
+
+impl Words<'_> {
+    fn told(&self) -> String {
+        let noun = if self.names.len() == 1 { "program" } else { "programs" };
+        let mut words = format!("{noun} {}", self.names.join(", "));
+        for (at, (path, write)) in self.directories.iter().enumerate() {
+            let joint = if at == 0 { " in" } else { "," };
+            words += &format!("{joint} {path}{}", if *write { " (rw)" } else { "" });
+        }
+        if self.network {
+            words += ", with network";
+        }
+        if self.starts_others {
+            words += ", starting others";
+        }
+        for (variable, setting) in self.environment {
+            words += &match setting {
+                Setting::Text(text) => format!(", with {variable}={text}"),
+                Setting::Secret(name) => format!(", with {variable} from the secret {name}"),
+            };
+        }
+        if self.wall_ms != WALL_MS {
+            words += &format!(", at most {} a call", units::typed_duration(self.wall_ms));
+        }
+        if self.memory != MEMORY {
+            words += &format!(", at most {} of memory", units::typed_bytes(self.memory));
+        }
+        words
+    }
+}
+
+/// Programs that may be run, and what they reach when they do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Programs {
+    /// The programs. No two have the same name.
+    pub programs: Vec<EndowedProgram>,
+    /// The directories that they reach; the first is where they begin.
+    #[serde(default)]
+    pub directories: Vec<ProgramDirectory>,
+    /// What they find in their environment beside the usual.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, Setting>,
+    /// Whether they may open connections over the network.
+    #[serde(default)]
+    pub network: bool,
+    /// Whether each may start other programs of this machine.
+    #[serde(default)]
+    pub starts_others: bool,
+    /// How long one call may take, in milliseconds.
+    pub wall_ms: u64,
+    /// How much memory all processes of a call may use together, in bytes.
+    pub memory: u64,
+}
+
+/// One program, as it was when it was handed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndowedProgram {
+    /// The name by which it is called: the first word of a call.
+    pub name: String,
+    /// Where it lies, all links followed.
+    pub path: String,
+    /// The digest of its file. Another one is another program.
+    pub digest: BlobHash,
+    /// If it is a script: what reads it, in the order in which the one leads to the next. Other ones make another
+    /// program of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interpreters: Vec<Interpreter>,
+}
+
+/// What reads a script.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interpreter {
+    /// Where it lies, all links followed.
+    pub path: String,
+    /// The digest of its file.
+    pub digest: BlobHash,
+}
+
+/// A directory that programs reach.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramDirectory {
+    /// Its absolute path.
+    pub path: String,
+    /// Whether they may change what is in it.
+    pub write: bool,
+}
+
+/// What a variable of the environment is set to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Setting {
+    /// These words.
+    Text(String),
+    /// The secret of this name, put in when the program starts.
+    Secret(String),
+}
+
+impl Setting {
+    /// The name of the secret, if it is one.
+    pub fn secret(&self) -> Option<&str> {
+        match self {
+            Setting::Secret(name) => Some(name),
+            Setting::Text(_) => None,
+        }
+    }
+}
+
+/// Variables that say how a program is confined, or what else is loaded into it: nobody sets these by name.
+const KEPT: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LANG", "TERM", "IFS", "BASH_ENV"];
+/// The same by how they begin.
+const KEPT_BEGINNINGS: [&str; 2] = ["LD_", "GIT_CONFIG"];
+
+/// Why a variable of a program's environment cannot be set by this name, if it cannot.
+pub fn variable_problem(name: &str) -> Option<&'static str> {
+    let is_begun = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && name.len() <= 64;
+    if !is_begun || !is_plain {
+        return Some("a variable has a name of letters, digits and `_`, at most 64");
+    }
+    let is_kept = KEPT.contains(&name) || KEPT_BEGINNINGS.iter().any(|begin| name.starts_with(begin));
+    is_kept.then_some("this variable says how the program is confined, and what is loaded into it")
+}
+
+impl Programs {
+    /// The secrets that each call gets, by name.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.environment.values().filter_map(Setting::secret)
+    }
+
+    /// What it is in a few words that a person reads: "programs rg, git in /work (rw), with network".
+    pub fn words(&self) -> String {
+        Words {
+            names: self.programs.iter().map(|program| program.name.as_str()).collect(),
+            directories: self.directories.iter().map(|one| (one.path.as_str(), one.write)).collect(),
+            environment: &self.environment,
+            network: self.network,
+            starts_others: self.starts_others,
+            wall_ms: self.wall_ms,
+            memory: self.memory,
+        }
+        .told()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_handed_over_is_said_in_a_few_words() {
+        let program = |name: &str| EndowedProgram {
+            name: name.into(),
+            path: format!("/usr/bin/{name}"),
+            digest: BlobHash([1; 32]),
+            interpreters: vec![],
+        };
+        let directory = |path: &str, write| ProgramDirectory { path: path.into(), write };
+        let mut programs = Programs {
+            programs: vec![program("rg")],
+            directories: vec![],
+            environment: BTreeMap::new(),
+            network: false,
+            starts_others: false,
+            wall_ms: WALL_MS,
+            memory: MEMORY,
+        };
+        assert_eq!(programs.words(), "program rg");
+        programs.programs.push(program("git"));
+        programs.directories = vec![directory("/w", true), directory("/r", false)];
+        programs.network = true;
+        programs.starts_others = true;
+        assert_eq!(programs.words(), "programs rg, git in /w (rw), /r, with network, starting others");
+        programs.environment = BTreeMap::from([
+            ("HOST".to_owned(), Setting::Text("a.example".to_owned())),
+            ("TOKEN".to_owned(), Setting::Secret("github".to_owned())),
+        ]);
+        assert!(programs.words().ends_with(", with HOST=a.example, with TOKEN from the secret github"));
+        assert_eq!(programs.secrets().collect::<Vec<_>>(), ["github"]);
+    }
+
+    #[test]
+    fn what_confines_a_program_is_not_set_by_name() {
+        for (name, good) in [
+            ("GITHUB_TOKEN", true),
+            ("_x1", true),
+            ("PATH", false),
+            ("LD_PRELOAD", false),
+            ("GIT_CONFIG_KEY_9", false),
+            ("1X", false),
+            ("", false),
+            ("A B", false),
+            ("A=B", false),
+        ] {
+            assert_eq!(variable_problem(name).is_none(), good, "{name}");
+        }
+        assert!(variable_problem(&"X".repeat(65)).is_some());
+    }
+}

@@ -1,0 +1,155 @@
+//! Secrets of the vault as a person hands them over: by name, never by value.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::programs::variable_problem;
+use super::{Begins, Kind, ResourceSpec, Row};
+use crate::{SpecError, Surroundings, quote};
+
+/// What stands before the name of a secret.
+pub const PREFIX: &str = "secret:";
+
+/// The longest name of a secret, in bytes.
+const MAX_NAME: usize = 64;
+
+/// How a secret is named.
+const NAME: &str = "letters, digits, `_`, `-` and `.`, beginning with a letter, at most 64";
+/// What to do about a name that is none.
+pub(crate) const NAME_HELP: &str = "choose a name like GITHUB_TOKEN";
+
+/// What the table says of `secret`.
+pub(crate) static ROW: Row = Row {
+    kind: Kind::Secret,
+    label: "secret",
+    noun: "a secret",
+    type_name: "handed-secret",
+    begins: Begins::Prefix(PREFIX),
+    example: "secret:NAME",
+    grammar: "secret:NAME, or SLOT=secret:NAME?env=VARIABLE&for=PROGRAM, with a name of `almoner secret list`",
+    keys: &["env=", "for="],
+    limits: &[],
+    methods: &["describe"],
+    discloses: true,
+    sends: false,
+    weighs: true,
+    lets: "",
+    by_name: false,
+    parse,
+};
+
+/// Returns whether a text can be the name of a secret.
+pub fn is_name(name: &str) -> bool {
+    name.len() <= MAX_NAME
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
+}
+
+/// Checks that a text can be the name of a secret. The error repeats no text that could be the value of one.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
+    let shown = if name.len() <= 20 { name } else { "what was given" };
+    is_name(name).then_some(()).ok_or_else(|| format!("`{shown}` is no name for a secret: {NAME}"))
+}
+
+fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
+    let (name, query) = text.split_once('?').unwrap_or((text, ""));
+    check_name(name).map_err(|what| ROW.wrong(what))?;
+    let mut secret = HandedSecret { name: name.to_owned(), ..HandedSecret::default() };
+    for (key, value) in quote::query(query) {
+        let value = value.ok_or_else(|| ROW.wrong(format!("`{key}` has no `=`")))?;
+        let names = quote::list(value);
+        if names.is_empty() {
+            return Err(ROW.wrong(format!("`{key}=` names none")));
+        }
+        match key {
+            "env" => {
+                for name in names {
+                    if let Some(what) = variable_problem(&name) {
+                        return Err(ROW.wrong(format!("`{name}`: {what}")));
+                    }
+                    secret.variables.insert(name);
+                }
+            }
+            "for" => secret.programs.extend(names),
+            _ => return Err(ROW.unknown_key()),
+        }
+    }
+    Ok(ResourceSpec::Secret(secret))
+}
+
+/// A secret that somebody may hand on without ever seeing it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandedSecret {
+    /// Its name in the vault.
+    pub name: String,
+    /// The only variables of a program's environment that may be set to it; empty: any.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub variables: BTreeSet<String>,
+    /// The only programs that may get it, by the names by which they are called; empty: any that are handed over with it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub programs: BTreeSet<String>,
+}
+
+impl HandedSecret {
+    pub(super) fn typed(&self) -> String {
+        let mut query: Vec<String> = Vec::new();
+        for (key, names) in [("env", &self.variables), ("for", &self.programs)] {
+            query.extend((!names.is_empty()).then(|| format!("{key}={}", quote::typed_list(names))));
+        }
+        let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+        format!("{PREFIX}{}{query}", self.name)
+    }
+
+    /// What it is in a few words that a person reads: "the secret github, as GITHUB_TOKEN, for gh".
+    pub fn words(&self) -> String {
+        let all =
+            |these: &BTreeSet<String>| these.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
+        let mut words = format!("the secret {}", self.name);
+        if !self.variables.is_empty() {
+            words += &format!(", as {}", all(&self.variables));
+        }
+        if !self.programs.is_empty() {
+            words += &format!(", for {}", all(&self.programs));
+        }
+        words
+    }
+
+    /// Why this program does not get it as this variable, if it does not.
+    pub fn refusal(&self, program: &str, variable: &str) -> Option<String> {
+        let misses = |these: &BTreeSet<String>, this: &str| !these.is_empty() && !these.contains(this);
+        let all = |these: &BTreeSet<String>| these.iter().cloned().collect::<Vec<_>>().join(", ");
+        if misses(&self.programs, program) {
+            return Some(format!("for no program but {}", all(&self.programs)));
+        }
+        misses(&self.variables, variable).then(|| format!("for no variable but {}", all(&self.variables)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_where_its_owner_said_and_anywhere_if_nothing_was_said() {
+        let set = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<_>>();
+        let handed = |variables: &[&str], programs: &[&str]| HandedSecret {
+            name: "github".into(),
+            variables: set(variables),
+            programs: set(programs),
+        };
+        for (secret, words, refusal) in [
+            (handed(&[], &[]), "the secret github", None),
+            (handed(&["T"], &["gh"]), "the secret github, as T, for gh", None),
+            (handed(&["U"], &[]), "the secret github, as U", Some("for no variable but U")),
+            (
+                handed(&["T"], &["git", "hub"]),
+                "the secret github, as T, for git or hub",
+                Some("for no program but git, hub"),
+            ),
+        ] {
+            assert_eq!(secret.words(), words);
+            assert_eq!(secret.refusal("gh", "T").as_deref(), refusal, "{words}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Parts of the web: `https://HOST[/PATH][?methods=GET,POST&key=SECRET&header=Authorization&max=1MiB&rate=10/min]`.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Begins, Kind, Limit, ResourceSpec, Row, secret};
+use crate::web::{Host, Origin, Place, SecretUse, Web};
+use crate::{Rate, SpecError, Surroundings, quote, units};
+
+/// What the table says of `http`.
+pub(crate) static ROW: Row = Row {
+    kind: Kind::Http,
+    label: "http",
+    noun: "a part of the web",
+    type_name: "web",
+    begins: Begins::Address,
+    example: "https://HOST",
+    grammar: "https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&max=1MiB]",
+    keys: &["methods=", "also=", "key=", "header=", "before=", "idempotency=", "address=", "max=", "rate="],
+    limits: &[Limit::Max, Limit::Rate],
+    methods: &["get", "send"],
+    discloses: false,
+    sends: true,
+    weighs: true,
+    lets: "",
+    by_name: true,
+    parse,
+};
+
+/// The header in which a key goes along if nobody says.
+const HEADER: &str = "authorization";
+/// What stands before a key in that header if nobody says.
+const BEARER: &str = "Bearer ";
+/// The most letters that stand before a key.
+const MAX_BEFORE: usize = 40;
+
+/// A part of the web, and what of it is handed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebSpec {
+    /// The part.
+    pub web: Web,
+    /// The most bytes that a body may have, either way.
+    pub max_bytes: Option<u64>,
+    /// The most requests.
+    #[serde(default)]
+    pub rate: Option<Rate>,
+}
+
+impl WebSpec {
+    pub(super) fn typed(&self) -> String {
+        let Web { places, methods, secret, idempotency, address } = &self.web;
+        let mut all = places.iter().map(ToString::to_string);
+        let first = all.next().unwrap_or_default();
+        let mut query: Vec<String> = Vec::new();
+        if methods.iter().any(|method| method != "GET") {
+            query.push(format!("methods={}", quote::typed_list(methods)));
+        }
+        query.extend(all.map(|place| format!("also={}", quote::part(&place, &['&']))));
+        if let Some(SecretUse { name, header, before }) = secret {
+            query.push(format!("key={name}"));
+            let usual = if header == HEADER { BEARER } else { "" };
+            query.extend((header != HEADER).then(|| format!("header={header}")));
+            query.extend((before != usual).then(|| match before.contains(['+', '&', '"']) {
+                true => format!("before={}", quote::quoted(before)),
+                false => format!("before={}", before.replace(' ', "+")),
+            }));
+        }
+        query.extend(idempotency.as_ref().map(|header| format!("idempotency={header}")));
+        query.extend(address.map(|address| format!("address={address}")));
+        query.extend(self.max_bytes.map(|bytes| format!("max={}", units::typed_bytes(bytes))));
+        query.extend(self.rate.map(|rate| format!("rate={}", rate.typed())));
+        if query.is_empty() { first } else { format!("{first}?{}", query.join("&")) }
+    }
+}
+
+fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
+    read(text).map(ResourceSpec::Web).map_err(|what| match what {
+        Some(what) => ROW.wrong(what),
+        None => ROW.unknown_key(),
+    })
+}
+
+/// Reads a part of the web. The error is nothing for a key that there is not.
+fn read(text: &str) -> Result<WebSpec, Option<String>> {
+    let (place, query) = text.split_once('?').unwrap_or((text, ""));
+    let place = Place::parse(place).map_err(|e| e.to_string())?;
+    let mut web = Web {
+        places: vec![place],
+        methods: BTreeSet::from(["GET".to_owned()]),
+        secret: None,
+        idempotency: None,
+        address: None,
+    };
+    let (mut max_bytes, mut header, mut before, mut rate) = (None, None, None, None);
+    for (name, value) in quote::query(query) {
+        let value = value.ok_or_else(|| format!("`{name}` is no option"))?;
+        match name {
+            "methods" => web.methods = methods(value)?,
+            "also" => {
+                let place = Place::parse(&quote::plain(value)).map_err(|e| format!("also={value}: {e}"))?;
+                web.places.push(place);
+            }
+            "key" => {
+                secret::check_name(value)?;
+                web.secret =
+                    Some(SecretUse { name: value.to_owned(), header: String::new(), before: String::new() });
+            }
+            "header" => header = Some(header_name(value)?),
+            "before" => before = Some(plain(value)?),
+            "rate" => rate = Some(Rate::parse(value)?),
+            "idempotency" => web.idempotency = Some(header_name(value)?),
+            "address" => web.address = Some(address(value)?),
+            "max" => {
+                max_bytes = Some(
+                    units::bytes(value)
+                        .ok_or_else(|| "a size is written like `10MiB`, `200kB` or `4096`".to_owned())?,
+                );
+            }
+            _ => return Err(None),
+        }
+    }
+    match &mut web.secret {
+        None if header.is_some() || before.is_some() => {
+            return Err(Some(
+                "`header=` and `before=` say how a key goes along: add `key=SECRET`".to_owned(),
+            ));
+        }
+        None => {}
+        Some(used) => {
+            used.header = header.unwrap_or_else(|| HEADER.to_owned());
+            let is_bearer = before.is_none() && used.header == HEADER;
+            used.before = if is_bearer { BEARER.to_owned() } else { before.unwrap_or_default() };
+        }
+    }
+    Ok(WebSpec { web, max_bytes, rate })
+}
+
+fn methods(value: &str) -> Result<BTreeSet<String>, String> {
+    let known = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    value
+        .split(',')
+        .map(|method| {
+            let method = method.trim().to_ascii_uppercase();
+            if known.contains(&method.as_str()) {
+                Ok(method)
+            } else {
+                Err(format!("methods are {}", known.join(", ")))
+            }
+        })
+        .collect()
+}
+
+fn header_name(value: &str) -> Result<String, String> {
+    let is_name = !value.is_empty() && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let lower = value.to_ascii_lowercase();
+    if !is_name || ["host", "content-length", "transfer-encoding", "connection"].contains(&lower.as_str()) {
+        return Err(format!("`{value}` is no header for this"));
+    }
+    Ok(lower)
+}
+
+/// Reads the words that stand before a key: `token+` is `token `, and `"a+b"` is `a+b`.
+fn plain(value: &str) -> Result<String, String> {
+    let text = match quote::is_quoted(value) {
+        true => quote::plain(value).into_owned(),
+        false => value.replace('+', " "),
+    };
+    if text.len() <= MAX_BEFORE && text.bytes().all(|b| (b' '..=b'~').contains(&b)) {
+        Ok(text)
+    } else {
+        Err("what stands before a key is a plain word".to_owned())
+    }
+}
+
+/// Reads an address in the one spelling that is taken.
+fn address(value: &str) -> Result<IpAddr, String> {
+    let bracketed = if value.contains(':') { format!("[{value}]") } else { value.to_owned() };
+    match format!("http://{bracketed}").parse::<Origin>() {
+        Ok(Origin { host: Host::Address(address), .. }) => Ok(address),
+        _ => Err(format!("`{value}` is no address like 10.0.0.5 or fd00::5")),
+    }
+}

@@ -1,0 +1,126 @@
+//! Kinds that are typed as one word, or not at all: the clock, workers, and what a run does with its person.
+
+use super::{Begins, Kind, Limit, ResourceSpec, Row, directory};
+use crate::{SpecError, Surroundings};
+
+/// The word for the clock.
+pub const CLOCK_WORD: &str = "clock";
+/// The word for the worker that has the slot.
+pub const SELF_WORD: &str = "self";
+/// The clock, as a person reads it.
+pub(crate) const THE_CLOCK: &str = "the clock";
+/// The worker that has the slot, as a person reads it.
+pub const MYSELF: &str = "this worker again";
+/// Questions, as a person reads them.
+pub(crate) const QUESTIONS: &str = "questions to you";
+/// Waiting, as a person reads it.
+pub(crate) const ALARM: &str = "waiting for a time";
+/// Mail, as a person reads it.
+pub(crate) const INBOX: &str = "mail to you";
+
+/// What the table says of `clock`.
+pub(crate) static CLOCK: Row = Row {
+    kind: Kind::Clock,
+    label: "clock",
+    noun: "a clock",
+    type_name: "clock",
+    begins: Begins::Word(CLOCK_WORD),
+    example: CLOCK_WORD,
+    grammar: CLOCK_WORD,
+    keys: &[],
+    limits: &[Limit::Rate],
+    methods: &["now", "today"],
+    discloses: false,
+    sends: false,
+    weighs: false,
+    lets: "",
+    by_name: true,
+    parse: |_, _| Ok(ResourceSpec::Clock),
+};
+
+/// What the table says of `worker`.
+pub(crate) static WORKER: Row = Row {
+    kind: Kind::Worker,
+    label: "worker",
+    noun: "a worker",
+    type_name: "worker",
+    begins: Begins::Path,
+    example: "FILE.worker",
+    grammar: "FILE.worker, SLOT=self",
+    keys: &[],
+    limits: &[Limit::Rate],
+    methods: &["call"],
+    discloses: false,
+    sends: false,
+    weighs: false,
+    lets: "",
+    by_name: true,
+    parse: directory::parse,
+};
+
+/// What the table says of `ask`.
+pub(crate) static ASK: Row = Row {
+    kind: Kind::Ask,
+    label: "ask",
+    noun: "questions to the user",
+    type_name: "questions",
+    lets: "may ask you questions, in your inbox",
+    methods: &["ask", "form"],
+    ..NEVER_TYPED
+};
+
+/// What the table says of `timer`.
+pub(crate) static TIMER: Row = Row {
+    kind: Kind::Timer,
+    label: "timer",
+    noun: "waiting for a time",
+    type_name: "alarm",
+    lets: "may wait for a time",
+    methods: &["wait"],
+    ..NEVER_TYPED
+};
+
+/// What the table says of `mail`.
+pub(crate) static MAIL: Row = Row {
+    kind: Kind::Mail,
+    label: "mail",
+    noun: "mail to the user",
+    type_name: "mail",
+    lets: "may write to you, in your inbox",
+    methods: &["send", "request", "define"],
+    ..NEVER_TYPED
+};
+
+/// What kinds have in common that nobody types: whoever starts the run fills such a slot.
+const NEVER_TYPED: Row = Row {
+    kind: Kind::Ask,
+    label: "",
+    noun: "",
+    type_name: "",
+    begins: Begins::Never,
+    example: "",
+    grammar: "",
+    keys: &[],
+    limits: &[],
+    methods: &[],
+    discloses: false,
+    sends: false,
+    weighs: false,
+    lets: "",
+    by_name: false,
+    parse: never,
+};
+
+fn never(_: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
+    Err(SpecError::new("nothing is typed for this slot", "leave it out: the run's person fills it"))
+}
+
+/// Describes a worker by its file.
+pub(crate) fn file_words(path: &str) -> String {
+    format!("worker file {path}")
+}
+
+/// Describes a worker by its name and the beginning of its digest.
+pub fn worker_words(name: &str, digest: &str) -> String {
+    format!("worker {name} ({digest})")
+}

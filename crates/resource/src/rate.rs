@@ -1,0 +1,111 @@
+//! How often something may be used: `10/min`.
+
+use serde::{Deserialize, Serialize};
+
+/// So many calls in so much time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    /// How many calls: from 1 to [`Rate::MOST`].
+    pub calls: u32,
+    /// In any so many milliseconds.
+    pub per_ms: u64,
+}
+
+impl Rate {
+    /// The most calls that can be counted: when each of them was is kept.
+    pub const MOST: u32 = 1_000;
+
+    /// Reads `CALLS/TIME`, where a time is `s`, `min`, `h` or `day`, or so many of one: `5/10s`.
+    ///
+    /// # Errors
+    /// When it is not written so, or names more calls, or a longer time, than can be counted.
+    pub fn parse(text: &str) -> Result<Rate, String> {
+        let wrong = || {
+            format!(
+                "`{text}` is no rate: write it like `10/min`, `1/s`, `100/h` or `5/10s`, at most {} calls",
+                Rate::MOST
+            )
+        };
+        let (calls, time) = text.split_once('/').ok_or_else(wrong)?;
+        let calls: u32 = calls.parse().ok().filter(|n| (1..=Rate::MOST).contains(n)).ok_or_else(wrong)?;
+        let digits = time.bytes().take_while(u8::is_ascii_digit).count();
+        let (times, unit) = time.split_at_checked(digits).ok_or_else(wrong)?;
+        let times: u64 = if times.is_empty() { 1 } else { times.parse().map_err(|_| wrong())? };
+        let unit: u64 = match unit {
+            "s" => 1_000,
+            "m" | "min" => 60_000,
+            "h" => 3_600_000,
+            "d" | "day" => 86_400_000,
+            _ => return Err(wrong()),
+        };
+        // Longer than a year is no rate.
+        let per_ms =
+            times.checked_mul(unit).filter(|ms| (1..=366 * 86_400_000).contains(ms)).ok_or_else(wrong)?;
+        Ok(Rate { calls, per_ms })
+    }
+
+    /// Returns the rate as [`Rate::parse`] reads it.
+    pub fn typed(&self) -> String {
+        let units = [("day", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000)];
+        let whole = units.iter().find(|(_, unit)| self.per_ms % unit == 0);
+        let (unit, times) =
+            whole.map_or(("s", self.per_ms.div_ceil(1_000)), |(name, ms)| (*name, self.per_ms / ms));
+        match times {
+            1 => format!("{}/{unit}", self.calls),
+            times => format!("{}/{times}{unit}", self.calls),
+        }
+    }
+
+    /// Which of two lets fewer calls through in the long run.
+    pub(crate) fn least(self, other: Rate) -> Rate {
+        let times = |a: Rate, b: Rate| u64::from(a.calls).saturating_mul(b.per_ms);
+        if times(other, self) < times(self, other) { other } else { self }
+    }
+}
+
+impl std::fmt::Display for Rate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} in ", self.calls, if self.calls == 1 { "call" } else { "calls" })?;
+        match self.per_ms {
+            3_600_000 => write!(f, "1 h"),
+            60_000 => write!(f, "1 min"),
+            86_400_000 => write!(f, "1 day"),
+            ms => write!(f, "{} s", ms.div_ceil(1_000)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read_and_said() {
+        for (text, calls, per_ms, said) in [
+            ("10/min", 10, 60_000, "10 calls in 1 min"),
+            ("1/s", 1, 1_000, "1 call in 1 s"),
+            ("5/10s", 5, 10_000, "5 calls in 10 s"),
+            ("1000/day", 1000, 86_400_000, "1000 calls in 1 day"),
+        ] {
+            let rate = Rate::parse(text).unwrap();
+            assert_eq!(Rate::parse(&rate.typed()), Ok(rate));
+            assert_eq!((rate.calls, rate.per_ms, rate.to_string().as_str()), (calls, per_ms, said), "{text}");
+        }
+        for wrong in [
+            "",
+            "10",
+            "0/min",
+            "1001/min",
+            "-1/min",
+            "10/",
+            "10/week",
+            "10/0s",
+            "10/99999999999999999999d",
+            "1/366000d",
+            "é/s",
+            "1/é",
+        ] {
+            assert!(Rate::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
