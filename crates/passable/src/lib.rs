@@ -116,7 +116,7 @@ pub use keys::{Complaint, confirm_key, is_key, kind_of};
 pub use order::{compare_keys, compare_rank};
 pub use pattern::{
     Choice, Comparison, Control, ControlField, Elicitation, Label, Limit, Limits, Matcher, Mismatch, Pattern,
-    Refinement, Resolve, SchemaError, Secrecy, SplitArray, SplitRecord, Tally, Variant, Widget,
+    Refinement, Resolve, SchemaError, Secrecy, SplitArray, SplitRecord, Takes, Tally, Variant, Widget,
     confirm_pattern, form_bytes, form_of_bytes, is_elicitation_schema, is_pattern,
 };
 pub use quoting::{Part, Quoted, Quoting, parts};

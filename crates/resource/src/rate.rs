@@ -47,7 +47,7 @@ impl Rate {
     /// Returns the rate as [`Rate::parse`] reads it.
     pub fn typed(&self) -> String {
         let units = [("day", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000)];
-        let whole = units.iter().find(|(_, unit)| self.per_ms % unit == 0);
+        let whole = units.iter().find(|(_, unit)| self.per_ms.is_multiple_of(*unit));
         let (unit, times) =
             whole.map_or(("s", self.per_ms.div_ceil(1_000)), |(name, ms)| (*name, self.per_ms / ms));
         match times {

@@ -58,14 +58,14 @@ pub fn duration_ms(text: &str) -> Option<u64> {
 /// Returns a number of bytes as [`bytes`] reads it, in the largest unit in which it is whole.
 pub fn typed_bytes(bytes: u64) -> String {
     let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    let whole = units.iter().find(|(_, unit)| bytes > 0 && bytes % unit == 0);
+    let whole = units.iter().find(|(_, unit)| bytes > 0 && bytes.is_multiple_of(*unit));
     whole.map_or_else(|| bytes.to_string(), |(name, unit)| format!("{}{name}", bytes / unit))
 }
 
 /// Returns a duration as [`duration_ms`] reads it, in the largest unit in which it is whole.
 pub fn typed_duration(ms: u64) -> String {
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
-    let whole = units.iter().find(|(_, unit)| ms > 0 && ms % unit == 0);
+    let whole = units.iter().find(|(_, unit)| ms > 0 && ms.is_multiple_of(*unit));
     whole.map_or_else(|| format!("{ms}ms"), |(name, unit)| format!("{}{name}", ms / unit))
 }
 

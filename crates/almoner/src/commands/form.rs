@@ -349,11 +349,11 @@ mod tests {
                 .map_err(|f| f.exit);
             assert_eq!(got, expected.map(str::to_owned), "{texts:?}");
         };
-        check(&["a=x y"], Ok(r#"{"a":{"written":"value","value":"x y"}}"#));
-        check(&["a=5"], Ok(r#"{"a":{"written":"value","value":"5"}}"#));
-        check(&["a=!x"], Ok(r#"{"a":{"written":"value","value":"!!x"}}"#));
-        check(&["a:=5"], Ok(r#"{"a":{"written":"value","value":5}}"#));
-        check(&["n=[1, 2]"], Ok(r#"{"n":{"written":"value","value":[1,2]}}"#));
+        check(&["a=x y"], Ok(r##"{"a":{"written":"value","value":{"body":"#\"x y\"","slots":[]}}}"##));
+        check(&["a=5"], Ok(r##"{"a":{"written":"value","value":{"body":"#\"5\"","slots":[]}}}"##));
+        check(&["a=!x"], Ok(r##"{"a":{"written":"value","value":{"body":"#\"!!x\"","slots":[]}}}"##));
+        check(&["a:=5"], Ok(r##"{"a":{"written":"value","value":{"body":"#5","slots":[]}}}"##));
+        check(&["n=[1, 2]"], Ok(r##"{"n":{"written":"value","value":{"body":"#[1,2]","slots":[]}}}"##));
         check(&["n=one"], Err(Exit::Invalid));
         // A special name, not a file.
         check(&["c=@self"], Ok(r#"{"c":{"written":"text","text":"@self"}}"#));

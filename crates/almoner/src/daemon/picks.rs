@@ -8,7 +8,7 @@ use kernel::hub::{self, Found, View};
 use kernel::slot::Want;
 use kernel::table::{self, PromiseRow};
 use kernel::txn::ReadTxn;
-use kernel::{FormulaId, NamePath, Pattern, Value, query};
+use kernel::{FormulaId, NamePath, Value, query};
 use passable::{Remote, Untrusted};
 use resource::{KINDS, Kind};
 

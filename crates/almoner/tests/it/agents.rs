@@ -275,7 +275,7 @@ fn endowing_at_a_terminal_needs_the_whole_command() {
     terminal.press("no-such-name\n");
     terminal.shows("? lists names", 3);
     terminal.press("./notes:rw\n");
-    terminal.shows("(may be read and written)", 1);
+    terminal.shows("notes (rw)", 1);
     terminal.press("yes\n");
     terminal.shows(&format!("Type `endow {number}`"), 2);
     assert!(!home.path("notes/a.md").exists());

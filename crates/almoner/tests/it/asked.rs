@@ -70,8 +70,9 @@ fn a_card_says_how_often_the_same_was_asked_and_what_would_stop_it() {
     home.almoner(&["resume"]).expect(7);
     let (third, number) = asked(&home);
     let place = home.path("out").display().to_string();
-    let says =
-        format!("`papers` or a run of this family has asked you about `out.append` on {place} twice before");
+    let says = format!(
+        "`papers` or a run of this family has asked you about `out.append` on directory {place} (rw) twice before"
+    );
     assert!(third.contains(&says) && third.contains("you said yes once, no once."), "{third}");
     assert!(third.contains("begin the next run with `--allow out.append`."), "{third}");
     // What an answer is bound to does not change with what is answered elsewhere, and the next daemon counts alike.

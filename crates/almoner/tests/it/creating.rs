@@ -268,7 +268,7 @@ fn a_person_fills_a_slot_with_what_a_name_stands_for() {
     let place = home.path("docs").display().to_string();
     assert!(
         shown.contains(&format!(
-            "> its slot `zz` gets what you chose: papers: {place}; it can do: list, read"
+            "> its slot `zz` gets what you chose: papers: directory {place}; it can do: list, read"
         )),
         "{shown}"
     );

@@ -18,15 +18,16 @@ const HOSTILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/hostile.mj
 const SLOT: &str = "x";
 
 /// Arguments of calls. A model tries them all, and those that fit no method are refused.
-fn arguments() -> [Json; 7] {
+fn arguments() -> [Json; 8] {
     [
         json!({}),
         json!({ "word": "a" }),
         json!({ "path": "." }),
         json!({ "to": "a@example.org", "subject": "s", "body": "b" }),
-        json!({ "program": "NAME", "arguments": ["-h"] }),
-        json!({ "url": "https://host/a" }),
+        json!({ "argv": ["NAME", "-h"] }),
+        json!({ "path": "/a" }),
         json!({ "input": { "prompt": "a" } }),
+        json!({ "input": { "word": "a" } }),
     ]
 }
 
@@ -39,6 +40,9 @@ impl Place {
     fn new() -> Place {
         let home = Home::new();
         home.write("PATH/a.txt", "a\n");
+        let made =
+            std::process::Command::new("git").args(["init", "-qb", "main"]).arg(home.path("PATH")).status();
+        assert!(made.unwrap().success());
         home.write("FILE.worker", "---\ninput: { word: string }\n---\nSay {{ input.word }}.\n");
         home.write("bin/NAME", "#!/bin/sh\necho called\n");
         std::fs::set_permissions(home.path("bin/NAME"), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -150,12 +154,11 @@ fn run(place: &Place, given: Option<&str>, more: &[&str]) -> Said {
     place.almoner(&[&["run", "w.worker", "-m", "scripted:script.json"][..], &endow, more].concat())
 }
 
-/// The sentence of the slot in the plan of a run, without the methods.
-fn planned(place: &Place, given: Option<&str>) -> String {
+/// What the plan of a run says of the slot.
+fn planned(place: &Place, given: Option<&str>) -> Json {
     let plan = run(place, given, &["--dry-run", "--json"]).expect(0).json();
-    let lines = plan["grants"].as_array().unwrap().iter().map(|line| line.as_str().unwrap());
-    let line = lines.clone().find(|line| line.starts_with(&format!("{SLOT} = "))).expect("the slot is told");
-    line.to_owned()
+    let mut grants = plan["grants"].as_array().unwrap().iter();
+    grants.find(|grant| grant["slot"] == SLOT).expect("the slot is told").clone()
 }
 
 #[test]
@@ -165,7 +168,9 @@ fn every_kind_goes_through_every_surface() {
         let label = row.label;
         place.worker(row);
         // Parsed and typed.
-        let example = row.is_typed().then_some(row.example);
+        // A name that leads nowhere is refused before there is a card.
+        let example = row.example.replace("HOST", "127.0.0.1:9");
+        let example = row.is_typed().then_some(example.as_str());
         let given = example.map(|example| Endowment::parse(&format!("{SLOT}={example}"), &place).unwrap());
         if let Some(given) = &given {
             assert_eq!(Endowment::parse(&given.typed(), &place).as_ref(), Ok(given), "{label}");
@@ -182,7 +187,7 @@ fn every_kind_goes_through_every_surface() {
         let wrong = if label == "clock" { "https://host" } else { "clock" };
         let refused = run(&place, Some(wrong), &[]).expect(2).err;
         says("what does not fit", &refused, if row.is_typed() { row.example } else { row.lets });
-        says("the plan", &planned(&place, example), &words);
+        says("the plan", &run(&place, example, &["--dry-run"]).expect(0).out, &words);
         // The card of a call, on the command line and as a page.
         let code = if row.is_typed() { 7 } else { 0 };
         run(&place, example, &[]).expect(code);
@@ -201,7 +206,7 @@ fn every_kind_goes_through_every_surface() {
         }
         // What was granted.
         says("grants", &place.almoner(&["grants"]).expect(0).out, &words);
-        says("a grant", &place.almoner(&["grants", "g1"]).expect(0).out, &words);
+        says("why of the grant", &place.almoner(&["why", "g1"]).expect(0).out, &words);
         says("the page of grants", &page("/grants"), &words);
         says("the page of a grant", &page("/grants/g1"), &words);
         says("why of the slot", &place.almoner(&["why", SLOT]).expect(0).out, &words);
@@ -218,17 +223,16 @@ fn every_kind_goes_through_every_surface() {
             if row.kind == Kind::Worker {
                 // The file is another one with the same text.
                 assert!(saved.ends_with("/FILE.worker"), "{saved}");
-                before.truncate(words.len());
-                after.truncate(words.len());
+                before["named"] = Json::Null;
+                after["named"] = Json::Null;
             }
             assert_eq!(before, after, "{label}: {saved}");
         }
         // What a project's file would hand over.
         if let Some(given) = &given {
-            place.home.write(
-                "almoner.toml",
-                format!("[workers.w]\nendow = {{ {SLOT} = {} }}\n", json!(row.example)),
-            );
+            place
+                .home
+                .write("almoner.toml", format!("[workers.w]\nendow = {{ {SLOT} = {} }}\n", json!(example)));
             let told = place.almoner(&["trust"]).expect(7).out;
             says("trust", &told, &given.describe());
         }

@@ -47,7 +47,7 @@ fn what_it_says_counts_after_exactly_it_was_trusted() {
     let said = home.almoner(&["trust"]).expect(7);
     let (path, digest) = shown(&home);
     let out = std::fs::canonicalize(home.work()).unwrap().join("out");
-    let line = format!("out = {} (may be read and written)", out.display());
+    let line = format!("out = directory {} (rw)", out.display());
     assert!(said.out.contains(&line) && said.out.contains("not asked about: out.write"), "{said:?}");
     assert!(said.out.contains(&digest), "{said:?}");
     home.almoner(&["trust", "--yes", &digest.replace(|c: char| c.is_ascii_digit(), "a")]).expect(8);

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use num_bigint::BigInt;
 
 use super::mismatch::{Label, Mismatch, found};
-use super::{Comparison, Limit, Limits, Matcher, Pattern};
+use super::{Comparison, Limit, Limits, Matcher, Pattern, Takes};
 use crate::keys::{
     Complaint, bare, confirm_key, confirm_kind_of, confirm_scalar, is_key, not_a_key, quoted, redacted,
 };
@@ -20,9 +20,6 @@ mod refine;
 
 use collections::{confirm_bag, confirm_container, confirm_entries, confirm_map, every, map_parts};
 use fields::{confirm_fields, confirm_split_array, confirm_split_record};
-
-/// Says whether a capability is of the kind that a pattern calls it, or why not.
-pub(super) type Takes<'a, C> = dyn FnMut(&Pattern<C>, &C) -> Result<(), Mismatch> + 'a;
 
 /// Where a refusal is written down.
 pub(super) trait Report<C: Reference> {

@@ -180,6 +180,9 @@ pub enum Refinement {
     Secret,
 }
 
+/// Says whether a capability is of the kind that a part of a pattern asks for, or why not.
+pub type Takes<'a, C> = dyn FnMut(&Pattern<C>, &C) -> Result<(), Mismatch> + 'a;
+
 impl<C: Reference> Pattern<C> {
     /// What this pattern is.
     pub fn matcher(&self) -> &Matcher<C> {
@@ -229,11 +232,7 @@ impl<C: Reference> Pattern<C> {
     ///
     /// # Errors
     /// Says which part does not match.
-    pub fn check_capabilities(
-        &self,
-        specimen: &Value<C>,
-        takes: &mut dyn FnMut(&Pattern<C>, &C) -> Result<(), Mismatch>,
-    ) -> Result<(), Mismatch> {
+    pub fn check_capabilities(&self, specimen: &Value<C>, takes: &mut Takes<'_, C>) -> Result<(), Mismatch> {
         self.explained(specimen, Some(takes))
     }
 
@@ -263,7 +262,7 @@ impl<C: Reference> Pattern<C> {
     fn explained<'a>(
         &self,
         specimen: &Value<C>,
-        takes: Option<&'a mut check::Takes<'a, C>>,
+        takes: Option<&'a mut Takes<'a, C>>,
     ) -> Result<(), Mismatch> {
         let mut explain = check::Explain::new(takes);
         match check::confirm(self, specimen, &mut explain) {

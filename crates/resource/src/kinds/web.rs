@@ -1,7 +1,7 @@
 //! Parts of the web: `https://HOST[/PATH][?methods=GET,POST&key=SECRET&header=Authorization&max=1MiB&rate=10/min]`.
 
+use core::net::IpAddr;
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 

@@ -12,11 +12,11 @@ pub(crate) const THE_CLOCK: &str = "the clock";
 /// The worker that has the slot, as a person reads it.
 pub const MYSELF: &str = "this worker again";
 /// Questions, as a person reads them.
-pub(crate) const QUESTIONS: &str = "questions to you";
+pub(crate) const QUESTIONS: &str = "questions to you, in your inbox";
 /// Waiting, as a person reads it.
 pub(crate) const ALARM: &str = "waiting for a time";
 /// Mail, as a person reads it.
-pub(crate) const INBOX: &str = "mail to you";
+pub(crate) const INBOX: &str = "mail to you, in your inbox";
 
 /// What the table says of `clock`.
 pub(crate) static CLOCK: Row = Row {

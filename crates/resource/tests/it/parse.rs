@@ -17,7 +17,7 @@ fn path(text: &str) -> (String, PathSpec) {
 
 fn refused(begin: &str, all: &[&str]) {
     for bad in all {
-        let error = parse(&format!("{begin}{bad}")).expect_err(bad);
+        let Err(error) = parse(&format!("{begin}{bad}")) else { panic!("{begin}{bad}") };
         assert!(!error.message.is_empty() && !error.help.is_empty(), "{bad}");
     }
 }

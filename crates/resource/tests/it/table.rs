@@ -132,9 +132,9 @@ fn described_text_has_every_limit_that_was_typed() {
 #[test]
 fn nothing_is_typed_for_what_a_run_does_with_its_person() {
     for (resource, word) in [
-        (Resource::Questions, "questions to you"),
+        (Resource::Questions, "questions to you, in your inbox"),
         (Resource::Alarm, "waiting for a time"),
-        (Resource::Mail, "mail to you"),
+        (Resource::Mail, "mail to you, in your inbox"),
     ] {
         let none = (Attenuation::default(), BTreeSet::new());
         assert_eq!(describe(&resource, &none.0, &none.1), word);

@@ -15,6 +15,7 @@ use crate::daemon::desk::Desk;
 use crate::daemon::listing;
 use crate::daemon::look::{Gone, was};
 use crate::daemon::uses;
+use crate::daemon::why::words_through;
 use control::exit::{Exit, Failure};
 use control::inspect::{CodeHolder, GrantView, Use};
 use control::show::{journal, value};
@@ -40,9 +41,11 @@ pub fn grant(desk: &Desk, view: &View, number: GrantNumber) -> Result<GrantView,
         let all = query::grants(txn, &view.agent.number)?;
         let Some(grant) = all.into_iter().find(|grant| grant.number == number) else { return Ok(None) };
         let mut target = in_short(txn, view, &grant.target)?;
-        // That what it leads to is a staged copy, only the grant says.
-        if let (Some(target), Some(real)) = (&mut target, &grant.attenuation.staged_from) {
-            target.words = Untrusted::new(resource::staged_copy(real));
+        // Only the grants say that it is a staged copy, or may be written to.
+        if let (Some(target), Some(reached)) = (&mut target, table::reach(txn, &grant.id)?)
+            && matches!(reached.formula, Formula::Resource(_))
+        {
+            target.words = Untrusted::new(words_through(&reached.grants, &reached.formula));
         }
         let (below, falls) = below(txn, view, &grant.id)?;
         let row = row(txn, view, grant)?;

@@ -11,7 +11,7 @@ use passable::{Quoting, quoting};
 use resource::Resource;
 use worker::World as _;
 
-use super::{cause_of_run, command, made_on, meant, of_proposal, of_step, target_words};
+use super::{cause_of_run, command, described, made_on, meant, of_proposal, of_step};
 use crate::daemon::desk::Desk;
 use crate::daemon::listing;
 use crate::daemon::world::Daemon;
@@ -261,7 +261,7 @@ fn of_name_in(desk: &Desk, name: &str, run: &Run) -> Result<Option<Known>, Failu
         if *slot == name || directory.as_ref().is_some_and(|directory| directory == wanted) {
             let mut reasons = vec![Reason::new(
                 format!("slot {slot}"),
-                quoting!("is {} for ", target_words(formula)).and(run.number.to_string()),
+                quoting!("is {} for ", described(grant, formula)).and(run.number.to_string()),
             )];
             if let Some(source) = grant.source {
                 command(desk, &desk.daemon.host, source, &mut reasons)?;

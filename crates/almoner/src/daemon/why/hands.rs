@@ -11,7 +11,7 @@ use kernel::txn::{Owner, ReadTxn, StoreFault};
 use kernel::{FormulaId, query, table};
 use passable::quoting;
 
-use super::{command, made_on, target_words};
+use super::{command, described, made_on};
 use crate::daemon::desk::Desk;
 use crate::daemon::origin;
 use control::exit::Failure;
@@ -58,7 +58,8 @@ pub(super) fn of_call(
     if proposal.caller == Caller::Code {
         return way(desk, &givers, grant, reasons);
     }
-    let words = made_on(&desk.daemon, proposal)?.map_or_else(|| grant.words.clone(), |f| target_words(&f));
+    let made_on = made_on(&desk.daemon, proposal)?;
+    let words = made_on.map_or_else(|| grant.words.clone(), |formula| described(&grant, &formula));
     let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
     // A giver's numbers say nothing to anybody else.
     let what = match grant.owner.0 == desk.daemon.host.number {

@@ -54,6 +54,14 @@ pub fn words_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula: &
     }
 }
 
+/// Describes what a grant leads to: what it is, and every limit.
+fn described(grant: &Grant, formula: &Formula) -> String {
+    match formula {
+        Formula::Resource(resource) => resource::describe(resource, &grant.attenuation, &grant.methods),
+        other => words_through([grant], other),
+    }
+}
+
 /// The chain of reasons for a thing.
 pub fn why(desk: &Desk, thing: &str) -> Result<Vec<Reason>, Failure> {
     // Every text is some thing.
