@@ -20,8 +20,14 @@ use super::{machine, measure};
 use crate::process::output;
 use crate::workspace::Workspace;
 
-/// The version of the protocol that is spoken here.
-const VERSION: u32 = 5;
+/// The source that says which version of the protocol is spoken. It is read as text: this program builds none of ours.
+const PROTOCOL: &str = include_str!("../../../crates/control/src/protocol.rs");
+
+fn version() -> Result<u32> {
+    let mut lines = PROTOCOL.lines();
+    let number = lines.find_map(|line| line.strip_prefix("pub const VERSION: u32 = ")?.strip_suffix(';'));
+    number.context("cannot find the version of the protocol")?.parse().context("cannot read the version")
+}
 
 /// How many operations are measured at each width.
 const OPERATIONS: usize = 4000;
@@ -53,7 +59,7 @@ impl Client {
         let stream =
             UnixStream::connect(socket).with_context(|| format!("cannot reach {}", socket.display()))?;
         let mut client = Client(stream);
-        let hello = json!({ "version": VERSION, "build": env!("CARGO_PKG_VERSION"), "keys": {} });
+        let hello = json!({ "version": version()?, "build": env!("CARGO_PKG_VERSION"), "keys": {} });
         client.ask(&hello)?;
         Ok(client)
     }
@@ -317,5 +323,15 @@ impl Bench {
             10_000 => against(row, median < Duration::from_millis(70), "70 ms"),
             _ => row,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn version_of_the_protocol_is_found() {
+        assert!(version().unwrap() > 13);
     }
 }

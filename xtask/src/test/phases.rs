@@ -203,7 +203,8 @@ impl Check {
 
     /// Runs tests with the command and reads what they came to.
     fn tested(&self, command: &mut Command, profile: &str) -> Result<Outcome> {
-        let report = self.workspace.target.join("nextest").join(profile).join("junit.xml");
+        // The runner keeps its reports in the clone, wherever the build is.
+        let report = self.workspace.root.join("target/nextest").join(profile).join("junit.xml");
         // What an earlier run wrote must not be taken for an answer.
         if report.exists() {
             fs::remove_file(&report).with_context(|| format!("cannot remove {}", report.display()))?;

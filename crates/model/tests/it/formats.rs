@@ -192,7 +192,7 @@ fn failures_are_named_alike_in_every_format() {
             0.0,
         );
         check(
-            vec![http("429 Slow", "retry-after: Fri, 06 Nov 2393 08:49:37 GMT\r\n", "")],
+            vec![http("429 Slow", "retry-after: Sat, 06 Nov 2393 08:49:37 GMT\r\n", "")],
             "rate_limited",
             1,
             0.0,

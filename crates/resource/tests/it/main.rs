@@ -1,5 +1,5 @@
 //! The table of kinds, as everything above uses it.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod parse;
 mod table;

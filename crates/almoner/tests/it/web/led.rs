@@ -53,7 +53,7 @@ fn what_was_done_leads_back_to_whoever_proposed_it_by_the_names_of_whoever_looks
     let (asked, endowed) = (wait_for_mail(&home, "approval"), command(&home, "endow"));
     let place = home.path("out").display().to_string();
     // What a card is about goes by the person's own name.
-    let target = format!("mynotes ({place})");
+    let target = format!("mynotes (directory {place} (rw))");
     says(&format!("/m/{asked}"), &[&target, "from run r1 (note)"]);
     let card = home.almoner(&["inbox", &asked.to_string()]).expect(0).out.replace("\n  ┆ ", "");
     assert!(card.replace("\n      ┆ ", "").contains(&target), "{card}");
