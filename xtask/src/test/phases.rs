@@ -1,5 +1,6 @@
 //! The phases of the checks.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
@@ -159,22 +160,14 @@ impl Check {
         Ok(check)
     }
 
-    /// Returns cargo with these arguments, for the crates that are checked, with their features.
+    /// Returns cargo with these arguments, for all crates with their features.
+    ///
+    /// Also for a change: cargo would build dependencies anew for some of the crates, whose features are fewer. Crates
+    /// that did not change, and those below them, are built already.
     fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = cargo(&self.workspace.root, arguments);
-        let chosen: Vec<&Crate> = match &self.scope {
-            Scope::Everything => {
-                command.arg("--workspace");
-                self.workspace.crates.iter().collect()
-            }
-            Scope::Crates(names) => {
-                let chosen = self.workspace.crates.iter().filter(|each| names.contains(&each.name));
-                let chosen: Vec<&Crate> = chosen.collect();
-                command.args(chosen.iter().flat_map(|each| ["--package", &each.name]));
-                chosen
-            }
-        };
-        features(&mut command, &chosen, self.features);
+        command.arg("--workspace");
+        with_features(&mut command, &self.workspace, self.features);
         // Backtraces keep the names of functions, and linking takes half of the time.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_SIM_DEBUG", "0");
         command
@@ -323,6 +316,9 @@ fn tests(check: &Check) -> Result<Outcome> {
         if let Some(partition) = check.shard.partition() {
             command.args(["--partition", &partition]);
         }
+        if let Scope::Crates(names) = &check.scope {
+            command.args(["--filterset", &tests_of(names)]);
+        }
     }
     sample::sample(&mut command, check.stride, check.offset);
     if check.profile == "deep" && std::env::var_os(LAW_CASES.0).is_none() {
@@ -330,6 +326,12 @@ fn tests(check: &Check) -> Result<Outcome> {
     }
     let mut command = prepared(command, &check.workspace)?;
     check.tested(&mut command, check.profile)
+}
+
+/// Returns the expression of nextest for the tests of these crates.
+fn tests_of(crates: &BTreeSet<String>) -> String {
+    let each: Vec<String> = crates.iter().map(|name| format!("package(={name})")).collect();
+    if each.is_empty() { "none()".to_owned() } else { each.join(" + ") }
 }
 
 /// In a profile of its own, in which the kernel is optimised.
@@ -395,14 +397,11 @@ fn licences(check: &Check) -> Result<Outcome> {
 
 /// Gives cargo the features of all crates.
 pub(crate) fn with_features(command: &mut Command, workspace: &Workspace, which: Features) {
-    features(command, &workspace.crates.iter().collect::<Vec<_>>(), which);
-}
-
-fn features(command: &mut Command, crates: &[&Crate], which: Features) {
+    let crates: Vec<&Crate> = workspace.crates.iter().collect();
     if which == Features::Small {
         command.arg("--no-default-features");
     }
-    let names = feature_names(crates, which);
+    let names = feature_names(&crates, which);
     if !names.is_empty() {
         command.args(["--features", &names.join(",")]);
     }
@@ -464,7 +463,7 @@ fn counted(command: &mut Command) -> Result<Outcome> {
 mod tests {
     use std::time::Duration;
 
-    use super::{Features, TestRun, dependencies, feature_names, second_tries};
+    use super::{Features, TestRun, dependencies, feature_names, second_tries, tests_of};
     use crate::workspace::{Crate, Workspace};
 
     #[test]
@@ -493,6 +492,13 @@ mod tests {
         let small = ["almoner/failpoints", "almoner/pages", "kernel/testing"];
         assert_eq!(feature_names(&crates, Features::Small), small);
         assert_eq!(feature_names(&crates, Features::Shipped), ["almoner/failpoints", "kernel/testing"]);
+    }
+
+    #[test]
+    fn change_runs_the_tests_of_its_crates_alone() {
+        let crates = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        assert_eq!(tests_of(&crates(&["kernel", "store"])), "package(=kernel) + package(=store)");
+        assert_eq!(tests_of(&crates(&[])), "none()");
     }
 
     #[test]
