@@ -4,6 +4,7 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 
 use passable::visible_line;
 use rpassword::ConfigBuilder;
+use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -56,6 +57,8 @@ pub fn line(prompt: &str, words: &[String]) -> Result<Typed, Failure> {
 /// # Errors
 /// When the person interrupts, or the terminal fails.
 pub fn secret(prompt: &str) -> Result<Typed, Failure> {
+    // Before the prompt: a Ctrl-C in between would be a signal, which the library does not see.
+    let quiet = Quiet::begin();
     output::prompt(prompt);
     // The library raises the signal of Ctrl-C before it restores the terminal, so the signal must not end us there.
     let watch = Watch::begin(|| {});
@@ -63,6 +66,7 @@ pub fn secret(prompt: &str) -> Result<Typed, Failure> {
     let config = ConfigBuilder::new().input_file_path("/dev/stdin").output_discard().build();
     let typed = rpassword::read_password_with_config(config);
     drop(watch);
+    drop(quiet);
     output::note("");
     match typed {
         // The library takes the end of a terminal that was closed for the end of the line.
@@ -74,6 +78,34 @@ pub fn secret(prompt: &str) -> Result<Typed, Failure> {
         Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(Typed::End),
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(interrupted()),
         Err(e) => Err(failed(&e)),
+    }
+}
+
+/// As long as this lives, the terminal of standard input shows nothing and hands each key on, Ctrl-C among them.
+struct Quiet {
+    /// The settings of the terminal before; none where there is no terminal.
+    before: Option<Termios>,
+}
+
+impl Quiet {
+    fn begin() -> Quiet {
+        let before = termios::tcgetattr(io::stdin()).ok();
+        if let Some(mut now) = before.clone() {
+            now.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG;
+            now.special_codes[SpecialCodeIndex::VMIN] = 1;
+            now.special_codes[SpecialCodeIndex::VTIME] = 0;
+            // The library does the same again, and reports what fails.
+            let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &now);
+        }
+        Quiet { before }
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, before);
+        }
     }
 }
 
