@@ -53,7 +53,7 @@ pub fn form(acting: &Acting<'_>, args: &FormArgs) -> Ended {
     asked(acting, &acting.mail("form", act)?, &args.ask)
 }
 
-/// The fields that a file says. What is wrong with it is printed, each with its place.
+/// Reads the fields of a file, and prints each problem with its place.
 fn fields_of(file: &str) -> Result<Vec<Field>, Failure> {
     let source = cli::read_text(file)?;
     let (fields, problems) = definition::parse_fields(&source);
@@ -111,7 +111,7 @@ pub fn submit(acting: &Acting<'_>, args: &SubmitArgs) -> Ended {
     done(&acting.act_saying("submit", text, AgentAct::Submit { number, values })?, args.json.json)
 }
 
-/// What was given on the command line. Where a capability is wanted it is a name, whatever it begins with.
+/// Reads the values of the command line. The value of a capability is a name, whatever it begins with.
 fn given(holes: &[Hole], fields: &[Field], texts: &[String]) -> Result<BTreeMap<String, Written>, Failure> {
     let mut values = BTreeMap::new();
     for text in texts {
@@ -145,7 +145,7 @@ fn given(holes: &[Hole], fields: &[Field], texts: &[String]) -> Result<BTreeMap<
     Ok(values)
 }
 
-/// What is sent for text. Secrets and pet names are the daemon's to read, and so is a field that it does not know.
+/// Reads text as the pattern of its field says. The daemon reads secrets, pet names, and fields without a pattern.
 fn of_text(hole: Option<&Hole>, pattern: Option<&Pattern>, text: String) -> Result<Written, Mismatch> {
     match (hole, pattern) {
         (Some(hole), Some(pattern)) if !hole.capability && !hole.secret => {
@@ -155,7 +155,7 @@ fn of_text(hole: Option<&Hole>, pattern: Option<&Pattern>, text: String) -> Resu
     }
 }
 
-/// What is sent for JSON: a secret stays text.
+/// Reads JSON as a value; a secret stays text.
 fn of_json(hole: Option<&Hole>, name: &str, json: serde_json::Value) -> Result<Written, Failure> {
     match json {
         serde_json::Value::String(text) if hole.is_some_and(|hole| hole.secret) => Ok(Written::Text { text }),
@@ -169,7 +169,7 @@ fn of_json(hole: Option<&Hole>, name: &str, json: serde_json::Value) -> Result<W
 }
 
 fn does_not_fit(name: &str, mismatch: &Mismatch) -> Failure {
-    Failure::new(Exit::Invalid, format!("field {name:?}: {mismatch}")).help("nothing was sent")
+    Failure::new(Exit::Invalid, format!("field {name:?}: {}", mismatch.teach())).help("nothing was sent")
 }
 
 fn pattern_of(fields: &[Field], name: &str) -> Option<Pattern> {
@@ -182,7 +182,7 @@ fn is_needed(hole: &Hole, fields: &[Field]) -> bool {
     hole.default.is_none() && !optional
 }
 
-/// Says what is needed, on standard output, for whoever fills it in; gives the failure with which the command ends.
+/// Prints the fields that still need a value, and returns the failure with which the command ends.
 pub fn tell_needed(
     number: MessageNumber,
     verb: &str,
@@ -239,7 +239,7 @@ fn ask(
     }
 }
 
-/// What is sent for the text, if it fits.
+/// Reads the text of one field, or says why it does not fit.
 fn fits(
     acting: &Acting<'_>,
     hole: &Hole,
@@ -372,7 +372,7 @@ mod tests {
         let place = crate::place::Place::under(std::path::Path::new("/nowhere"));
         let holes = [hole("a", false, false), hole("key", false, true)];
         let text = |t: &str| Written::Text { text: t.to_owned() };
-        // What no field is known for could be a secret whose name was mistyped.
+        // A name that no field has could be the mistyped name of a secret.
         let values = BTreeMap::from(
             [("a", "x y"), ("key", "hunter2"), ("kye", "hunter2")].map(|(k, v)| (k.to_owned(), text(v))),
         );
