@@ -31,7 +31,7 @@ pub(crate) static DIR: Row = Row {
     parse,
 };
 
-/// What the table says of `dir rw`.
+/// The row of `dir rw` in the table.
 pub(crate) static DIR_RW: Row = Row {
     kind: Kind::Dir { write: true },
     label: "dir rw",
