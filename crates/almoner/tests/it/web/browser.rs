@@ -194,17 +194,35 @@ impl Browser {
         all.iter().filter_map(|one| one[ELEMENT].as_str().map(str::to_owned)).collect()
     }
 
-    /// What is there of this role whose name begins so; those that are not shown do not count.
+    /// Returns the elements with this role whose accessible name begins so. Hidden elements do not count.
+    ///
+    /// WebDriver tells the role and the name of one element at a time, and computes the tree anew for each. The
+    /// browser's own protocol answers for all of them at once.
     pub(crate) fn all(&self, role: &str, name: &str) -> Vec<Thing> {
-        let found = self.elements(tags(role)).into_iter().filter(|id| {
-            // What is replaced while one looks is not there.
-            let said = |what: &str| {
-                self.command("GET", &format!("/element/{id}/{what}"), &Value::Null).unwrap_or_default()
+        let named = self.accessible(role, name);
+        let found = self.elements(tags(role));
+        found.into_iter().filter(|id| named.contains(&node(id))).map(Thing).collect()
+    }
+
+    /// Returns the DOM nodes with this role whose accessible name begins so, by their numbers.
+    fn accessible(&self, role: &str, name: &str) -> Vec<u64> {
+        let ask = |command: &str, params: &Value| {
+            let body = json!({ "cmd": command, "params": params });
+            // A page that goes while one looks has no nodes.
+            self.command("POST", "/goog/cdp/execute", &body).unwrap_or_default()
+        };
+        let page = ask("Runtime.evaluate", &json!({ "expression": "document" }))["result"]["objectId"].take();
+        let mut numbers = Vec::new();
+        for role in roles(role) {
+            let found = ask("Accessibility.queryAXTree", &json!({ "objectId": page, "role": role }));
+            let nodes = found["nodes"].as_array().into_iter().flatten();
+            let begins = |node: &&Value| {
+                let label = node["name"]["value"].as_str();
+                node["ignored"] != true && label.is_some_and(|label| label.trim().starts_with(name))
             };
-            is(said("computedrole").as_str().unwrap_or(""), role)
-                && said("computedlabel").as_str().is_some_and(|label| label.trim().starts_with(name))
-        });
-        found.map(Thing).collect()
+            numbers.extend(nodes.filter(begins).filter_map(|node| node["backendDOMNodeId"].as_u64()));
+        }
+        numbers
     }
 
     /// The first of these, as soon as it is there.
@@ -256,10 +274,21 @@ impl Browser {
         assert!(pressed.is_some(), "no {role} `{name}` can be pressed at {}:\n{}", self.at(), self.text());
     }
 
-    /// Types into something.
+    /// Types into something. A field that the page replaces meanwhile is looked for again: nothing was typed into it.
     #[track_caller]
     pub(crate) fn write(&self, role: &str, name: &str, text: &str) {
-        self.write_into(&self.find(role, name), text);
+        let typed = self.wait(|| {
+            let path = format!("/element/{}/value", self.find(role, name).0);
+            match self.command("POST", &path, &json!({ "text": text })) {
+                Err(wrong) if wrong.contains("stale element") => None,
+                typed => Some(typed),
+            }
+        });
+        match typed {
+            Some(Ok(_)) => {}
+            Some(Err(wrong)) => panic!("nothing can be typed into the {role} `{name}`: {wrong}"),
+            None => panic!("the {role} `{name}` is replaced again and again at {}", self.at()),
+        }
     }
 
     /// Types into this.
@@ -304,9 +333,10 @@ impl Browser {
         self.post(&format!("/element/{wanted}/click"), &json!({}));
     }
 
-    /// What is written in something.
+    /// Returns the text in a field; an empty one if the page has just replaced the field.
     pub(crate) fn value(&self, thing: &Thing) -> String {
-        self.get(&format!("/element/{}/property/value", thing.0)).as_str().unwrap_or("").to_owned()
+        let value = self.command("GET", &format!("/element/{}/property/value", thing.0), &Value::Null);
+        value.unwrap_or_default().as_str().unwrap_or("").to_owned()
     }
 
     /// An attribute, if it is there.
@@ -436,9 +466,15 @@ impl Drop for Browser {
     }
 }
 
-/// Whether a role is the one that is looked for. What unfolds something is a button to everybody but this browser.
-fn is(role: &str, wanted: &str) -> bool {
-    role == wanted || (wanted == "button" && role == "DisclosureTriangle")
+/// Returns the browser's words for a role. An element that unfolds something is a button to everybody but this browser.
+fn roles(role: &str) -> Vec<&str> {
+    if role == "button" { vec!["button", "DisclosureTriangle"] } else { vec![role] }
+}
+
+/// Returns the number of the DOM node that an element of WebDriver stands for: the last part of its identifier.
+fn node(id: &str) -> u64 {
+    let number = id.rsplit_once(".e.").and_then(|(_, number)| number.parse().ok());
+    number.unwrap_or_else(|| panic!("chromedriver names an element `{id}`, without the number of its node"))
 }
 
 /// What can have a role.
