@@ -181,6 +181,7 @@ export const run = async only => {
       clients.push(made);
       return made;
     };
+    const began = Date.now();
     let timer;
     const late = new Promise((_, reject) => {
       timer = setTimeout(() => reject(Error('it takes too long')), seconds * 1000);
@@ -188,7 +189,7 @@ export const run = async only => {
     try {
       await Promise.race([body(client), late]);
       passed += 1;
-      console.log(`ok ${name}`);
+      console.log(`ok ${name} (${Date.now() - began} ms)`);
     } catch (error) {
       failed += 1;
       console.log(`FAILED ${name}\n  ${error.message}`);

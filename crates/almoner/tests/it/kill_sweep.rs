@@ -30,14 +30,14 @@ thread_local! {
 
 /// The commits of a sweep that are visited: one of every `stride`.
 #[derive(Clone, Copy, Debug)]
-struct Sample {
+pub(crate) struct Sample {
     stride: u64,
     offset: u64,
 }
 
 impl Sample {
     /// The sample that the environment asks for.
-    fn from_env() -> Sample {
+    pub(crate) fn from_env() -> Sample {
         let number = |name: &str, default: u64| match std::env::var(name) {
             Ok(text) => text.parse().unwrap_or_else(|e| panic!("{name}={text}: {e}")),
             Err(_) => default,
@@ -52,8 +52,13 @@ impl Sample {
     }
 
     /// Whether every commit is visited.
-    fn is_full(self) -> bool {
+    pub(crate) fn is_full(self) -> bool {
         self.stride == 1
+    }
+
+    /// Whether this one of so many alternatives is tried: all of them, or one that changes with the offset.
+    pub(crate) fn tries(self, index: u64, of: u64) -> bool {
+        self.is_full() || self.offset % of == index
     }
 
     /// The first commit, from 1, that is visited in a sweep of so many. Every sweep has one.
@@ -141,7 +146,7 @@ pub(crate) fn commits(home: &Home) -> u64 {
     home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap()
 }
 
-/// What a sweep came to.
+/// The outcome of a sweep, by commit.
 struct Visits {
     /// The commits at which the daemon died.
     deaths: Vec<u64>,

@@ -8,6 +8,7 @@ use std::thread;
 use serde_json::{Value as Json, json};
 
 use crate::home::Home;
+use crate::kill_sweep::is_full;
 use crate::wire::Control;
 
 const WORKER: &str = "---\nslots: { out: dir rw, outbox: outbox }\n---\nDo it.\n";
@@ -86,12 +87,12 @@ fn outcomes(home: &Home, run: u64) -> Vec<BTreeMap<String, usize>> {
 }
 
 #[test]
-fn a_thousand_proposals_are_approved_and_denied_at_once_and_each_has_one_outcome() {
-    const RUNS: usize = 5;
+fn proposals_approved_and_denied_at_once_have_one_outcome_each() {
+    let runs = if is_full() { 5 } else { 1 };
     const EACH: usize = 200;
     let home = home(&(0..EACH).map(send).collect::<Vec<_>>());
     let mut won = [0_usize; 2];
-    for _ in 0..RUNS {
+    for _ in 0..runs {
         for mail in std::fs::read_dir(home.path("outbox")).unwrap().flatten() {
             std::fs::remove_file(mail.path()).unwrap();
         }
@@ -134,7 +135,7 @@ fn a_thousand_proposals_are_approved_and_denied_at_once_and_each_has_one_outcome
             assert_eq!(outcomes[entry], expected, "entry {entry} of r{run}");
         }
     }
-    println!("of {} proposals {} were denied and {} approved", RUNS * EACH, won[0], won[1]);
+    println!("of {} proposals {} were denied and {} approved", runs * EACH, won[0], won[1]);
     assert!(won.iter().all(|count| *count > 0), "the race is none: {won:?}");
 }
 
