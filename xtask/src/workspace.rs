@@ -23,7 +23,7 @@ pub(crate) struct Crate {
     pub(crate) folder: String,
     pub(crate) description: String,
     pub(crate) features: Vec<String>,
-    /// What its feature `default` turns on.
+    /// The features that its feature `default` names.
     pub(crate) default_features: Vec<String>,
     pub(crate) benches: Vec<String>,
     pub(crate) arrows: Vec<Arrow>,

@@ -45,8 +45,8 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help goes to standard output and is no failure; clap knows which is which. What was wrong it quotes, and an
-            // argument can be the name of a file that somebody else chose.
+            // Help goes to standard output and is no failure; clap knows which is which. It quotes a wrong argument,
+            // and that can be the name of a file that somebody else chose.
             if error.use_stderr() {
                 commands::output::note(&error.render().to_string());
             } else {
@@ -78,7 +78,7 @@ fn run(cli: &Cli) -> Ended {
     }
     let place = Place::from_env()?;
     let acting = Acting::new(&place, cli.agent.as_deref());
-    // What concerns this machine or the whole store is nobody else's.
+    // These commands concern this machine or the whole store, so they act for the user alone.
     if matches!(
         cli.verb,
         Verb::Models(_)

@@ -1,4 +1,4 @@
-//! What fills the slots of a run, as its store has it.
+//! The bindings of a run's slots, as the store has them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use resource::{Attenuation, ResourceSpec};
 pub struct SlotBinding {
     /// The slot; `SLOT.INNER` is a slot of the worker that fills `SLOT`.
     pub slot: String,
-    /// What fills it.
+    /// The content of the slot.
     pub content: SlotContent,
     /// Methods about which the person did not want to be asked.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub allow: BTreeSet<String>,
 }
 
-/// What fills a slot.
+/// The content of a slot: something that a person can type, a worker, or something that nobody types.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "content", rename_all = "snake_case")]
 pub enum SlotContent {
@@ -36,11 +36,11 @@ pub enum SlotContent {
         definition: BlobHash,
         /// The files that the definition includes, by name.
         includes: BTreeMap<String, BlobHash>,
-        /// What is taken away of it: which documents are handed on to it.
+        /// The limits of its grants: they say which documents are handed on to it.
         #[serde(default)]
         limits: Attenuation,
     },
-    /// What every run has by itself: nobody hands it over.
+    /// Something that a run has by itself and nobody types: questions, a timer, mail or the making of workers.
     Own,
     /// Something that cannot be typed, in words: it has only a name in the store, or is gone.
     Untyped {

@@ -262,7 +262,7 @@ pub enum Request {
         /// Which.
         run: RunNumber,
     },
-    /// What fills the slots of one run.
+    /// The bindings of the slots of one run.
     Bindings {
         /// Which.
         run: RunNumber,
@@ -418,7 +418,7 @@ pub enum Response {
     Family(Family),
     /// One run.
     Run(Box<Run>),
-    /// What fills the slots of a run.
+    /// The bindings of the slots of a run.
     Bindings(Vec<SlotBinding>),
     /// Steps of a journal.
     Journal(Vec<Step>),

@@ -11,7 +11,7 @@ use crate::{add, blame, branch, commit, diff, log, open, show, status, switch};
 /// The longest order, in bytes.
 const MAX_ORDER: usize = 8 << 20;
 
-/// The longest reply, in bytes. What is longer was no answer that fits a context.
+/// The longest reply, in bytes. A longer one fits no model's context.
 pub const MAX_REPLY: usize = 24 << 20;
 
 /// The frame that an order comes in.

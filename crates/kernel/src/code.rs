@@ -375,7 +375,7 @@ pub fn gives_for(
     Ok((author == endower || goes_back).then_some(whose))
 }
 
-/// Who wrote code, and who endowed it; `None` if it is none.
+/// Returns the author of code and the agent who endowed it; `None` if the formula is no code.
 fn made_by(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<(Number, Number)>, StoreFault> {
     let Some(Formula::Eval { author, result, .. }) = table::formula(txn, eval)?.map(|row| row.formula) else {
         return Ok(None);

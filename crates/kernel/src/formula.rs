@@ -234,7 +234,7 @@ pub enum Formula {
         /// How many there are.
         bytes: u64,
     },
-    /// What fills a slot of a person's programs: a directory, a repository, the clock, …
+    /// A resource for a slot of a person's programs: a directory, a repository, the clock, …
     Resource(Resource),
     /// A directory that the daemon keeps itself, as long as the formula is there.
     #[serde(rename = "scratch-mount")]

@@ -163,7 +163,7 @@ pub struct Finding {
     pub rule: String,
     /// What was wrong, in one sentence.
     pub message: String,
-    /// What of that sentence is quoted. All of it may be where nobody has said.
+    /// The quoted parts of that sentence; without them, the whole sentence counts as quoted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quoted: Option<Vec<Quoted>>,
     /// Where: an argument, a slot or a method.

@@ -1,4 +1,4 @@
-//! What a grant takes away from the resource behind it.
+//! The limits that a grant puts on the resource behind it.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Rate;
 
-/// What a grant takes away from the capability behind it.
+/// The limits that a grant puts on the capability behind it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attenuation {
     /// Only files whose name ends in one of these; empty means any.
@@ -18,10 +18,10 @@ pub struct Attenuation {
     /// No change after which everything in a directory and below would have more than this many bytes together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bytes: Option<u64>,
-    /// What it leads to is a staged copy of this directory: an absolute path.
+    /// The absolute path of the directory of which the grant reaches a staged copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub staged_from: Option<String>,
-    /// What is read through it may only be read by those who may read what is private.
+    /// Whether everything that is read through it is private: only a model that may read private data gets it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
     /// No more calls than these in any such time, of whoever holds what was made of it, all together.
@@ -30,7 +30,7 @@ pub struct Attenuation {
 }
 
 impl Attenuation {
-    /// What is left, in words: nothing if nothing is taken away. Not made visible.
+    /// Returns the limits in words; empty if nothing is taken away. Not made visible.
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.suffixes.is_empty() {
@@ -49,7 +49,7 @@ impl Attenuation {
         words
     }
 
-    /// What is taken away by both together.
+    /// Returns the limits of both together.
     pub fn join(&self, other: &Attenuation) -> Attenuation {
         let suffixes = match (self.suffixes.is_empty(), other.suffixes.is_empty()) {
             (true, _) => other.suffixes.clone(),

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Kind, ResourceSpec, SpecError, Surroundings, describe_spec};
 
-/// What a person binds to a slot: `-e SLOT=…`.
+/// A slot and the resource that a person binds to it: `-e SLOT=…`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endowment {
     /// The slot; `SLOT.INNER` is a slot of the worker that fills `SLOT`.
     pub slot: String,
-    /// What fills it.
+    /// The resource that fills it, as typed.
     pub fill: ResourceSpec,
 }
 
@@ -22,7 +22,6 @@ impl Endowment {
     /// When it names no slot, or what fills it is not written as it should be.
     pub fn parse(text: &str, around: &dyn Surroundings) -> Result<Endowment, SpecError> {
         let path = Kind::Dir { write: false }.row();
-        // What stands behind the slot may be a secret, so the error does not repeat it.
         let wrong = |what: &str| path.wrong(format!("-e {text}: {what}"));
         let (slot, rest) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
         let is_name = |name: &str| {
@@ -31,6 +30,7 @@ impl Endowment {
         if !slot.split('.').all(is_name) {
             return Err(wrong("the part before `=` is not the name of a slot"));
         }
+        // The text behind the slot may be a secret, so only the slot goes before the message.
         let fill = ResourceSpec::parse(rest, around)
             .map_err(|error| SpecError { message: format!("-e {slot}: {}", error.message), ..error })?;
         Ok(Endowment { slot: slot.to_owned(), fill })

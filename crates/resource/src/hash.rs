@@ -9,9 +9,9 @@ use crate::hex::{Digits, from_hex, to_hex};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {wanted}")]
 pub struct BadId {
-    /// What was given.
+    /// The text that was given.
     pub text: String,
-    /// What would have been right, as a phrase ("a run like r17").
+    /// The expected form, as a phrase ("a run like r17").
     pub wanted: &'static str,
 }
 

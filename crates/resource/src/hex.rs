@@ -28,7 +28,7 @@ pub fn to_hex(bytes: &[u8; 32]) -> Digits<64> {
     Digits(out)
 }
 
-/// What each byte stands for as a lower-case hexadecimal digit; above 15 if it is none.
+/// The value of each byte as a lower-case hexadecimal digit; above 15 if it is none.
 const VALUES: [u8; 256] = {
     let mut values = [0xff; 256];
     let mut n = 0;

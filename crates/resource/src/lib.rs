@@ -1,4 +1,4 @@
-//! What can fill a slot: one table of kinds, what a person types, and what is resolved and stored.
+//! The resources that can fill a slot: one table of kinds, what a person types, and what is resolved and stored.
 //!
 //! [`Kind`] is a kind as worker files write it, and [`Kind::row`] its row of the table: how it is typed, which methods and
 //! limits it has, and how it is called. [`ResourceSpec`] is what a person has typed, [`Resource`] what the daemon has made of

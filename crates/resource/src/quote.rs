@@ -4,9 +4,9 @@
 
 use std::borrow::Cow;
 
-/// What may stand before a quoted part.
+/// The letters that may stand before a quoted part.
 const BEFORE: &[char] = &['?', '&', '=', ',', '[', ':'];
-/// What may stand behind a quoted part.
+/// The letters that may stand behind a quoted part.
 const BEHIND: &[char] = &['?', '&', '=', ',', ']', ':', ' '];
 
 /// Returns the text of the quoted part at the beginning, and what stands behind it.

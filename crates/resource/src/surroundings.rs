@@ -1,4 +1,4 @@
-//! What reading a resource needs to know of the machine on which it was typed.
+//! The facts of a machine that the reading of a typed resource needs.
 
 /// Answers what reading a resource needs to know of the machine on which it was typed.
 pub trait Surroundings {
@@ -31,9 +31,9 @@ pub trait Surroundings {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SpecError {
-    /// What is wrong.
+    /// The fault of the text.
     pub message: String,
-    /// What to write.
+    /// The way out: what to write.
     pub help: String,
     /// Whether it names something that is not there, and is well written.
     pub is_missing: bool,

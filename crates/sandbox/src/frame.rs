@@ -10,7 +10,7 @@ use crate::spec::{End, Output, Report, Spec};
 /// The longest description of a program that is taken.
 const MAX_HEADER: usize = 4 << 20;
 
-/// What comes before the streams. The environment of a program can hold secrets.
+/// The frames that come before the streams. They are wiped: the environment of a program can hold secrets.
 const HEADERS: Frames = Frames::up_to(MAX_HEADER).wiped();
 
 /// What the warden is asked.

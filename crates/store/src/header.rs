@@ -32,7 +32,7 @@ const FRAME_HEAD: usize = 24;
 pub fn inspect(dir: &Path) -> Result<(), OpenError> {
     let path = dir.join(place::DATABASE);
     match path.symlink_metadata() {
-        // What is no file, or somebody else's, is refused when the parts of the store are looked at.
+        // `Place::claim` refuses a database that is no file, or that belongs to somebody else.
         Ok(meta) if meta.is_file() && meta.uid() == geteuid().as_raw() => recognise(dir).map(|_| ()),
         _ => is_absent_whole(dir),
     }
@@ -117,7 +117,7 @@ fn first_page(log: &Path) -> io::Result<Option<Vec<u8>>> {
     while fill(&mut log, &mut frame)? {
         sum.add(&frame[..8]);
         sum.add(&frame[FRAME_HEAD..]);
-        // What follows is of an earlier round through the log, or was cut off.
+        // The rest is from an earlier round through the log, or was cut off.
         if frame[8..16] != head[16..24] || !sum.is(&frame[16..24]) {
             break;
         }

@@ -1,4 +1,4 @@
-//! What goes between a vat and its host, in frames.
+//! The messages between a vat and its host, in frames.
 //!
 //! Values travel as they are stored, as smallcaps with slots. Slots say where a thing lives, so they mean the same on
 //! both sides. Whoever receives a value counts each of its slots once; what is let go of is told with that count, so a

@@ -17,7 +17,7 @@ pub(crate) enum Scope {
     Crates(BTreeSet<String>),
 }
 
-/// What lies in the root and changes how each crate is built or tested.
+/// The files and folders in the root that change how each crate is built or tested.
 const FOR_ALL: [&str; 6] = ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", ".config/", ".cargo/"];
 
 /// Folders that tests of a crate read, beside its own.

@@ -1,4 +1,4 @@
-//! What test runners say at the end of each binary, added up.
+//! The counts that test runners print at the end of each binary, added up.
 
 use std::mem;
 

@@ -1,4 +1,4 @@
-//! What nextest wrote down about each test, in the form of JUnit.
+//! The report that nextest writes about each test, in the form of JUnit.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What is printed at the end: phases, slow tests, second tries, the limit, and the verdict last.
+//! The summary at the end: phases, slow tests, second tries, the limit, and the verdict last.
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What something has cost: wall time, and processor time of the programs that it started.
+//! The cost of something: wall time, and processor time of the programs that it started.
 
 use std::fmt;
 use std::ops::AddAssign;

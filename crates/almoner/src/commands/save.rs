@@ -333,7 +333,7 @@ fn inputs(found: &Run) -> Vec<String> {
         .collect()
 }
 
-/// What fills the slots of a run, as a command line says it, with the files of workers that fill some.
+/// The words of a command line that fill the slots of a run, and the files of workers that fill some.
 #[derive(Default)]
 struct Handed {
     words: Vec<String>,

@@ -1,4 +1,4 @@
-//! What fills the slots of a run, read from its grants.
+//! The bindings of a run's slots, read from its grants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -160,7 +160,7 @@ mod tests {
     fn daemon(dir: &std::path::Path, front: &str, bindings: Vec<Binding>) -> Daemon {
         let source = format!("---\n{front}\n---\nDo it.\n");
         let start = Act::Start(Box::new(Start {
-            // What was typed is no source of what was bound.
+            // This text names another directory: the bindings come from the grants alone.
             text: Untrusted::new("almoner run w.worker -e d=/somewhere/else:rw --allow d.write"),
             worker: Program {
                 name: "w".to_owned(),

@@ -311,7 +311,7 @@ fn fill(
                     worker_target(shelf, &slot.name, endowment.copied(), spec, beside, under)?
                 }
                 (kind, Some(endowment)) => bind::target(shelf, &full, kind, &endowment.fill, spec)?,
-                // Whoever starts a run is whom it may ask.
+                // Nothing is typed for questions, a timer or mail: the person who starts the run fills such a slot.
                 (kind, None) => match bind::unasked(kind) {
                     Some(resource) => Target::Resource(resource),
                     None => return Err(bind::unbound(&full, slot.label.as_deref(), kind)),

@@ -154,7 +154,7 @@ fn run(place: &Place, given: Option<&str>, more: &[&str]) -> Said {
     place.almoner(&[&["run", "w.worker", "-m", "scripted:script.json"][..], &endow, more].concat())
 }
 
-/// What the plan of a run says of the slot.
+/// Returns the grant of the slot in the plan of a run.
 fn planned(place: &Place, given: Option<&str>) -> Json {
     let plan = run(place, given, &["--dry-run", "--json"]).expect(0).json();
     let mut grants = plan["grants"].as_array().unwrap().iter();
@@ -183,7 +183,7 @@ fn every_kind_goes_through_every_surface() {
         if row.is_typed() && row.kind != Kind::Worker {
             says("what is missing", &run(&place, None, &[]).expect(2).err, &row.option(SLOT));
         }
-        // What is wrong for the kind is told with what it takes.
+        // A refusal says what the kind takes, or what a run may do through it if nobody types it.
         let wrong = if label == "clock" { "https://host" } else { "clock" };
         let refused = run(&place, Some(wrong), &[]).expect(2).err;
         says("what does not fit", &refused, if row.is_typed() { row.example } else { row.lets });
@@ -204,13 +204,13 @@ fn every_kind_goes_through_every_surface() {
             place.almoner(&["deny", "1"]).expect(0);
             place.almoner(&["resume"]).expect(0);
         }
-        // What was granted.
+        // `grants`, `why` and the pages tell of the grant.
         says("grants", &place.almoner(&["grants"]).expect(0).out, &words);
         says("why of the grant", &place.almoner(&["why", "g1"]).expect(0).out, &words);
         says("the page of grants", &page("/grants"), &words);
         says("the page of a grant", &page("/grants/g1"), &words);
         says("why of the slot", &place.almoner(&["why", SLOT]).expect(0).out, &words);
-        // What is saved is typed as it was meant.
+        // `save` writes an `-e` with which the run has the same plan.
         place.almoner(&["save", "last", "as", "again"]).expect(0);
         let case: Json = serde_json::from_str(&place.home.read("again.case/case.json")).unwrap();
         let saved: Vec<&str> =
@@ -228,7 +228,7 @@ fn every_kind_goes_through_every_surface() {
             }
             assert_eq!(before, after, "{label}: {saved}");
         }
-        // What a project's file would hand over.
+        // `trust` tells what a project's file would hand over.
         if let Some(given) = &given {
             place
                 .home

@@ -168,7 +168,7 @@ impl Link {
         while events.lines() < u64::from(MOST_UNASKED) {
             let Ok(piece @ [_, ..]) = body.fill_buf() else { return false };
             let (length, mut messages) = (piece.len(), Vec::new());
-            // What came whole before an endless event counts.
+            // Messages that came whole count, even if an endless event follows them.
             let fed = events.push(piece, |message| messages.push(message));
             body.consume(length);
             for message in messages {

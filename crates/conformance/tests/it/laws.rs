@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use crate::arbitrary::{V, any_part, beyond_json, cases, matching, pattern};
 use crate::schemas::{accepts, is_elicitation};
 
-/// What JSON Schema has no words for: non-finite numbers, lone surrogates, fields called `@qclass`.
+/// Returns whether a value has parts that JSON Schema cannot describe: non-finite numbers, lone surrogates, fields
+/// called `@qclass`.
 fn beyond_schema(value: &V) -> bool {
     any_part(value, &|part| match part {
         Value::Number(number) => !number.is_finite(),

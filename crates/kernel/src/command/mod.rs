@@ -227,7 +227,7 @@ pub struct Binding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "target", rename_all = "snake_case")]
 pub enum Target {
-    /// What a person typed, resolved, or what a run does with its host.
+    /// A resource that a person typed, resolved, or one for which nothing is typed: questions, a timer, mail.
     Resource(Resource),
     /// A worker that has no slots of its own.
     Worker(Program),

@@ -26,7 +26,7 @@ struct Desk {
     labels: Vec<String>,
     /// The interfaces and methods that were called and not refused for their names.
     called: BTreeSet<(&'static str, String)>,
-    /// What came of calls that were planned: the interface, the method, and the sort of plan.
+    /// The plans that calls led to: the interface, the method, and the sort of plan.
     planned: BTreeSet<(&'static str, String, &'static str)>,
 }
 

@@ -356,7 +356,7 @@ pub(crate) fn any_part(value: &V, test: &dyn Fn(&V) -> bool) -> bool {
         }
 }
 
-/// What JSON cannot keep apart: keys of a collection that differ in fields that are `undefined`, which it leaves out.
+/// Returns whether JSON may fail to keep keys of a collection apart: it leaves out fields that are `undefined`.
 pub(crate) fn beyond_json(value: &V) -> bool {
     any_part(value, &|part| match part {
         Value::Tagged(tagged) => any_part(tagged.payload(), &|part| match part {

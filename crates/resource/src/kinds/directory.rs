@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{Begins, Kind, Limit, ResourceSpec, Row, words};
 use crate::{Attenuation, Rate, SpecError, Surroundings, quote, staged_copy, units};
 
-const GRAMMAR: &str =
-    "PATH, SLOT=PATH:rw, SLOT=PATH:stage, or SLOT=PATH?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read";
+const GRAMMAR: &str = "PATH, SLOT=PATH:rw, SLOT=PATH:stage, or SLOT=PATH?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read&rate=60/h&private";
 const KEYS: &[&str] = &["suffix=", "max=", "total=", "methods=", "rate=", "private"];
 
-/// What the table says of `dir`.
+/// The row of `dir` in the table.
 pub(crate) static DIR: Row = Row {
     kind: Kind::Dir { write: false },
     label: "dir",
@@ -63,7 +62,7 @@ pub(crate) static DIR_RW: Row = Row {
     parse,
 };
 
-/// What the table says of `outbox`.
+/// The row of `outbox` in the table.
 pub(crate) static OUTBOX: Row = Row {
     kind: Kind::Outbox,
     label: "outbox",
@@ -83,7 +82,7 @@ pub(crate) static OUTBOX: Row = Row {
     parse,
 };
 
-/// What stands in a grant for every method.
+/// The word that stands in a grant for every method.
 const EVERY_METHOD: &str = "*";
 
 /// Returns whether something can be changed by one of the methods.

@@ -21,7 +21,7 @@ const MAX_CALL_MS: u64 = 3_600_000;
 /// The longest name of a server.
 const MAX_NAME: usize = 40;
 
-/// What the table says of `mcp`.
+/// The row of `mcp` in the table.
 pub(crate) static ROW: Row = Row {
     kind: Kind::Mcp,
     label: "mcp",

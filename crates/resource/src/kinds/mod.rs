@@ -121,7 +121,7 @@ impl Kind {
     }
 }
 
-/// What a person has typed for a slot: nothing of it has been looked up yet.
+/// The resource that a person typed for a slot, before the daemon has resolved it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fill", rename_all = "snake_case")]
 pub enum ResourceSpec {
@@ -261,7 +261,7 @@ impl ResourceSpec {
     }
 }
 
-/// What fills a slot, resolved: what the store keeps.
+/// The resource that fills a slot, resolved by the daemon and kept in the store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Resource {
@@ -326,7 +326,7 @@ impl Resource {
         self.kind().row().type_name
     }
 
-    /// Returns what it is in a few words. What a grant takes away is not among them. Not made visible.
+    /// Returns what it is in a few words, without the limits of a grant. Not made visible.
     pub fn words(&self) -> String {
         match self {
             Resource::Directory { path, .. } => directory::words(path, false),
@@ -381,18 +381,18 @@ pub enum Limit {
     Total,
     /// How often it may be used.
     Rate,
-    /// What is read through it is private.
+    /// Everything that is read through it is private.
     Private,
 }
 
-/// What the table says of one kind.
+/// The row of one kind in the table.
 #[derive(Debug)]
 pub struct Row {
     /// The kind.
     pub kind: Kind,
     /// Its word in worker files.
     pub label: &'static str,
-    /// What it is, for an error: "a directory".
+    /// The noun for it in errors: "a directory".
     pub noun: &'static str,
     /// The type of what is stored for it, as Endo's clients know it.
     pub type_name: &'static str,
@@ -414,7 +414,7 @@ pub struct Row {
     pub sends: bool,
     /// Whether a page asks again before it is handed over: it starts programs, reaches the network or carries a secret.
     pub weighs: bool,
-    /// What a run may do with its person through it, if nobody types it: "may wait for a time".
+    /// The phrase for what a run may do with its person through it, if nobody types it: "may wait for a time".
     pub lets: &'static str,
     /// Whether a name of the person's can stand for it when a run asks for something.
     pub by_name: bool,

@@ -7,7 +7,7 @@ use crate::{SpecError, Surroundings, quote, units};
 
 const PREFIX: &str = "model:";
 
-/// What the table says of `model`.
+/// The row of `model` in the table.
 pub(crate) static ROW: Row = Row {
     kind: Kind::Model,
     label: "model",

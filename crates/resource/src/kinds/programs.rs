@@ -10,7 +10,7 @@ use super::{Begins, Kind, Limit, ResourceSpec, Row, secret};
 use crate::{Attenuation, BlobHash, SpecError, Surroundings, quote, units};
 
 const PREFIX: &str = "program:";
-/// What stands before the name of a variable.
+/// The prefix of a key that sets a variable.
 const VARIABLE: &str = "env.";
 
 /// How long one call may take if nobody says, in milliseconds.
@@ -22,7 +22,7 @@ pub const MEMORY: u64 = 1 << 30;
 /// The most output that is handed back, whatever is said: it goes into a model's context.
 const MAX_OUTPUT: u64 = 16 << 20;
 
-/// What the table says of `program`.
+/// The row of `program` in the table.
 pub(crate) static ROW: Row = Row {
     kind: Kind::Program,
     label: "program",
@@ -226,7 +226,7 @@ fn setting(variable: &str, value: &str, around: &dyn Surroundings) -> Result<Set
     Ok(Setting::Text(text))
 }
 
-/// What is told of programs, whether they have been looked at or not.
+/// The facts that a description of programs tells, whether the programs have been looked at or not.
 struct Words<'a> {
     names: Vec<&'a str>,
     directories: Vec<(&'a str, bool)>,
@@ -275,7 +275,7 @@ pub struct Programs {
     /// The directories that they reach; the first is where they begin.
     #[serde(default)]
     pub directories: Vec<ProgramDirectory>,
-    /// What they find in their environment beside the usual.
+    /// The variables that they find in their environment beside the usual ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, Setting>,
     /// Whether they may open connections over the network.
@@ -305,7 +305,7 @@ pub struct EndowedProgram {
     pub interpreters: Vec<Interpreter>,
 }
 
-/// What reads a script.
+/// The program that reads a script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interpreter {
     /// Where it lies, all links followed.
@@ -323,7 +323,7 @@ pub struct ProgramDirectory {
     pub write: bool,
 }
 
-/// What a variable of the environment is set to.
+/// The value of a variable of the environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
@@ -365,7 +365,7 @@ impl Programs {
         self.environment.values().filter_map(Setting::secret)
     }
 
-    /// What it is in a few words that a person reads: "programs rg, git in /work (rw), with network".
+    /// Describes the programs in a few words that a person reads: "programs rg, git in /work (rw), with network".
     pub fn words(&self) -> String {
         Words {
             names: self.programs.iter().map(|program| program.name.as_str()).collect(),

@@ -13,7 +13,7 @@ const GRAMMAR: &str =
     "git:PATH, SLOT=git:PATH:rw, or SLOT=git:PATH:rw?author=NAME <ADDRESS>&methods=status,commit";
 const KEYS: &[&str] = &["author=", "methods=", "private"];
 
-/// What the table says of `git`.
+/// The row of `git` in the table.
 pub(crate) static GIT: Row = Row {
     kind: Kind::Git { write: false },
     label: "git",
@@ -33,7 +33,7 @@ pub(crate) static GIT: Row = Row {
     parse,
 };
 
-/// What the table says of `git rw`.
+/// The row of `git rw` in the table.
 pub(crate) static GIT_RW: Row = Row {
     kind: Kind::Git { write: true },
     label: "git rw",
@@ -170,7 +170,7 @@ impl std::fmt::Display for Author {
 }
 
 impl Repository {
-    /// What it is in a few words that a person reads.
+    /// Describes the repository in a few words that a person reads.
     pub fn words(&self) -> String {
         let mut words = format!("repository {}", self.path);
         if self.write {

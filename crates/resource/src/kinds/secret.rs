@@ -8,7 +8,7 @@ use super::programs::variable_problem;
 use super::{Begins, Kind, ResourceSpec, Row};
 use crate::{SpecError, Surroundings, quote};
 
-/// What stands before the name of a secret.
+/// The prefix with which a person types a secret.
 pub const PREFIX: &str = "secret:";
 
 /// The longest name of a secret, in bytes.
@@ -16,10 +16,10 @@ const MAX_NAME: usize = 64;
 
 /// How a secret is named.
 const NAME: &str = "letters, digits, `_`, `-` and `.`, beginning with a letter, at most 64";
-/// What to do about a name that is none.
+/// The way out for a text that cannot be the name of a secret.
 pub(crate) const NAME_HELP: &str = "choose a name like GITHUB_TOKEN";
 
-/// What the table says of `secret`.
+/// The row of `secret` in the table.
 pub(crate) static ROW: Row = Row {
     kind: Kind::Secret,
     label: "secret",
@@ -101,7 +101,7 @@ impl HandedSecret {
         format!("{PREFIX}{}{query}", self.name)
     }
 
-    /// What it is in a few words that a person reads: "the secret github, as GITHUB_TOKEN, for gh".
+    /// Describes the secret in a few words that a person reads: "the secret github, as GITHUB_TOKEN, for gh".
     pub fn words(&self) -> String {
         let all =
             |these: &BTreeSet<String>| these.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");

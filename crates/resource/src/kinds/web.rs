@@ -9,7 +9,7 @@ use super::{Begins, Kind, Limit, ResourceSpec, Row, secret};
 use crate::web::{Host, Origin, Place, SecretUse, Web};
 use crate::{Rate, SpecError, Surroundings, quote, units};
 
-/// What the table says of `http`.
+/// The row of `http` in the table.
 pub(crate) static ROW: Row = Row {
     kind: Kind::Http,
     label: "http",
@@ -31,7 +31,7 @@ pub(crate) static ROW: Row = Row {
 
 /// The header in which a key goes along if nobody says.
 const HEADER: &str = "authorization";
-/// What stands before a key in that header if nobody says.
+/// The text before a key in that header if nobody says.
 const BEARER: &str = "Bearer ";
 /// The most letters that stand before a key.
 const MAX_BEFORE: usize = 40;

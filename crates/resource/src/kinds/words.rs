@@ -18,7 +18,7 @@ pub(crate) const ALARM: &str = "waiting for a time";
 /// Mail, as a person reads it.
 pub(crate) const INBOX: &str = "mail to you, in your inbox";
 
-/// What the table says of `clock`.
+/// The row of `clock` in the table.
 pub(crate) static CLOCK: Row = Row {
     kind: Kind::Clock,
     label: "clock",
@@ -38,7 +38,7 @@ pub(crate) static CLOCK: Row = Row {
     parse: |_, _| Ok(ResourceSpec::Clock),
 };
 
-/// What the table says of `worker`.
+/// The row of `worker` in the table.
 pub(crate) static WORKER: Row = Row {
     kind: Kind::Worker,
     label: "worker",
@@ -58,7 +58,7 @@ pub(crate) static WORKER: Row = Row {
     parse: directory::parse,
 };
 
-/// What the table says of `ask`.
+/// The row of `ask` in the table.
 pub(crate) static ASK: Row = Row {
     kind: Kind::Ask,
     label: "ask",
@@ -69,7 +69,7 @@ pub(crate) static ASK: Row = Row {
     ..NEVER_TYPED
 };
 
-/// What the table says of `timer`.
+/// The row of `timer` in the table.
 pub(crate) static TIMER: Row = Row {
     kind: Kind::Timer,
     label: "timer",
@@ -80,7 +80,7 @@ pub(crate) static TIMER: Row = Row {
     ..NEVER_TYPED
 };
 
-/// What the table says of `mail`.
+/// The row of `mail` in the table.
 pub(crate) static MAIL: Row = Row {
     kind: Kind::Mail,
     label: "mail",
@@ -91,7 +91,7 @@ pub(crate) static MAIL: Row = Row {
     ..NEVER_TYPED
 };
 
-/// What kinds have in common that nobody types: whoever starts the run fills such a slot.
+/// The common part of the rows of kinds that nobody types: the person who starts the run fills such a slot.
 const NEVER_TYPED: Row = Row {
     kind: Kind::Ask,
     label: "",

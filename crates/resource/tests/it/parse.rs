@@ -1,4 +1,4 @@
-//! What can be typed for each kind, and what is refused.
+//! The texts that can be typed for each kind, and those that are refused.
 
 use std::collections::BTreeSet;
 

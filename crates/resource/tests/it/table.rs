@@ -64,7 +64,7 @@ fn what_only_reads_is_taken_for_reading_and_not_for_writing() {
     assert!(Kind::Worker.takes(Kind::Model) && !Kind::Model.takes(Kind::Worker));
 }
 
-/// What a person types is described in the words in which the grant of it is.
+/// Checks that a typed resource and the grant of it are described in the same words.
 #[test]
 fn sentence_of_text_and_of_grant_are_one() {
     let methods = |kind: Kind| kind.methods().iter().map(|method| (*method).to_owned()).collect();

@@ -1,4 +1,4 @@
-//! What is typed is read back as the same, whatever letters are in it.
+//! A typed resource is read back as the same, whatever letters are in it.
 
 use passable::Effect;
 use proptest::collection::{btree_map, btree_set, vec};

@@ -44,7 +44,7 @@ pub fn words_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula: &
     if let Some(real) = grants.iter().find_map(|grant| grant.attenuation.staged_from.as_ref()) {
         return resource::staged_copy(real);
     }
-    // What one of them does not allow, none does.
+    // Only the methods that every one of them allows are left.
     let narrow = grants.iter().copied().filter(|grant| !grant.methods.contains(EVERY_METHOD));
     let methods = narrow.map(|grant| grant.methods.clone()).reduce(|all, own| &all & &own);
     match (formula, methods, grants.is_empty()) {

@@ -114,7 +114,7 @@ fn a_damaged_store_is_left_as_it_is_and_the_way_back_is_shown() {
     desk.nothing_happened();
 }
 
-/// What of a home a process can change: the mode, the time and the bytes of each file and directory.
+/// Returns all of a home that a process can change: the mode, the time and the bytes of each file and directory.
 fn traces(home: &Home) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
     use std::os::unix::fs::MetadataExt as _;
     let mut found = BTreeMap::new();
@@ -173,7 +173,7 @@ fn store_of_an_earlier_build_is_refused_by_every_command() {
     for verb in verbs {
         desk.refused(verb, 1, &says, help);
     }
-    // What a client reads of the daemon that it has started.
+    // A client that has started the daemon reads the same from it.
     let said = desk.home.almoner(&["daemon", "--on-demand"]);
     assert_eq!((said.code, said.json()["message"].as_str()), (1, Some(says[0])), "{said:?}");
     let report = desk.home.almoner(&["doctor", "place", "daemon"]).expect(1).out;
