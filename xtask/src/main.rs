@@ -35,7 +35,7 @@ Usage: cargo xtask COMMAND
                        benches build, scripted demo (--quick leaves out the tools, the benches and the demo)
   test --changed [BASE]
                        the same for the crates that differ from BASE, and the crates above them (BASE: where the branch
-                       left main)
+                       left main); installs nothing
   test --deep [--shard N/M]
                        what takes too long for every landing: the local model, full kill sweeps, 10,000 seeds, timed
                        fuzzing, test262, licences; or the Nth of M parts of it
@@ -46,14 +46,14 @@ Usage: cargo xtask COMMAND
                        every fuzz target for so long, two at a time (12 unless said), or those named like TARGET
   demo [ARGS…]         build almoner for release and run `almoner demo ARGS…`
   tidy                 the rules that the compiler does not know (also part of `cargo test -p xtask`)
-  bench WHAT [N]       one table of measurements; WHAT is run, kernel, captp, release, or the name of a crate that has
-                       benches
+  bench WHAT [N]       one table of measurements; WHAT is run, kernel, captp, gates, release, or the name of a crate
+                       that has benches
   examples MODEL [FOLDER…]
                        the facts of the examples with a real model, as one table; `local` takes some minutes each
   mutants [CRATE]      change the code that decides in one place at a time, and see whether a test notices: takes an
                        hour or two, needs cargo-mutants
   test262 [PART]       the language part of the standard's own tests in vats, or those whose paths have PART
-  deny                 licences, advisories and sources, if cargo-deny is installed
+  deny                 licences, advisories and sources; needs cargo-deny
 ";
 
 /// What a finished command means for the exit code.

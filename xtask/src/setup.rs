@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::End;
-use crate::process::{run, works};
+use crate::process::{cargo, output, run, works};
 use crate::workspace::Workspace;
 
 /// A thing that the machine must have.
@@ -124,6 +124,36 @@ pub(crate) fn tools_path(target: &Path) -> Result<OsString> {
         .context("the target directory's name holds a `:`, which PATH cannot carry")
 }
 
+/// The command of cargo's that runs the tests.
+pub(crate) const NEXTEST: &str = "nextest";
+
+/// The command of cargo's that judges licences, advisories and sources.
+pub(crate) const DENY: &str = "deny";
+
+/// Installs this command of cargo's, which the package `cargo-NAME` brings, unless cargo finds it.
+pub(crate) fn cargo_command(root: &Path, name: &str) -> Result<()> {
+    if !is_command(root, name) {
+        let package = format!("cargo-{name}");
+        println!("installing {package}, which takes some minutes");
+        // Cargo says why it cannot; the error below says what to do.
+        run(&mut cargo(root, &["install", "--locked", package.as_str()]))?;
+    }
+    expect_command(root, name)
+}
+
+/// Fails with the way out unless cargo finds this command.
+pub(crate) fn expect_command(root: &Path, name: &str) -> Result<()> {
+    if !is_command(root, name) {
+        bail!("cargo-{name} is missing; install it with `cargo install --locked cargo-{name}`");
+    }
+    Ok(())
+}
+
+/// Returns whether cargo finds this command, in `PATH` or where it installs programs.
+fn is_command(root: &Path, name: &str) -> bool {
+    output(&mut cargo(root, &[name, "--version"])).is_ok()
+}
+
 /// Makes sure of a C compiler and of nothing else.
 pub(crate) fn compiler() -> Result<()> {
     install(&[&COMPILER])
@@ -144,6 +174,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
 pub(crate) fn everything(root: &Path, target: &Path) -> Result<()> {
     components(root)?;
     install(&NEEDS.iter().collect::<Vec<_>>())?;
+    cargo_command(root, NEXTEST)?;
     let tools = tools_folder(target);
     fs::create_dir_all(&tools).with_context(|| format!("cannot make {}", tools.display()))?;
     once(&tools, "node", NODE_TOOLS, || node_tools(&tools))?;
@@ -214,7 +245,7 @@ const INSTALL: [&str; 4] = ["install", "-y", "-qq", "--no-install-recommends"];
 
 /// What to put before a command so that root runs it; nothing when we are root; `None` when we cannot be.
 fn root_prefix() -> Option<&'static [&'static str]> {
-    let we_are_root = crate::process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
+    let we_are_root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
     if we_are_root {
         return Some(&[]);
     }
@@ -250,4 +281,17 @@ fn python_tools(tools: &Path) -> Result<bool> {
     }
     let quiet = ["install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"];
     run(Command::new(venv.join("bin/pip")).args(quiet).args(PYTHON_TOOLS))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::expect_command;
+
+    #[test]
+    fn missing_command_names_its_installation() {
+        let fault = expect_command(Path::new("."), "no-such-command").unwrap_err().to_string();
+        assert!(fault.contains("`cargo install --locked cargo-no-such-command`"), "{fault}");
+    }
 }

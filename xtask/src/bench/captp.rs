@@ -1,14 +1,12 @@
-//! `cargo xtask bench captp`: calls, mail and values over CapTP, from a client here and from Endo's own in Node.
+//! `cargo xtask bench captp`: calls, mail and values over CapTP.
 //!
-//! The client here writes the messages as they stand on the wire and counts what comes back, so that it costs next to
-//! nothing and measures the daemon. The other is `crates/almoner/benches/endo.mjs`, with npm's `@endo/captp`.
+//! The client here writes the messages as they stand on the wire and counts the answers. So it costs next to nothing,
+//! and the figures are the daemon's.
 
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::ops::Deref;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -18,7 +16,6 @@ use super::installation::Installation;
 use super::table::Row;
 use super::{machine, measure};
 use crate::process::output;
-use crate::setup;
 use crate::workspace::Workspace;
 
 /// How many calls are measured, if they change nothing.
@@ -31,24 +28,10 @@ const WRITES: usize = 4_000;
 const FOLLOWERS: usize = 100;
 
 /// What should be reached on a quiet machine: what, and how many a second at least.
-const AIMS: [(&str, f64); 1] = [("Rust: ping, 64 at once", 20_000.0)];
-
-/// What Endo's own daemon did, from the same client on two quiet cores: what, and how many a second.
-const ENDO: [(&str, f64); 6] = [
-    ("Node: ping, 1 at once", 2_436.0),
-    ("Node: storeValue, 1 at once", 817.0),
-    ("Node: storeValue, 16 at once", 1_261.0),
-    ("Node: send, 1 at once", 97.0),
-    ("Node: send, 16 at once", 184.0),
-    ("Node: request and resolve, 1 at once", 79.0),
-];
-
-/// How many times as fast as Endo's `send` and `storeValue` should be.
-const FASTER: f64 = 10.0;
+const AIMS: [(&str, f64); 1] = [("ping, 64 at once", 20_000.0)];
 
 pub(super) fn rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
-    setup::everything(&workspace.root, &workspace.target)?;
-    Bench(Installation::build(workspace, "captp", &[])?).all(workspace, samples)
+    Bench(Installation::build(workspace, "captp", &[])?).all(samples)
 }
 
 /// One measurement.
@@ -67,12 +50,11 @@ impl Bench {
         Client::connect(&self.home.join("run/captp0.sock"))
     }
 
-    fn all(&self, workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
+    fn all(&self, samples: usize) -> Result<Vec<Row>> {
         output(&mut self.almoner(&["status"]))?;
         let rate = machine::syncs(&self.home, 200)?;
         let (_, sync, _) = measure::spread(&rate);
-        let mut rows = self.rust()?;
-        rows.extend(self.node(workspace)?);
+        let mut rows = self.rates()?;
         rows.push(self.growth()?);
         rows.push(self.fan_out(samples)?);
         rows.push(Row {
@@ -84,50 +66,25 @@ impl Bench {
         Ok(rows)
     }
 
-    fn rust(&self) -> Result<Vec<Row>> {
+    fn rates(&self) -> Result<Vec<Row>> {
         let mut client = self.client()?;
         let host = client.object("o-1", "host", &json!([]))?;
         let guest = client.object(&host, "provideGuest", &json!(["bench-fae"]))?;
         let mut rows = Vec::new();
         for width in [1, 64] {
             let took = client.many(CALLS, width, |_| ("o-1", json!(["ping", []])))?;
-            rows.push(told(&format!("Rust: ping, {width} at once"), CALLS, took));
+            rows.push(told(&format!("ping, {width} at once"), CALLS, took));
         }
         for width in [1, 16, 64] {
             let store =
                 |i: usize| (host.as_str(), json!(["storeValue", ["a text", format!("b{width}-{i}")]]));
             let took = client.many(WRITES, width, store)?;
-            rows.push(told(&format!("Rust: storeValue, {width} at once"), WRITES, took));
+            rows.push(told(&format!("storeValue, {width} at once"), WRITES, took));
         }
         for width in [1, 16, 64] {
             let send = |_| (guest.as_str(), json!(["send", ["@host", ["a line of text"], [], []]]));
             let took = client.many(WRITES, width, send)?;
-            rows.push(told(&format!("Rust: send, {width} at once"), WRITES, took));
-        }
-        Ok(rows)
-    }
-
-    /// The same from Endo's own client.
-    fn node(&self, workspace: &Workspace) -> Result<Vec<Row>> {
-        let tools = setup::tools_folder(&workspace.target);
-        // Node looks for packages beside the file that wants them.
-        let folder = tools.join("bench");
-        fs::create_dir_all(&folder)?;
-        for file in ["benches/endo.mjs", "tests/endo/client.mjs"] {
-            let from = workspace.root.join("crates/almoner").join(file);
-            let name = from.file_name().context("a file has a name")?.to_owned();
-            fs::copy(&from, folder.join(name)).with_context(|| format!("cannot copy {}", from.display()))?;
-        }
-        let mut node = Command::new(tools.join("node_modules/.bin/node"));
-        node.arg(folder.join("endo.mjs")).arg(self.home.join("run/captp0.sock"));
-        let said = output(&mut node)?;
-        let mut rows = Vec::new();
-        for line in said.lines() {
-            let line: Json = serde_json::from_str(line).with_context(|| format!("no figure: {line}"))?;
-            let what = line["what"].as_str().context("a figure says what it is of")?;
-            let (count, seconds) = (line["count"].as_f64(), line["seconds"].as_f64());
-            let (Some(count), Some(seconds)) = (count, seconds) else { bail!("no figure: {line}") };
-            rows.push(told(&format!("Node: {what}"), count as usize, Duration::from_secs_f64(seconds)));
+            rows.push(told(&format!("send, {width} at once"), WRITES, took));
         }
         Ok(rows)
     }
@@ -178,18 +135,13 @@ impl Bench {
     }
 }
 
-/// A rate, beside what it should be or what Endo's is.
+/// A rate, beside what it should be.
 fn told(what: &str, count: usize, took: Duration) -> Row {
     let rate = count as f64 / took.as_secs_f64();
     let row = Row { what: what.to_owned(), figure: format!("{rate:.0}/s"), ..Row::default() };
-    if let Some((_, least)) = AIMS.iter().find(|(of, _)| *of == what) {
-        return against(row, rate > *least, &format!("{least}/s"));
-    }
-    let Some((_, theirs)) = ENDO.iter().find(|(of, _)| *of == what) else { return row };
-    let row = Row { note: format!("{:.1} times Endo's {theirs}/s", rate / theirs), ..row };
-    match what.contains("send") || what.contains("storeValue") {
-        true => against(row, rate > FASTER * theirs, &format!("{FASTER} times")),
-        false => row,
+    match AIMS.iter().find(|(of, _)| *of == what) {
+        Some((_, least)) => against(row, rate > *least, &format!("{least}/s")),
+        None => row,
     }
 }
 

@@ -17,14 +17,32 @@ pub(crate) enum Scope {
     Crates(BTreeSet<String>),
 }
 
+impl Scope {
+    /// Returns whether the crate of this name has to be checked.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        match self {
+            Scope::Everything => true,
+            Scope::Crates(names) => names.contains(name),
+        }
+    }
+}
+
 /// The files and folders in the root that change how each crate is built or tested.
 const FOR_ALL: [&str; 6] = ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", ".config/", ".cargo/"];
 
-/// Folders that tests of a crate read, beside its own.
-const READ_BY: [(&str, &str); 1] = [("examples/", "almoner")];
+/// Files and folders that a crate or its tests read, beside its own folder and those of the crates below it.
+const READ_BY: [(&str, &str); 6] = [
+    // Its tests look at the files of all crates.
+    ("crates/", "xtask"),
+    ("docs/policy.md", "almoner"),
+    ("examples/", "almoner"),
+    ("examples/inbox/", "document"),
+    ("examples/inbox/", "policy"),
+    ("examples/inbox/", "worker"),
+];
 
 /// Returns what these files, relative to the root, touch.
-pub(crate) fn scope(files: &[String], crates: &[Crate]) -> Scope {
+fn scope(files: &[String], crates: &[Crate]) -> Scope {
     let for_all = |file: &String| {
         FOR_ALL.iter().any(|part| file == part || file.starts_with(part) && part.ends_with('/'))
     };
@@ -50,8 +68,29 @@ pub(crate) fn scope(files: &[String], crates: &[Crate]) -> Scope {
     }
 }
 
+/// Describes what differs from a commit.
+pub(crate) struct Difference {
+    base: String,
+    /// Relative to the root.
+    files: Vec<String>,
+}
+
+impl Difference {
+    /// Returns what has to be checked, or says that there is nothing.
+    pub(crate) fn scope(&self, crates: &[Crate]) -> Result<Scope, String> {
+        if self.files.is_empty() {
+            return Err(format!(
+                "no file differs from {}, so nothing was checked; `--changed BASE` compares with another commit: \
+                 cargo xtask test --changed HEAD~1",
+                self.base
+            ));
+        }
+        Ok(scope(&self.files, crates))
+    }
+}
+
 /// Returns the files that differ from `base`: committed, uncommitted, and not yet known to git.
-pub(crate) fn files(workspace: &Workspace, base: Option<&str>) -> Result<Vec<String>> {
+pub(crate) fn difference(workspace: &Workspace, base: Option<&str>) -> Result<Difference> {
     let git = |arguments: &[&str]| output(Command::new("git").args(arguments).current_dir(&workspace.root));
     let base = match base {
         Some(base) => base.to_owned(),
@@ -68,13 +107,14 @@ pub(crate) fn files(workspace: &Workspace, base: Option<&str>) -> Result<Vec<Str
     })?;
     let unknown = git(&["ls-files", "--others", "--exclude-standard", "-z"])?;
     let names = differ.split('\0').chain(unknown.split('\0')).filter(|name| !name.is_empty());
-    Ok(names.map(str::to_owned).collect())
+    Ok(Difference { base: base.to_owned(), files: names.map(str::to_owned).collect() })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Scope, scope};
-    use crate::workspace::{Arrow, ArrowKind, Crate};
+    use super::{Difference, READ_BY, Scope, scope};
+    use crate::tidy::Tree;
+    use crate::workspace::{Arrow, ArrowKind, Crate, Workspace};
 
     fn member(name: &str, folder: &str, arrows: &[(&str, ArrowKind)]) -> Crate {
         let arrows = arrows.iter().map(|&(to, kind)| Arrow { to: to.to_owned(), kind });
@@ -104,12 +144,49 @@ mod tests {
     fn changed_crate_brings_all_crates_above_it() {
         check(&[], &[]);
         check(&["docs/claims.md", "README.md"], &[]);
-        check(&["crates/passable/src/lib.rs"], &["almoner", "git-web", "kernel", "passable"]);
-        check(&["crates/kernel/tests/it/runs.rs"], &["almoner", "git-web", "kernel"]);
-        check(&["crates/git/Cargo.toml"], &["almoner", "git"]);
-        check(&["crates/git-web/src/lib.rs"], &["git-web"]);
-        check(&["examples/note/note.worker"], &["almoner"]);
+        check(&["crates/passable/src/lib.rs"], &["almoner", "git-web", "kernel", "passable", "xtask"]);
+        check(&["crates/kernel/tests/it/runs.rs"], &["almoner", "git-web", "kernel", "xtask"]);
+        check(&["crates/git/Cargo.toml"], &["almoner", "git", "xtask"]);
+        check(&["crates/git-web/benches/git.rs"], &["git-web", "xtask"]);
         check(&["xtask/src/main.rs", "docs/x.md"], &["xtask"]);
+    }
+
+    #[test]
+    fn changed_file_brings_the_crates_that_read_it() {
+        check(&["docs/policy.md"], &["almoner"]);
+        check(&["examples/note/note.worker"], &["almoner"]);
+        check(&["examples/inbox/mail/a.eml"], &["almoner", "document", "policy", "worker"]);
+    }
+
+    #[test]
+    fn crate_that_reads_a_shared_folder_is_in_the_table() {
+        let tree = Tree::read(&Workspace::read().unwrap()).unwrap();
+        for (file, _, owner) in tree.rust() {
+            for folder in ["docs", "examples"] {
+                for (at, _) in file.text.match_indices(&format!("../../{folder}")) {
+                    let path: String = file.text[at + "../../".len()..]
+                        .chars()
+                        .take_while(|c| !matches!(c, '"' | '`' | ' ' | '\n'))
+                        .collect();
+                    // A folder is named without the slash.
+                    let place = format!("{path}/");
+                    let is_listed =
+                        READ_BY.iter().any(|(read, reader)| *reader == owner.name && place.starts_with(read));
+                    assert!(is_listed, "{} reads {path}: add `{}` to READ_BY", file.path, owner.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn difference_without_files_names_a_base() {
+        let difference = |files: &[&str]| Difference {
+            base: "abc".to_owned(),
+            files: files.iter().map(|&file| file.to_owned()).collect(),
+        };
+        let why = difference(&[]).scope(&[]).unwrap_err();
+        assert!(why.contains("no file differs from abc") && why.contains("--changed BASE"), "{why}");
+        assert_eq!(difference(&["README.md"]).scope(&[]), Ok(Scope::Crates([].into())));
     }
 
     #[test]

@@ -17,6 +17,26 @@ pub(crate) struct Row {
     pub(crate) date: String,
 }
 
+impl Row {
+    /// Returns whether the row names the cause and the day: only such a row excuses a second try.
+    pub(crate) fn is_explained(&self) -> bool {
+        !self.cause.is_empty() && is_date(&self.date)
+    }
+}
+
+/// Returns whether the text is a date such as `2026-11-25`.
+pub(crate) fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let digits = |part: &str, count: usize| part.len() == count && part.bytes().all(|b| b.is_ascii_digit());
+    let within = |part: &str, most: u8| part.parse::<u8>().is_ok_and(|number| (1..=most).contains(&number));
+    match parts.as_slice() {
+        [year, month, day] => {
+            digits(year, 4) && digits(month, 2) && digits(day, 2) && within(month, 12) && within(day, 31)
+        }
+        _ => false,
+    }
+}
+
 /// Returns the rows of the table, without its head.
 pub(crate) fn rows(text: &str) -> Vec<Row> {
     let lines = text.lines().enumerate();
@@ -49,5 +69,19 @@ mod tests {
         };
         assert_eq!(rows(text), [row(5, "a::b", "slow", "2026-11-25"), row(6, "", "", "")]);
         assert_eq!(rows("no table"), []);
+    }
+
+    #[test]
+    fn row_without_cause_or_date_explains_nothing() {
+        let check = |cause: &str, date: &str, expected: bool| {
+            let list = format!("| `a::b` | {cause} | {date} |");
+            let explained: Vec<bool> = rows(&list).iter().map(Row::is_explained).collect();
+            assert_eq!(explained, [expected], "{list}");
+        };
+        check("slow", "2026-11-25", true);
+        check("", "2026-11-25", false);
+        check("slow", "", false);
+        check("slow", "2026-13-25", false);
+        check("slow", "last week", false);
     }
 }

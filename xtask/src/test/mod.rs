@@ -14,6 +14,7 @@ mod sample;
 mod shard;
 mod summary;
 mod usage;
+mod verdict;
 
 use anyhow::Result;
 
@@ -40,7 +41,11 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     println!("test tools   {}", setup::tools_folder(&workspace.target).display());
     let scope = match &plan {
         Plan::Changed { base } => {
-            changed::scope(&changed::files(&workspace, base.as_deref())?, &workspace.crates)
+            let difference = changed::difference(&workspace, base.as_deref())?;
+            match difference.scope(&workspace.crates) {
+                Ok(scope) => scope,
+                Err(why) => return Ok(End::Usage(why)),
+            }
         }
         _ => Scope::Everything,
     };

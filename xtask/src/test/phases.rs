@@ -14,9 +14,10 @@ use super::counts::Counts;
 use super::flaky;
 use super::plan::Plan;
 use super::report::{self, TestRun};
-use super::sample;
+use super::sample::Sample;
 use super::shard::Shard;
-use crate::process::{cargo, output, run, shown, tee, works};
+use super::verdict::judged;
+use crate::process::{cargo, output, run, shown, tee};
 use crate::workspace::{Crate, Workspace};
 use crate::{End, fuzz, setup, test262, tidy};
 
@@ -55,6 +56,9 @@ pub(super) const STATIC: [Phase; 2] = [("format", format), ("tidy", tidy_rules)]
 pub(super) const COMPILED: [Phase; 4] =
     [("build and lints", build), ("tests", tests), (SIMULATION, simulation), ("doc tests", doc_tests)];
 
+/// The phase that builds benches.
+pub(super) const BENCHES: Phase = ("benches", benches);
+
 /// The check for every landing.
 pub(super) const SHORT: [Phase; 9] = [
     STATIC[0],
@@ -64,7 +68,7 @@ pub(super) const SHORT: [Phase; 9] = [
     COMPILED[1],
     COMPILED[2],
     COMPILED[3],
-    ("benches", benches),
+    BENCHES,
     ("demo, scripted", demo),
 ];
 
@@ -116,8 +120,7 @@ pub(super) struct Check {
     /// The profile of nextest.
     profile: &'static str,
     shard: Shard,
-    stride: u64,
-    offset: u64,
+    sample: Sample,
     seeds: u64,
     first_seed: u64,
 }
@@ -129,8 +132,7 @@ impl Check {
                 features: Features::Shipped,
                 profile: "deep",
                 shard: *shard,
-                stride: 1,
-                offset: 0,
+                sample: Sample::EVERY,
                 seeds: MANY_SEEDS,
                 first_seed: fresh_seed()?,
                 workspace,
@@ -140,8 +142,7 @@ impl Check {
                 features: Features::Small,
                 profile: "check",
                 shard: Shard::WHOLE,
-                stride: sample::STRIDE,
-                offset: sample::offset_here(&workspace),
+                sample: Sample::short(&workspace)?,
                 seeds: FEW_SEEDS,
                 first_seed: 0,
                 workspace,
@@ -152,10 +153,7 @@ impl Check {
             let list: Vec<&str> = crates.iter().map(String::as_str).collect();
             println!("crates       {}", if list.is_empty() { "none".to_owned() } else { list.join(", ") });
         }
-        match check.stride {
-            1 => println!("kill sweeps  every commit point"),
-            stride => println!("kill sweeps  one commit point of {stride}, from number {}", check.offset),
-        }
+        println!("kill sweeps  {}", check.sample);
         println!("simulation   {} seeds from {}", check.seeds, check.first_seed);
         Ok(check)
     }
@@ -185,13 +183,15 @@ impl Check {
         Ok(command)
     }
 
-    /// Returns the command that runs the tests, for nextest if it is there.
-    fn runner(&self) -> Result<Command> {
-        if has_nextest() {
-            return self.linted(&["nextest", "run", "--profile", self.profile, "--no-tests=pass"]);
-        }
-        // Not `--all-targets`, which would run the benches too.
-        self.linted(&["test", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"])
+    /// Fails with the way out if the program that runs the tests is missing.
+    fn expect_runner(&self) -> Result<()> {
+        setup::expect_command(&self.workspace.root, setup::NEXTEST)
+    }
+
+    /// Returns the benches of the crates in the scope.
+    pub(super) fn benches(&self) -> Vec<&str> {
+        let crates = self.workspace.crates.iter().filter(|each| self.scope.has(&each.name));
+        crates.flat_map(|each| &each.benches).map(String::as_str).collect()
     }
 
     /// Runs tests with the command and reads what they came to.
@@ -202,42 +202,12 @@ impl Check {
         if report.exists() {
             fs::remove_file(&report).with_context(|| format!("cannot remove {}", report.display()))?;
         }
-        let mut outcome = counted(command)?;
-        if !has_nextest() {
-            outcome
-                .remark
-                .push_str("; single tests are timed with nextest: cargo install --locked cargo-nextest");
-            return Ok(outcome);
-        }
-        if report.exists() {
-            outcome.tests = report::read(&report)?;
-        }
+        let outcome = counted(command)?;
+        let tests = if report.exists() { Some(report::read(&report)?) } else { None };
         let list = self.workspace.root.join(flaky::LIST);
         let list = fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
-        let (lines, listed) = second_tries(&outcome.tests, &list);
-        outcome.second_tries = lines;
-        if outcome.held && !listed {
-            outcome.held = false;
-            outcome.remark.push_str("; a test needed a second try");
-        }
-        Ok(outcome)
+        Ok(judged(outcome, tests, &report, &list))
     }
-}
-
-/// Returns one line for each test that needed a second try, and whether all of them are in the list.
-fn second_tries(tests: &[TestRun], list: &str) -> (Vec<String>, bool) {
-    let rows = flaky::rows(list);
-    let mut all_listed = true;
-    let flaky = tests.iter().filter(|test| test.second_try);
-    let lines = flaky.map(|test| match rows.iter().find(|row| row.test == test.name) {
-        Some(row) => format!("{}: {} ({})", test.name, row.cause, row.date),
-        None => {
-            all_listed = false;
-            format!("{}: not in {}, so the check fails; find the cause", test.name, flaky::LIST)
-        }
-    });
-    let lines = lines.collect();
-    (lines, all_listed)
 }
 
 /// Returns a seed that was not played before, below 2^48 so that people can type it. `ALMONER_SIM_FROM` sets it.
@@ -251,10 +221,6 @@ fn fresh_seed() -> Result<u64> {
 
 /// Names the variable with the first seed of the simulation.
 const FIRST_SEED: &str = "ALMONER_SIM_FROM";
-
-fn has_nextest() -> bool {
-    works("cargo-nextest", &["--version"])
-}
 
 /// Returns the path of the compiler that lints.
 fn clippy_driver() -> Result<PathBuf> {
@@ -289,6 +255,8 @@ fn tidy_rules(check: &Check) -> Result<Outcome> {
 }
 
 fn build(check: &Check) -> Result<Outcome> {
+    // Without the runner, building the tests would take minutes for nothing.
+    check.expect_runner()?;
     let mut command = check.linted(&["test", "--no-run", "--lib", "--bins", "--tests", "--examples"])?;
     println!("{}", shown(&command));
     let (held, lines) = tee(&mut command)?;
@@ -308,19 +276,18 @@ fn dependencies(lines: &[String]) -> usize {
 }
 
 fn tests(check: &Check) -> Result<Outcome> {
-    let mut command = check.runner()?;
-    if has_nextest() {
-        // Most tests wait most of the time: for disks, for processes, for each other.
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        command.arg("--test-threads").arg(cores.max(LEAST_AT_ONCE).to_string());
-        if let Some(partition) = check.shard.partition() {
-            command.args(["--partition", &partition]);
-        }
-        if let Scope::Crates(names) = &check.scope {
-            command.args(["--filterset", &tests_of(names)]);
-        }
+    check.expect_runner()?;
+    let mut command = check.linted(&["nextest", "run", "--profile", check.profile, "--no-tests=pass"])?;
+    // Most tests wait most of the time: for disks, for processes, for each other.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    command.arg("--test-threads").arg(cores.max(LEAST_AT_ONCE).to_string());
+    if let Some(partition) = check.shard.partition() {
+        command.args(["--partition", &partition]);
     }
-    sample::sample(&mut command, check.stride, check.offset);
+    if let Scope::Crates(names) = &check.scope {
+        command.args(["--filterset", &tests_of(names)]);
+    }
+    check.sample.apply(&mut command);
     if check.profile == "deep" && std::env::var_os(LAW_CASES.0).is_none() {
         command.env(LAW_CASES.0, LAW_CASES.1);
     }
@@ -336,11 +303,9 @@ fn tests_of(crates: &BTreeSet<String>) -> String {
 
 /// In a profile of its own, in which the kernel is optimised.
 fn simulation(check: &Check) -> Result<Outcome> {
-    let mut command = if has_nextest() {
-        cargo(&check.workspace.root, &["nextest", "run", "--profile", "sim", "--cargo-profile", "sim"])
-    } else {
-        cargo(&check.workspace.root, &["test", "--profile", "sim"])
-    };
+    check.expect_runner()?;
+    let mut command =
+        cargo(&check.workspace.root, &["nextest", "run", "--profile", "sim", "--cargo-profile", "sim"]);
     command
         .args(["--package", "kernel", "--features", "kernel/planted,kernel/testing", "--test", "sim"])
         .env("CARGO_PROFILE_SIM_DEBUG", "0")
@@ -358,8 +323,7 @@ fn doc_tests(check: &Check) -> Result<Outcome> {
 
 /// Builds the benches, which lints them; nothing is measured.
 fn benches(check: &Check) -> Result<Outcome> {
-    let benches: Vec<&str> =
-        check.workspace.crates.iter().flat_map(|each| &each.benches).map(String::as_str).collect();
+    let benches = check.benches();
     if benches.is_empty() {
         return Ok(Outcome::of(true));
     }
@@ -387,12 +351,18 @@ fn language_suite(_: &Check) -> Result<Outcome> {
     Ok(Outcome::of(matches!(test262::main(&[])?, End::Good)))
 }
 
+/// Installs cargo-deny if it is missing: no other phase needs it. The advisories lie in a repository of their own. Where
+/// that cannot be fetched, the rest is checked, and the remark says so.
 fn licences(check: &Check) -> Result<Outcome> {
-    if !works("cargo-deny", &["--version"]) {
-        let remark = "nothing was checked: cargo install --locked cargo-deny".to_owned();
-        return Ok(Outcome { held: true, remark, ..Outcome::default() });
+    let root = &check.workspace.root;
+    setup::cargo_command(root, setup::DENY)?;
+    let judge = |what: &[&str]| announced(&mut cargo(root, &[&[setup::DENY, "check"], what].concat()));
+    let held = judge(&["licenses", "bans", "sources"])?;
+    if !run(&mut cargo(root, &[setup::DENY, "fetch", "db"]))? {
+        let remark = "advisories were not checked: their database cannot be fetched".to_owned();
+        return Ok(Outcome { held, remark, ..Outcome::default() });
     }
-    announced(&mut cargo(&check.workspace.root, &["deny", "check"])).map(Outcome::of)
+    Ok(Outcome::of(judge(&["advisories"])? && held))
 }
 
 /// Gives cargo the features of all crates.
@@ -461,9 +431,7 @@ fn counted(command: &mut Command) -> Result<Outcome> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use super::{Features, TestRun, dependencies, feature_names, second_tries, tests_of};
+    use super::{Features, dependencies, feature_names, tests_of};
     use crate::workspace::{Crate, Workspace};
 
     #[test]
@@ -506,22 +474,5 @@ mod tests {
         let workspace = Workspace::read().unwrap();
         let almoner = workspace.crates.iter().find(|each| each.name == "almoner").unwrap();
         assert!(almoner.default_features.iter().any(|feature| feature == "local"));
-    }
-
-    #[test]
-    fn second_try_must_be_listed() {
-        let test =
-            |name: &str, second_try| TestRun { name: name.to_owned(), time: Duration::ZERO, second_try };
-        let list =
-            "| test | cause | date |\n| --- | --- | --- |\n| `a::it::known` | slow clock | 2026-11-25 |\n";
-        let fine = [test("a::it::one", false), test("a::it::known", true)];
-        let (lines, listed) = second_tries(&fine, list);
-        assert_eq!(
-            (lines.as_slice(), listed),
-            (["a::it::known: slow clock (2026-11-25)".to_owned()].as_slice(), true)
-        );
-        let (lines, listed) = second_tries(&[test("a::it::new", true)], list);
-        assert!(!listed && lines[0].starts_with("a::it::new: not in docs/flaky.md"), "{lines:?}");
-        assert_eq!(second_tries(&[test("a::it::new", false)], ""), (vec![], true));
     }
 }

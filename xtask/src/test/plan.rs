@@ -47,15 +47,16 @@ impl Plan {
             Plan::Quick => {
                 phases::SHORT.iter().filter(|phase| !phases::NOT_QUICK.contains(&phase.0)).copied().collect()
             }
-            Plan::Changed { .. } => changed(&check.scope),
+            Plan::Changed { .. } => changed(&check.scope, !check.benches().is_empty()),
             Plan::Deep { shard } => deep(*shard),
             Plan::Mutants(_) => Vec::new(),
         }
     }
 }
 
-/// Returns what a change of these crates takes; documents alone need no compiler.
-fn changed(scope: &Scope) -> Vec<Phase> {
+/// Returns the phases for a change of these crates; documents alone need no compiler. Benches have a phase of their
+/// own, since no other compiles them.
+fn changed(scope: &Scope, has_benches: bool) -> Vec<Phase> {
     let mut wanted = phases::STATIC.to_vec();
     let simulated = match scope {
         Scope::Everything => true,
@@ -64,6 +65,7 @@ fn changed(scope: &Scope) -> Vec<Phase> {
     };
     wanted
         .extend(phases::COMPILED.iter().filter(|phase| simulated || phase.0 != phases::SIMULATION).copied());
+    wanted.extend(has_benches.then_some(phases::BENCHES));
     wanted
 }
 
@@ -117,12 +119,22 @@ mod tests {
 
     #[test]
     fn changed_documents_need_no_compiler() {
-        let names = |scope| changed(&scope).iter().map(|phase| phase.0).collect::<Vec<_>>();
+        let names = |scope| changed(&scope, false).iter().map(|phase| phase.0).collect::<Vec<_>>();
         let crates =
             |list: &[&str]| Scope::Crates(list.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>());
         assert_eq!(names(crates(&[])), ["format", "tidy"]);
         assert!(!names(crates(&["vat"])).contains(&phases::SIMULATION));
         assert!(names(crates(&["kernel"])).contains(&phases::SIMULATION));
         assert!(names(Scope::Everything).contains(&phases::SIMULATION));
+    }
+
+    #[test]
+    fn changed_crate_with_benches_builds_them() {
+        let scope = Scope::Crates(BTreeSet::from(["store".to_owned()]));
+        let builds = |has_benches| {
+            let last = changed(&scope, has_benches).pop();
+            last.is_some_and(|phase| phase.0 == phases::BENCHES.0)
+        };
+        assert!(builds(true) && !builds(false));
     }
 }

@@ -1,46 +1,90 @@
-//! Which commit points of a kill sweep the short check visits.
+//! Which commit points of a kill sweep the tests visit.
 //!
-//! A sweep kills the daemon at every commit, which takes minutes. The short check visits one point of eight, and the hash of
-//! the commit says which, so that all are visited as the project goes on.
+//! A sweep kills the daemon at every commit, which takes minutes. The short check visits one point of eight.
+//! The hash of the commit says which, so that all are visited as the project goes on.
 
+use std::fmt;
 use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
 
 use crate::process::output;
 use crate::workspace::Workspace;
 
 /// Names the variable that says how far apart the visited points are.
-pub(crate) const STRIDE_VARIABLE: &str = "ALMONER_KILL_STRIDE";
+const STRIDE_VARIABLE: &str = "ALMONER_KILL_STRIDE";
 
 /// Names the variable that says which point is the first.
-pub(crate) const OFFSET_VARIABLE: &str = "ALMONER_KILL_OFFSET";
+const OFFSET_VARIABLE: &str = "ALMONER_KILL_OFFSET";
 
 /// How far apart the points are that the short check visits.
-pub(crate) const STRIDE: u64 = 8;
+const STRIDE: u64 = 8;
+
+/// Describes which points are visited: one of every `stride`, the first at `offset`, which is below the stride.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sample {
+    stride: u64,
+    offset: u64,
+}
+
+impl Sample {
+    /// Every point.
+    pub(super) const EVERY: Self = Self { stride: 1, offset: 0 };
+
+    /// Returns the sample of the short check: the one that the environment asks for, or that of the commit.
+    pub(super) fn short(workspace: &Workspace) -> Result<Self> {
+        let said = |variable: &str| std::env::var(variable).ok();
+        let (stride, offset) = (said(STRIDE_VARIABLE), said(OFFSET_VARIABLE));
+        Self::asked_for(stride.as_deref(), offset.as_deref(), offset_here(workspace))
+    }
+
+    /// Returns the sample for these texts of the two variables. The offset of the commit belongs to the stride of the
+    /// check: a stride that is asked for begins at 0, unless an offset is asked for as well.
+    fn asked_for(stride: Option<&str>, offset: Option<&str>, offset_of_commit: u64) -> Result<Self> {
+        let number = |variable: &str, text: &str| -> Result<u64> {
+            text.parse().with_context(|| format!("cannot read `{variable}={text}` as a number"))
+        };
+        let offset = offset.map(|text| number(OFFSET_VARIABLE, text)).transpose()?;
+        let (stride, offset) = match stride {
+            None => (STRIDE, offset.unwrap_or(offset_of_commit)),
+            Some(text) => (number(STRIDE_VARIABLE, text)?, offset.unwrap_or(0)),
+        };
+        ensure!(stride > 0, "`{STRIDE_VARIABLE}` is 0; 1 visits every commit point");
+        Ok(Self { stride, offset: offset % stride })
+    }
+
+    /// Tells the tests which points to visit, whatever the environment says.
+    pub(super) fn apply(self, command: &mut Command) {
+        command.env(STRIDE_VARIABLE, self.stride.to_string()).env(OFFSET_VARIABLE, self.offset.to_string());
+    }
+}
+
+impl fmt::Display for Sample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.stride {
+            1 => f.write_str("every commit point"),
+            stride => write!(f, "one commit point of {stride}, from number {}", self.offset),
+        }
+    }
+}
 
 /// Returns the first point to visit, from 0, for the commit with this hash. Text that is no hash begins at 0.
-pub(crate) fn offset(hash: &str) -> u64 {
+fn offset(hash: &str) -> u64 {
     let head: String = hash.trim().chars().take(8).collect();
     u64::from_str_radix(&head, 16).unwrap_or(0) % STRIDE
 }
 
 /// Returns the offset for the commit that is checked out; 0 outside of a repository.
-pub(crate) fn offset_here(workspace: &Workspace) -> u64 {
+fn offset_here(workspace: &Workspace) -> u64 {
     let head = output(Command::new("git").args(["rev-parse", "HEAD"]).current_dir(&workspace.root));
     head.map_or(0, |hash| offset(&hash))
 }
 
-/// Tells the tests which points to visit; what the environment says already stays.
-pub(crate) fn sample(command: &mut Command, stride: u64, offset: u64) {
-    for (variable, value) in [(STRIDE_VARIABLE, stride), (OFFSET_VARIABLE, offset)] {
-        if std::env::var_os(variable).is_none() {
-            command.env(variable, value.to_string());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{STRIDE, offset};
+    use std::process::Command;
+
+    use super::{OFFSET_VARIABLE, STRIDE, STRIDE_VARIABLE, Sample, offset};
 
     #[test]
     fn offset_of_hash_is_below_stride() {
@@ -57,5 +101,38 @@ mod tests {
         let seen: std::collections::BTreeSet<u64> =
             (0..64_u32).map(|number| offset(&format!("{number:08x}"))).collect();
         assert_eq!(seen, (0..STRIDE).collect());
+    }
+
+    #[test]
+    fn stride_of_environment_leaves_offset_of_commit_out() {
+        let check = |stride, offset, expected: (u64, u64)| {
+            let sample = Sample::asked_for(stride, offset, 5).unwrap();
+            assert_eq!((sample.stride, sample.offset), expected, "{stride:?} {offset:?}");
+        };
+        check(None, None, (8, 5));
+        check(None, Some("3"), (8, 3));
+        check(None, Some("11"), (8, 3));
+        check(Some("1"), None, (1, 0));
+        check(Some("1"), Some("7"), (1, 0));
+        check(Some("4"), None, (4, 0));
+        check(Some("4"), Some("6"), (4, 2));
+        for (stride, offset) in [(Some("0"), None), (Some("few"), None), (None, Some("-1"))] {
+            assert!(Sample::asked_for(stride, offset, 5).is_err(), "{stride:?} {offset:?}");
+        }
+    }
+
+    #[test]
+    fn printed_sample_is_the_one_of_the_tests() {
+        let check = |sample: Sample, stride: &str, offset: &str, printed: &str| {
+            let mut command = Command::new("none");
+            command.env(STRIDE_VARIABLE, "8").env(OFFSET_VARIABLE, "7");
+            sample.apply(&mut command);
+            let told = |name: &str| command.get_envs().find(|(key, _)| *key == name)?.1?.to_str();
+            assert_eq!((told(STRIDE_VARIABLE), told(OFFSET_VARIABLE)), (Some(stride), Some(offset)));
+            assert_eq!(sample.to_string(), printed);
+        };
+        check(Sample::EVERY, "1", "0", "every commit point");
+        let some = Sample::asked_for(Some("4"), Some("2"), 5).unwrap();
+        check(some, "4", "2", "one commit point of 4, from number 2");
     }
 }

@@ -3,7 +3,7 @@
 use super::Problem;
 use super::claims::find;
 use super::tree::Tree;
-use crate::test::flaky::{LIST, Row, rows};
+use crate::test::flaky::{LIST, Row, is_date, rows};
 
 /// The settings of nextest.
 const SETTINGS: &str = ".config/nextest.toml";
@@ -28,18 +28,6 @@ fn wrong(tree: &Tree, row: &Row) -> Option<Problem> {
     }
     let wrong = find(tree, "", test).err()?;
     Some(Problem::fault(LIST, *line, wrong, "correct its name, or take the row away"))
-}
-
-fn is_date(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('-').collect();
-    let digits = |part: &str, count: usize| part.len() == count && part.bytes().all(|b| b.is_ascii_digit());
-    let within = |part: &str, most: u8| part.parse::<u8>().is_ok_and(|number| (1..=most).contains(&number));
-    match parts.as_slice() {
-        [year, month, day] => {
-            digits(year, 4) && digits(month, 2) && digits(day, 2) && within(month, 12) && within(day, 31)
-        }
-        _ => false,
-    }
 }
 
 /// Checks that each test which the settings name, as `test(=a::b)`, is there. One that is not would be one that runs, or one

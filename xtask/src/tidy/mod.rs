@@ -24,7 +24,7 @@ use anyhow::Result;
 use crate::End;
 use crate::workspace::Workspace;
 pub(crate) use claims::cells;
-use tree::Tree;
+pub(crate) use tree::Tree;
 
 /// One thing that is not as it should be.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
