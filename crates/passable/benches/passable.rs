@@ -1,7 +1,5 @@
-//! Figures of this crate, beside the published npm packages doing the same work in Node.
+//! Figures of this crate: codecs, patterns, fingerprints. `cargo xtask bench passable`.
 //!
-//! The peer is measured if `node` is there and `PASSABLE_PEER` names a directory in which
-//! `npm install @endo/init @endo/marshal @endo/patterns` has been run. Without it there are figures but no ratios.
 //! `BENCH_ONLY` names the one row to measure, for a profiler.
 
 #![allow(
@@ -11,9 +9,7 @@
     reason = "a bench measures and prints"
 )]
 
-use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use passable::{NoRef, Pattern, Value, capdata, fingerprint, ordered, smallcaps};
@@ -65,33 +61,6 @@ fn seconds(samples: usize, mut work: impl FnMut()) -> (f64, f64, f64) {
     (times[0], times[times.len() / 2], times[times.len() - 1])
 }
 
-/// What Node needs for the same work, in seconds per call, by name.
-fn peer(body: &str) -> BTreeMap<String, f64> {
-    let Some(directory) = std::env::var_os("PASSABLE_PEER") else {
-        println!(
-            "no ratios: PASSABLE_PEER names no directory with the npm packages; see docs/measurements.md"
-        );
-        return BTreeMap::new();
-    };
-    let script = std::path::Path::new(&directory).join("passable-peer.mjs");
-    let input = std::path::Path::new(&directory).join("passable-peer.json");
-    let work = serde_json::json!({ "body": body });
-    let output = std::fs::write(&script, include_str!("peer.mjs"))
-        .and_then(|()| std::fs::write(&input, work.to_string()))
-        .and_then(|()| Command::new("node").arg(&script).arg(&input).current_dir(&directory).output());
-    match output {
-        Ok(output) if output.status.success() => serde_json::from_slice(&output.stdout).unwrap(),
-        Ok(output) => {
-            println!("the peer failed: {}", String::from_utf8_lossy(&output.stderr));
-            BTreeMap::new()
-        }
-        Err(error) => {
-            println!("the peer cannot be run: {error}");
-            BTreeMap::new()
-        }
-    }
-}
-
 fn main() {
     let samples = std::env::var("BENCH_SAMPLES").ok().and_then(|count| count.parse().ok()).unwrap_or(10);
     let value: V = Value::array((0..1000).map(document));
@@ -105,11 +74,10 @@ fn main() {
     let large_pattern = Pattern::<NoRef>::parse(LARGE).unwrap();
     assert!(small_pattern.matches(&small_value) && large_pattern.matches(&value));
     let only = std::env::var("BENCH_ONLY").ok();
-    let theirs = if only.is_none() { peer(&small_body.body) } else { BTreeMap::new() };
     println!("row\tdocuments\t1000\t\t{} kB as smallcaps", small_body.body.len() / 1000);
 
     // Work in bytes gives MB/s, work in calls gives calls/s.
-    let row = |name: &str, bytes: Option<usize>, aim: f64, work: &mut dyn FnMut()| {
+    let row = |name: &str, bytes: Option<usize>, work: &mut dyn FnMut()| {
         if only.as_ref().is_some_and(|only| only != name) {
             return;
         }
@@ -118,49 +86,33 @@ fn main() {
             Some(bytes) => (bytes as f64 / 1e6, "MB/s"),
             None => (1.0, "/s"),
         };
-        let note = match theirs.get(name) {
-            Some(peer) => {
-                // Best against best, because a shared machine only ever adds time.
-                let ratio = peer / least;
-                let missed = if ratio < aim { format!(", MISSED the aim of {aim}×") } else { String::new() };
-                format!("{ratio:.1}× Node ({:.0} {unit}){missed}", scale / peer)
-            }
-            None => String::new(),
-        };
-        println!(
-            "row\t{name}\t{:.0} {unit}\t{:.0}..{:.0}\t{note}",
-            scale / median,
-            scale / most,
-            scale / least
-        );
+        println!("row\t{name}\t{:.0} {unit}\t{:.0}..{:.0}", scale / median, scale / most, scale / least);
     };
-    row("smallcaps encode", Some(small_body.body.len()), 20.0, &mut || {
-        drop(black_box(smallcaps::encode(&value)))
-    });
-    row("smallcaps decode", Some(small_body.body.len()), 20.0, &mut || {
+    row("smallcaps encode", Some(small_body.body.len()), &mut || drop(black_box(smallcaps::encode(&value))));
+    row("smallcaps decode", Some(small_body.body.len()), &mut || {
         drop(black_box(smallcaps::decode(&small_body).unwrap()));
     });
-    row("capdata encode", Some(cap_body.body.len()), 20.0, &mut || drop(black_box(capdata::encode(&value))));
-    row("capdata decode", Some(cap_body.body.len()), 20.0, &mut || {
+    row("capdata encode", Some(cap_body.body.len()), &mut || drop(black_box(capdata::encode(&value))));
+    row("capdata decode", Some(cap_body.body.len()), &mut || {
         drop(black_box(capdata::decode(&cap_body).unwrap()));
     });
     for (name, format, text) in
         [("legacy", ordered::Format::Legacy, &legacy), ("compact", ordered::Format::Compact, &compact)]
     {
         let bytes = Some(text.as_bytes().len());
-        row(&format!("{name} encode"), bytes, 20.0, &mut || {
+        row(&format!("{name} encode"), bytes, &mut || {
             drop(black_box(ordered::encode(&value, format).unwrap()))
         });
-        row(&format!("{name} decode"), bytes, 20.0, &mut || {
+        row(&format!("{name} decode"), bytes, &mut || {
             drop(black_box(ordered::decode::<NoRef>(text).unwrap()));
         });
     }
-    row("plain JSON write", Some(json.len()), 1.0, &mut || drop(black_box(value.to_json_text())));
-    row("plain JSON read", Some(json.len()), 1.0, &mut || drop(black_box(V::from_json_text(&json).unwrap())));
-    row("check small", None, 20.0, &mut || assert!(black_box(small_pattern.matches(&small_value))));
-    row("check large", None, 20.0, &mut || assert!(black_box(large_pattern.matches(&value))));
-    row("parse pattern text", None, 0.0, &mut || drop(black_box(Pattern::<NoRef>::parse(LARGE).unwrap())));
-    row("fingerprint", Some(small_body.body.len()), 0.0, &mut || {
+    row("plain JSON write", Some(json.len()), &mut || drop(black_box(value.to_json_text())));
+    row("plain JSON read", Some(json.len()), &mut || drop(black_box(V::from_json_text(&json).unwrap())));
+    row("check small", None, &mut || assert!(black_box(small_pattern.matches(&small_value))));
+    row("check large", None, &mut || assert!(black_box(large_pattern.matches(&value))));
+    row("parse pattern text", None, &mut || drop(black_box(Pattern::<NoRef>::parse(LARGE).unwrap())));
+    row("fingerprint", Some(small_body.body.len()), &mut || {
         black_box(fingerprint(&value));
     });
 }

@@ -10,8 +10,6 @@
     reason = "a bench prints, and may stop"
 )]
 
-mod node;
-
 use std::process::Command;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -86,9 +84,9 @@ fn sends(count: u32, in_flight: u32) -> f64 {
     })
 }
 
-/// Resident memory of a process, in KiB.
-fn resident_kib(process: &str) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+/// Resident memory of this process, in KiB.
+fn resident_kib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }
@@ -254,9 +252,9 @@ fn main() {
     row(
         "idle vats per GiB",
         vec![{
-            let before = resident_kib("self");
+            let before = resident_kib();
             let vats: Vec<Vat> = (0..200).map(|_| made()).collect();
-            let each = (resident_kib("self") - before) / vats.len() as f64;
+            let each = (resident_kib() - before) / vats.len() as f64;
             (1 << 20) as f64 / each
         }],
         "",
@@ -279,5 +277,4 @@ fn main() {
         "beyond the deadline",
     );
     row("killed and another one's first result", sample(&recovery), "ms", "a new process, not confined");
-    node::rows(&sample);
 }
