@@ -86,7 +86,7 @@ fn killed(conn: &Connection, dir: &Path, to: &Path) {
 #[test]
 fn earlier_store_is_refused_byte_for_byte() {
     let root = tempfile::tempdir().unwrap();
-    for version in 0..=4 {
+    for version in 0..=5 {
         let dir = root.path().join(format!("closed {version}/store"));
         make(&dir, ALMO, version).close().unwrap();
         let error = refused(&dir);
@@ -102,7 +102,7 @@ fn earlier_store_is_refused_byte_for_byte() {
 #[test]
 fn killed_earlier_store_keeps_its_log() {
     let root = tempfile::tempdir().unwrap();
-    for version in 1..=4 {
+    for version in 1..=5 {
         let dir = root.path().join(format!("{version}"));
         let conn = make(&dir, ALMO, version);
         let left = root.path().join(format!("{version}-killed"));
@@ -153,7 +153,7 @@ fn version_in_the_log_counts_when_it_is_committed() {
 fn later_and_foreign_stores_are_refused_byte_for_byte() {
     let root = tempfile::tempdir().unwrap();
     let (later, foreign) = (root.path().join("later"), root.path().join("foreign"));
-    make(&later, ALMO, 6).close().unwrap();
+    make(&later, ALMO, 7).close().unwrap();
     let error = refused(&later);
     assert_eq!(error.to_string(), "cannot open the store: a later build wrote it");
     assert!(error.help().ends_with("Nothing was changed."), "{}", error.help());
