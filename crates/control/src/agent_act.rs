@@ -110,9 +110,6 @@ pub enum AgentAct {
         goes_to: ResultGoesTo,
         /// The name under which the host keeps the promise for the result.
         result_name: Option<NamePath>,
-        /// Slots bound by what stands after `-e` on a command line, as `SLOT=…`, with every path from the root.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        typed: Vec<String>,
         /// What the person has seen of all that before: if any of it is otherwise by now, nothing happens.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seen: Option<Box<SeenEndowment>>,

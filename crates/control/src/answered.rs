@@ -28,11 +28,6 @@ pub enum Answered {
         /// What it is.
         id: FormulaId,
     },
-    /// For a run: what fills the slot that it has named, as it stands behind `-e`, with every path from the root.
-    Typed {
-        /// The slot and what fills it: `SLOT=…`.
-        text: String,
-    },
     /// For a run: data.
     Value {
         /// The value.

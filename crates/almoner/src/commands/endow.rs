@@ -18,7 +18,7 @@ use control::exit::{Ended, Exit, Failure};
 use control::protocol::{AgentAct, ModelChoice, Response, StartSpec};
 use control::show::letter;
 use control::view::{Hole, LetterView};
-use resource::{Endowment, describe_spec};
+use resource::{Begins, Endowment, Row, describe_spec};
 
 /// What is bound to slots, and what is left of the arguments.
 #[derive(Debug, Default, PartialEq)]
@@ -75,7 +75,8 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
     }
     let model = match view.is_worker {
         true => ModelChoice::Reference(model(acting, args, &view)?),
-        false => ModelChoice::Usual,
+        // The daemon refuses it for code, which asks no model.
+        false => args.model.clone().map_or(ModelChoice::Usual, ModelChoice::Named),
     };
     if output::can_ask() {
         output::note(&format!("Endowing message {number} binds:\n{}", bound.render()));
@@ -97,7 +98,6 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
         spec: Box::new(spec),
         goes_to: args.to.into(),
         result_name: acting::maybe_path(args.result.as_deref())?,
-        typed: vec![],
         seen: None,
     };
     let mut client = acting.connect()?;
@@ -129,13 +129,13 @@ fn bind(holes: &[Hole], inputs: &[String]) -> Result<Bound, Failure> {
     Ok(bound)
 }
 
-/// Asks what fills a slot: a name, or, where it begins like one, a path of this machine.
+/// Asks what fills a slot: a name, or, where it begins as such a text does, what may stand behind `-e SLOT=`.
 fn ask(acting: &Acting<'_>, hole: &Hole, names: &[String], bound: &mut Bound) -> Result<(), Failure> {
     output::note(&letter::hole(hole, output::columns()));
     let name = visible_line(&hole.name).into_owned();
     loop {
         let text =
-            match prompt::line(&format!("{name} (a name, ./PATH or ./PATH:rw; ? lists names): "), names)? {
+            match prompt::line(&format!("{name} (a name, or as behind -e; ? lists names): "), names)? {
                 Typed::End => return Err(nothing_sent()),
                 Typed::Line(text) => text,
             };
@@ -143,7 +143,9 @@ fn ask(acting: &Acting<'_>, hole: &Hole, names: &[String], bound: &mut Bound) ->
             output::note(&prompt::matching(names, beginning));
             continue;
         }
-        let done = if text.starts_with(['.', '/']) {
+        // A text is a name if there is one, and otherwise unless it begins as a kind does.
+        let begins = || text.starts_with(['.', '/']) || Row::begun(&text).0.begins != Begins::Path;
+        let done = if !names.contains(&text) && begins() {
             cli::parse_endowment(&format!("{}={text}", hole.name)).map(|path| bound.paths.push(path))
         } else {
             acting::path(&text).and_then(|path| {

@@ -95,7 +95,7 @@ fn answered(number: MessageNumber, args: &ResolveArgs) -> Result<Answered, Failu
         }
         _ => {
             return Err(Failure::new(Exit::Usage, format!("message {number} is answered with one thing"))
-                .help(format!("`almoner resolve {number} NAME`, `--text TEXT`, or `-e SLOT=PATH`")));
+                .help(format!("`almoner resolve {number} NAME`, `--text TEXT`, or `-e SLOT=…`")));
         }
     })
 }

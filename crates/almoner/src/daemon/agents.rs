@@ -18,10 +18,10 @@ use super::as_seen::AsSeen;
 use super::desk::Desk;
 use super::own::Own;
 use super::start_run::{self, Endowed};
-use super::{modules, mounts, narrow, picks, proposed, said, secrets, tree, world};
+use super::{modules, mounts, narrow, picks, said, secrets, tree, world};
 use crate::clock;
 use control::exit::{Exit, Failure};
-use control::protocol::{AgentAct, GivenModules, Response, RunRequest, WorkerSource, Written};
+use control::protocol::{AgentAct, GivenModules, Response, RunRequest, StartSpec, WorkerSource, Written};
 
 /// How long a sharing token can be used.
 const TOKEN_DAYS: i64 = 30;
@@ -150,11 +150,8 @@ pub fn act(
                 None => MailAct::Define(kernel::command::Define { to, program, result_name }),
             }))
         }
-        AgentAct::Endow { number, names, mut spec, goes_to, result_name, typed, seen } => {
+        AgentAct::Endow { number, names, spec, goes_to, result_name, seen } => {
             let (program, slots) = proposed(desk, agent, number)?;
-            for text in &typed {
-                spec.endow.push(proposed::typed(text)?);
-            }
             let seal = seen.as_ref().and_then(|seen| seen.plan);
             let seen = seen.map(|seen| AsSeen::endowed(*seen, &names, result_name.as_ref()));
             let seen = seen.unwrap_or_default();
@@ -163,6 +160,11 @@ pub fn act(
                     let message = format!("slot `{}`: code takes names, not paths", endowment.slot);
                     return Err(Failure::new(Exit::Usage, message)
                         .help("give the thing a name first, then bind SLOT=NAME"));
+                }
+                if *spec != (StartSpec { dry_run: spec.dry_run, ..StartSpec::default() }) {
+                    let message = "code takes no inputs, documents, permissions or model: it is bound by names alone";
+                    return Err(Failure::new(Exit::Usage, message)
+                        .help(format!("`almoner endow {number} SLOT=NAME` for each of its slots")));
                 }
                 let act = MailAct::EndowCode { number, bindings: names, vat: None, goes_to, result_name };
                 let act = seen.act(act);

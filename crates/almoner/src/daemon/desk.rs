@@ -1,6 +1,6 @@
 //! Desks: where a client is answered, each for one host.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kernel::FormulaId;
@@ -45,6 +45,23 @@ pub struct Desk {
 }
 
 impl Desk {
+    /// Returns the desk of the daemon's own host. `program` is this program, which reads proposed code in a process of
+    /// its own.
+    pub fn new(daemon: Daemon, place: &Place, program: PathBuf) -> Desk {
+        Desk {
+            engine: Engine::new(daemon.clone()),
+            daemon,
+            place: Arc::new(place.clone()),
+            state: place.state.as_path().into(),
+            config: place.config.as_path().into(),
+            own: Arc::new(Own::of(place)),
+            threads: Arc::default(),
+            asked: Arc::default(),
+            web: Arc::new(WebPages::new(&place.state)),
+            reader: Arc::new(Reader::new(program)),
+        }
+    }
+
     /// The desk of an agent, which must be a host: nobody else has runs.
     ///
     /// # Errors

@@ -12,15 +12,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use store::{Options, Store};
 
 use super::desk::Desk;
-use super::engine::Engine;
 use super::gardener::Gardener;
-use super::own::Own;
 use super::policies::PolicyDesk;
-use super::reader::Reader;
 use super::serve::{Server, bind};
 use super::timekeeper::keep_time;
 use super::vault::{self, Keeper};
-use super::web::WebPages;
 use super::world::{Daemon, environment};
 use crate::client::brought;
 use crate::place::{self, Place};
@@ -203,18 +199,6 @@ fn open(
     // Whoever started it is its first client: what goes on at once has its key.
     daemon.keys.greet(&brought());
     let listener = bind(&place.socket())?;
-    let engine = Engine::new(daemon.clone());
-    let desk = Desk {
-        daemon,
-        engine,
-        place: Arc::new(place.clone()),
-        state: place.state.as_path().into(),
-        config: place.config.as_path().into(),
-        own: Arc::new(Own::of(place)),
-        threads: Arc::default(),
-        asked: Arc::default(),
-        web: Arc::new(WebPages::new(&place.state)),
-        reader: Arc::new(Reader::new(own_program()?)),
-    };
+    let desk = Desk::new(daemon, place, own_program()?);
     Ok((Arc::new(Server::new(desk)), listener))
 }

@@ -22,6 +22,8 @@ pub struct Begun<'a> {
     pub bundle: &'a Bundle,
     /// How the person starts it.
     pub spec: &'a StartSpec,
+    /// The named inputs: those of the spec, or those of the run that is done again.
+    pub inputs: &'a serde_json::Map<String, serde_json::Value>,
     /// The model, by its reference.
     pub model: &'a str,
     /// What fills its slots.
@@ -40,12 +42,12 @@ impl Begun<'_> {
     /// # Errors
     /// When its prompt cannot be made.
     pub fn plan(&self) -> Result<Plan, Failure> {
-        let Begun { definition, bundle, spec, model, bindings, documents, .. } = *self;
+        let Begun { definition, bundle, spec, inputs, model, bindings, documents, .. } = *self;
         let shown = match spec.shape {
             StartShape::Each { .. } => documents.get(..1).unwrap_or_default(),
             StartShape::Single | StartShape::Chat => documents,
         };
-        let prompt = worker::first_prompt(definition, bundle, &spec.values, shown)
+        let prompt = worker::first_prompt(definition, bundle, inputs, shown)
             .map_err(|t| Failure::of_trouble(&t))?;
         Ok(Plan {
             worker: definition.name.clone(),
@@ -87,8 +89,7 @@ impl Begun<'_> {
     }
 
     fn inputs(&self) -> Value {
-        Value::from_json(&serde_json::Value::Object(self.spec.values.clone()))
-            .unwrap_or_else(|_| Value::null())
+        Value::from_json(&serde_json::Value::Object(self.inputs.clone())).unwrap_or_else(|_| Value::null())
     }
 
     fn reads(&self) -> Vec<PlannedDocument> {
@@ -147,10 +148,10 @@ impl Begun<'_> {
     }
 
     fn seal(&self) -> Result<BlobHash, Failure> {
-        let Begun { bundle, spec, model, documents, limits, .. } = self;
+        let Begun { bundle, spec, inputs, model, documents, limits, .. } = self;
         let bindings: Vec<Binding> = self.bindings.iter().map(plain).collect();
         let program = (&bundle.name, &bundle.source, &bundle.includes, limits);
-        let rest = (&spec.values, model, spec.private, spec.shape);
+        let rest = (inputs, model, spec.private, spec.shape);
         let all = serde_json::to_vec(&(program, &bindings, self.grants(), documents, self.reads(), rest));
         let all = all.map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
         Ok(BlobHash::of(&all))
@@ -173,9 +174,9 @@ fn plain(binding: &Binding) -> Binding {
 pub(super) fn kind(target: &Target) -> &'static str {
     match target {
         Target::Resource(resource) => resource.kind().read_only().row().label,
-        Target::Model { .. } => "model",
+        Target::Model { .. } => Kind::Model.row().label,
         Target::Workshop => "workshop",
-        Target::Worker(_) | Target::Endowed { .. } | Target::Myself => "worker",
+        Target::Worker(_) | Target::Endowed { .. } | Target::Myself => Kind::Worker.row().label,
         Target::Named { .. } => "",
     }
 }

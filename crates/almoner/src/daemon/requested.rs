@@ -14,7 +14,7 @@ use worker::definition::{Bundle, Definition};
 
 use super::as_seen::AsSeen;
 use super::desk::Desk;
-use super::{additions, agents, private, proposed, start_run};
+use super::{additions, agents, private, start_run};
 use control::exit::{Exit, Failure};
 use control::protocol::{Answered, Response};
 use resource::Kind;
@@ -63,15 +63,7 @@ pub fn answer(
             MailAct::Give { number, handed: Handed::Value { value } }
         }
         (Some(wish), answered) => {
-            let desk = desk.of(agent, name)?;
-            let answered = match answered {
-                Answered::Typed { text } => {
-                    let endowment = Box::new(proposed::typed(&text)?);
-                    Answered::Endow { endowment, is: None, allow: vec![] }
-                }
-                other => other,
-            };
-            to_run(&desk, number, wish, answered)?
+            to_run(&desk.of(agent, name)?, number, wish, answered)?
         }
     };
     let act = Box::new(seen.act(act));
@@ -104,7 +96,7 @@ fn to_run(desk: &Desk, number: MessageNumber, wish: &Wish, answered: Answered) -
             let kind = is.unwrap_or_else(|| endowment.fill.kind().to_string());
             (kind, vec![*endowment], allow)
         }
-        Answered::Value { .. } | Answered::Seen { .. } | Answered::Typed { .. } => {
+        Answered::Value { .. } | Answered::Seen { .. } => {
             return Err(Failure::new(Exit::Failure, "data fills no slot"));
         }
     };

@@ -12,14 +12,24 @@ use worker::definition::Definition;
 use super::desk::Desk;
 use super::listing;
 use control::exit::{Exit, Failure};
+use control::protocol::StartSpec;
 
 /// What a run works on that does again what has no result in `old`.
 ///
 /// # Errors
 /// When that is no run of this worker over many documents, is not over, or has nothing left to do.
-pub fn input(desk: &Desk, definition: &Definition, old: RunNumber) -> Result<Input, Failure> {
+pub fn input(
+    desk: &Desk,
+    definition: &Definition,
+    spec: &StartSpec,
+    old: RunNumber,
+) -> Result<Input, Failure> {
     let run = listing::one(&desk.daemon, old)?;
     let refuse = |exit, what: String, help: String| Err(Failure::new(exit, what).help(help));
+    if !spec.values.is_empty() || !spec.documents.is_empty() {
+        let what = format!("{old} is done again over its own inputs and documents, and others were given");
+        return refuse(Exit::Usage, what, "leave out one of the two".to_owned());
+    }
     if run.name != definition.name || !matches!(run.shape, Shape::Each { .. }) {
         let what = format!("{old} is no run of `{}` with `--each`", definition.name);
         return refuse(Exit::Usage, what, "`almoner runs` shows which runs there are".to_owned());

@@ -70,7 +70,7 @@ pub struct Endowed {
 /// # Errors
 /// As [`start`].
 pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> Result<Response, Failure> {
-    let RunRequest { text, worker: given, mut spec } = request;
+    let RunRequest { text, worker: given, spec } = request;
     // There may be many documents, each put long before the command that names them.
     let _held = desk.daemon.store.blobs().hold();
     let bundle = Bundle {
@@ -82,11 +82,12 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
     let definition = parse(&bundle)?;
     desk.daemon.policies.expect_ready()?;
     let project = project_policy(&given)?;
-    let again = spec.retry.map(|old| super::retry::input(desk, &definition, old)).transpose()?;
-    if let Some(serde_json::Value::Object(values)) = again.as_ref().map(|again| again.values.to_json()) {
-        spec.values = values;
-    }
-    let values = check_inputs(&definition, &spec)?;
+    let again = spec.retry.map(|old| super::retry::input(desk, &definition, &spec, old)).transpose()?;
+    let inputs = match again.as_ref().map(|again| again.values.to_json()) {
+        Some(serde_json::Value::Object(inputs)) => inputs,
+        _ => spec.values.clone(),
+    };
+    let values = check_inputs(&definition, &inputs)?;
     let model = model(desk, &spec.model)?;
     check_money(desk, &definition, &spec, &model)?;
     model_keys::check(desk, &model)?;
@@ -112,6 +113,7 @@ pub fn start_as(desk: &Desk, request: RunRequest, endowed: Option<Endowed>) -> R
         definition: &definition,
         bundle: &bundle,
         spec: &spec,
+        inputs: &inputs,
         model: &model,
         bindings: &bindings,
         documents: &documents,
@@ -201,7 +203,10 @@ fn check_money(desk: &Desk, definition: &Definition, spec: &StartSpec, model: &s
     ))
 }
 
-fn check_inputs(definition: &Definition, spec: &StartSpec) -> Result<Value, Failure> {
+fn check_inputs(
+    definition: &Definition,
+    inputs: &serde_json::Map<String, serde_json::Value>,
+) -> Result<Value, Failure> {
     let invalid = |what: String| {
         Failure::new(Exit::Invalid, what).help(format!(
             "`{}` takes: {}",
@@ -209,7 +214,7 @@ fn check_inputs(definition: &Definition, spec: &StartSpec) -> Result<Value, Fail
             definition.input.describe()
         ))
     };
-    let json = serde_json::Value::Object(spec.values.clone());
+    let json = serde_json::Value::Object(inputs.clone());
     let values =
         Value::from_json(&json).map_err(|e| invalid(format!("the inputs cannot be a value: {e}")))?;
     definition.input.check(&values).map_err(|m| invalid(format!("the inputs do not fit: {m}")))?;
@@ -392,6 +397,17 @@ fn worker_target(
     if let Some(Endowment { fill: ResourceSpec::Myself, .. }) = endowment {
         return Ok(Target::Myself);
     }
+    let inner = nested::inner(spec, inner_name);
+    // A model is a worker that only hands on what it is told.
+    if let Some(Endowment { fill: model @ ResourceSpec::Model(_), .. }) = endowment {
+        if !inner.endow.is_empty() || !inner.allow.is_empty() {
+            let message = format!("worker slot `{slot}` was bound to a model, which has no slots");
+            let alone = format!("-e {slot}={}", model.typed());
+            return Err(Failure::new(Exit::Usage, message)
+                .help(format!("bind nothing below it: `{}`", visible_line(&alone))));
+        }
+        return bind::target(shelf, slot, Kind::Model, model, spec);
+    }
     let path = match (endowment, beside) {
         (Some(Endowment { fill: ResourceSpec::Path(given), .. }), _) => Path::new(&given.path).to_owned(),
         (Some(_), _) => {
@@ -418,7 +434,6 @@ fn worker_target(
         ))
     })?;
     let definition = parse(&bundle)?;
-    let inner = nested::inner(spec, inner_name);
     let beside = path.parent().and_then(Path::to_str);
     if !definition.slots.is_empty() || !inner.endow.is_empty() || !inner.allow.is_empty() {
         let bindings = fill(shelf, &definition, &inner, beside, &BTreeMap::new(), &format!("{slot}."))?;
@@ -463,4 +478,72 @@ pub(super) fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Res
 /// What is said when the disk does not take something.
 pub fn store_failure(what: &str) -> Failure {
     Failure::new(Exit::Failure, what).help("nothing was started; `almoner doctor` examines the store")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+    use crate::machine::Machine;
+
+    const POST: &str = "---\nslots:\n  mail: dir\n  out: { is: dir rw, label: Where records go }\n  post: outbox\n\
+        ---\nAnswer the mail.\n";
+
+    /// Bindings that fit; each case changes or adds one.
+    const FITTING: [&str; 3] = ["mail=mail", "out=out:rw", "post=post"];
+
+    #[test]
+    fn binding_that_does_not_fit_its_slot_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let desk = testing::desk(&dir.path().join("home"));
+        let work = dir.path().join("work");
+        std::fs::create_dir_all(work.join("mail")).unwrap();
+        std::fs::write(work.join("file"), "").unwrap();
+        let bundle = Bundle {
+            name: "post".to_owned(),
+            file: "post.worker".to_owned(),
+            source: POST.to_owned(),
+            includes: BTreeMap::new(),
+        };
+        let definition = parse(&bundle).unwrap();
+        let bound = |endow: &[&str], allow: &[&str]| {
+            let machine = Machine::At(&work);
+            let endow = endow.iter().map(|text| machine.parse_endowment(text).unwrap()).collect();
+            let allow = allow.iter().map(|rule| (*rule).to_owned()).collect();
+            let spec = StartSpec { endow, allow, ..StartSpec::default() };
+            bindings(&desk, &definition, &spec, &BTreeMap::new())
+        };
+        let check = |endow: &[&str], allow: &[&str], exit: Exit, says: &[&str], help: &str| {
+            let failure = bound(endow, allow).expect_err(&format!("{endow:?} {allow:?}"));
+            let message = failure.message.raw();
+            assert_eq!(failure.exit, exit, "{endow:?} {allow:?}: {message}");
+            assert!(says.iter().all(|part| message.contains(part)), "{endow:?} {allow:?}: {message}");
+            assert!(failure.help.contains(help), "{endow:?} {allow:?}: {}", failure.help);
+        };
+        let [mail, out, post] = FITTING;
+        check(&[out, post], &[], Exit::Usage, &["slot `mail` is not bound"], "`-e mail=PATH`");
+        let label = "slot `out` (Where records go) is not bound";
+        check(&[mail, post], &[], Exit::Usage, &[label], "`-e out=PATH:rw`");
+        check(&["mial=mail", out, post], &[], Exit::Usage, &["no slot `mial`"], "its slots: mail, out, post");
+        check(&[mail, out, post, mail], &[], Exit::Usage, &["slot `mail` is bound twice"], "once");
+        check(&[mail, "out=out", post], &[], Exit::Usage, &["slot `out` writes"], "out=PATH:rw");
+        check(&["mail=mail:rw", out, post], &[], Exit::Usage, &["slot `mail` only reads"], "leave out `:rw`");
+        let nowhere = ["slot `mail`", "nowhere"];
+        check(&["mail=nowhere", out, post], &[], Exit::NotFound, &nowhere, "check the path");
+        let file = "file is not a directory";
+        check(&["mail=file", out, post], &[], Exit::Usage, &["slot `mail`", file], "directory");
+        check(&[mail, out, "post=file"], &[], Exit::Usage, &["slot `post`", file], "directory");
+        let below = ["slot `out`", "file/sub"];
+        check(&[mail, "out=file/sub:rw", post], &[], Exit::NotFound, &below, "check the path");
+        check(&["mail=clock", out, post], &[], Exit::Usage, &["slot `mail` wants dir"], "`-e SLOT=PATH`");
+        for rule in ["out.frob", "mail.write"] {
+            let says = format!("`--allow {rule}` names no method of a slot");
+            check(&FITTING, &[rule], Exit::Usage, &[&says], "SLOT.METHOD");
+        }
+        check(&FITTING, &["out"], Exit::Usage, &["`--allow out`"], "its slots: mail, out, post");
+        // Nothing was made for those that were refused.
+        assert!(!work.join("out").exists() && !work.join("post").exists());
+        assert_eq!(bound(&FITTING, &["out.write"]).unwrap().len(), 3);
+        assert!(work.join("out").is_dir() && work.join("post").is_dir());
+    }
 }

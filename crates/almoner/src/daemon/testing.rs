@@ -7,9 +7,11 @@ use kernel::FormulaId;
 use kernel::command::{Act, Command};
 use store::{Options, Store};
 
+use super::desk::Desk;
 use super::policies::PolicyDesk;
 use super::vault::Keeper;
 use super::world::{Daemon, environment};
+use crate::place::Place;
 
 /// Returns a daemon over a store in which its host has done this, in one transaction.
 pub fn daemon(dir: &Path, acts: Vec<Act>) -> Daemon {
@@ -26,4 +28,11 @@ pub fn daemon(dir: &Path, acts: Vec<Act>) -> Daemon {
     store.write(all).unwrap();
     let opener = model::Opener::new(|_| None, dir);
     Daemon::new(store, host, opener, Keeper::new(dir), PolicyDesk::new(dir), std::sync::mpsc::channel().0)
+}
+
+/// Returns the desk of a daemon whose home is `home`, a directory that is not there yet. It runs no program.
+pub fn desk(home: &Path) -> Desk {
+    let place = Place::under(home);
+    std::fs::create_dir_all(&place.state).unwrap();
+    Desk::new(daemon(&place.state, vec![]), &place, "/nowhere".into())
 }

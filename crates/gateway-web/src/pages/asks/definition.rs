@@ -402,8 +402,8 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     if let Err(failure) = confirm::check(asked, granted.weighs) {
         return again(Some(&granted), Some(form::refused(&failure)), 422);
     }
-    let act = chosen.act(number, &shown, Some(&granted))?;
-    match asked.act_once("endow", chosen.in_words(number, &shown, Some(&granted)), act) {
+    let act = chosen.act(asked, number, &shown, Some(&granted))?;
+    match asked.act_once("endow", chosen.in_words(asked, number, &shown, Some(&granted)), act) {
         Ok(Reply::Started { run }) => Ok(Answer::Go(format!("/r/{run}"))),
         Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),
         Err(failure) => {

@@ -148,7 +148,11 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         (Some("endow"), Some(wish)) => Ok(match asked.filled("fill") {
             Some(fill) => {
                 let text = format!("{}={fill}", wish.slot);
-                (Answered::Typed { text: text.clone() }, format!("-e {text}"))
+                let endowment = match asked.site.backend.endowment(&text) {
+                    Ok(endowment) => Box::new(endowment),
+                    Err(failure) => return again(asked, view, &failure),
+                };
+                (Answered::Endow { endowment, is: None, allow: vec![] }, format!("-e {text}"))
             }
             None => return again(asked, view, &empty("nothing was written")),
         }),

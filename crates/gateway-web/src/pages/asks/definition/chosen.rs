@@ -339,6 +339,7 @@ impl Chosen {
     /// What is asked of the daemon: to say what it comes to, or, once that was seen, to do exactly that.
     pub fn act(
         &self,
+        asked: &Asked,
         number: MessageNumber,
         all: &Shown,
         seen: Option<&Granted>,
@@ -371,9 +372,11 @@ impl Chosen {
             let what = format!("{relative}: the path does not begin at the root");
             return Err(Failure::new(Exit::Invalid, what).help("write it in full, beginning with `/`"));
         }
+        let endow = self.fills(shown).into_iter().map(|fill| asked.site.backend.endowment(&fill));
         let spec = StartSpec {
             values,
             documents: documents.into_iter().map(|path| Document::File { path }).collect(),
+            endow: endow.collect::<Result<_, Failure>>()?,
             allow: lines("allow"),
             model: ModelChoice::named(self.text("model")),
             dry_run: seen.is_none(),
@@ -392,13 +395,18 @@ impl Chosen {
             spec: Box::new(spec),
             goes_to: self.goes_to(),
             result_name: result.map(|name| name.path.clone()),
-            typed: self.fills(shown),
             seen: Some(Box::new(bound)),
         })
     }
 
     /// The same as a person would have typed it.
-    pub fn in_words(&self, number: MessageNumber, all: &Shown, seen: Option<&Granted>) -> String {
+    pub fn in_words(
+        &self,
+        asked: &Asked,
+        number: MessageNumber,
+        all: &Shown,
+        seen: Option<&Granted>,
+    ) -> String {
         let mut words = vec!["endow".to_owned(), number.to_string()];
         for (slot, row) in self.picked(all).unwrap_or_default() {
             words.push(format!("{slot}={}", row.path));
@@ -406,7 +414,9 @@ impl Chosen {
         for fill in self.fills(&all.proposed) {
             words.extend(["-e".to_owned(), fill]);
         }
-        if let Ok(AgentAct::Endow { spec, goes_to, result_name, .. }) = self.act(number, all, seen) {
+        if let Ok(AgentAct::Endow { spec, goes_to, result_name, .. }) =
+            self.act(asked, number, all, seen)
+        {
             for (name, value) in &spec.values {
                 words.push(match value.as_str() {
                     Some(text) => format!("{name}={text}"),

@@ -46,7 +46,7 @@ impl Granted {
         let plan = match shown.worker {
             None => None,
             Some(_) => {
-                let act = chosen.act(number, all, None)?;
+                let act = chosen.act(asked, number, all, None)?;
                 match asked.ask(Request::Act { said: None, act: Box::new(act) })? {
                     Response::Plan(plan) => Some(plan),
                     other => return Err(unexpected(&other)),
