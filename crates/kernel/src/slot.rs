@@ -119,6 +119,11 @@ mod tests {
         for row in resource::KINDS {
             check(&format!("M.remotable('{}')", row.label), Want::Kind(row.kind));
         }
+        for row in resource::KINDS.iter().filter(|row| row.by_name) {
+            assert!(passable::CAPABILITY_WORDS.contains(&row.label), "patterns do not know {}", row.label);
+            let word = passable::Node::Text(row.label.to_owned(), 0..row.label.len());
+            assert_eq!(Want::of(&Pattern::from_shorthand(&word).unwrap()), Want::Kind(row.kind));
+        }
         check("M.string()", Want::Pattern);
         check("M.or(M.remotable(), M.string())", Want::Pattern);
     }

@@ -8,6 +8,7 @@ use kernel::grant::Grant;
 use kernel::id::{BlobHash, FormulaId};
 use kernel::proposal::{Effect, Finding, Pin, Proposal, Value};
 use kernel::run::{Limits, Usage};
+use resource::Kind;
 use resource::programs::Interpreter;
 
 use crate::arguments::Names;
@@ -144,6 +145,13 @@ pub struct Subject {
     /// Its names, each true of it: a directory's absolute path as it was given, and with all links followed; a
     /// worker's name. What is forbidden of one of them is forbidden, what is permitted must be permitted of all.
     pub names: Vec<String>,
+}
+
+impl Subject {
+    /// Whether it is of this kind.
+    pub fn is(&self, kind: Kind) -> bool {
+        self.kind == kind.row().label
+    }
 }
 
 /// A file whose content would be lost.

@@ -10,7 +10,7 @@ use kernel::{FormulaId, Interface, Method, Param, Pattern};
 use model::Tool;
 use passable::Effect;
 use policy::Subject;
-use resource::Resource;
+use resource::{Kind, Resource};
 
 use crate::alarm;
 use crate::definition::{Attachments, Definition};
@@ -156,7 +156,7 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
         });
     }
     if formula == Formula::Resource(Resource::Questions) {
-        let subject = Subject { kind: "ask".to_owned(), names: vec![grant.slot.clone()] };
+        let subject = Subject { kind: Kind::Ask.row().label.to_owned(), names: vec![grant.slot.clone()] };
         return Ok(Bound {
             grant,
             interface: question::interface(),
@@ -166,16 +166,16 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
         });
     }
     if formula == Formula::Resource(Resource::Alarm) {
-        let subject = Subject { kind: "timer".to_owned(), names: vec![grant.slot.clone()] };
+        let subject = Subject { kind: Kind::Timer.row().label.to_owned(), names: vec![grant.slot.clone()] };
         return Ok(Bound { grant, interface: alarm::interface(), subject, reach: Reach::Alarm, model: None });
     }
     if formula == Formula::Resource(Resource::Mail) {
-        let subject = Subject { kind: "mail".to_owned(), names: vec![grant.slot.clone()] };
+        let subject = Subject { kind: Kind::Mail.row().label.to_owned(), names: vec![grant.slot.clone()] };
         return Ok(Bound { grant, interface: mail::interface(), subject, reach: Reach::Mail, model: None });
     }
     if formula == Formula::Myself {
         let callee = &program::load(world, &run.name, &run.definition, &run.includes)?.definition;
-        let subject = Subject { kind: "worker".to_owned(), names: vec![run.name.clone()] };
+        let subject = Subject { kind: Kind::Worker.row().label.to_owned(), names: vec![run.name.clone()] };
         let interface = worker_interface(callee);
         return Ok(Bound {
             grant,
@@ -189,7 +189,7 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
         let model = model.clone();
         let callee = &program::load(world, name, definition, includes)?.definition;
         let interface = worker_interface(callee);
-        let subject = Subject { kind: "worker".to_owned(), names: vec![name.clone()] };
+        let subject = Subject { kind: Kind::Worker.row().label.to_owned(), names: vec![name.clone()] };
         return Ok(Bound {
             grant,
             interface,

@@ -296,7 +296,9 @@ fn filled(planned: &Planned) -> Vec<Sentence> {
             slot().ours(format!(" it {}.", row.map_or("", |row| row.lets)))
         }
         "workshop" => return vec![],
-        "worker" => slot().ours(" it may call ").theirs(planned.what.raw()).ours("."),
+        _ if row.is_some_and(|row| row.kind == Kind::Worker) => {
+            slot().ours(" it may call ").theirs(planned.what.raw()).ours(".")
+        }
         _ => {
             let it = slot().ours(" it gets ");
             let is_directory = row.is_some_and(|row| matches!(row.kind, Kind::Dir { .. }));
@@ -311,10 +313,8 @@ fn filled(planned: &Planned) -> Vec<Sentence> {
 
 /// What may be called of something that a worker gets, and when its person is asked.
 fn asked(planned: &Planned) -> Vec<Sentence> {
-    let is_asked_about = |row: &Row| row.is_typed() && row.kind != Kind::Worker;
-    if !Row::of(&planned.kind).is_some_and(is_asked_about) {
-        return vec![];
-    }
+    let is_asked_about = |row: &&Row| row.is_typed() && row.kind != Kind::Worker;
+    let Some(row) = Row::of(&planned.kind).filter(is_asked_about) else { return vec![] };
     let named = |which: &dyn Fn(&PlannedMethod) -> bool| {
         let all = planned.methods.iter().filter(|one| which(one));
         all.map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
@@ -329,7 +329,7 @@ fn asked(planned: &Planned) -> Vec<Sentence> {
     let is = |one: &PlannedMethod, effect| one.effect == Some(effect);
     let reads = |one: &PlannedMethod| is(one, Effect::Observe) && !one.asks();
     // An address carries words out, so a run that has read something else is asked about.
-    let is_web = planned.kind == "http";
+    let is_web = row.kind == Kind::Http;
     say(named(&|one| reads(one) && !is_web), ", which only reads: you are not asked.");
     say(
         named(&|one| reads(one) && is_web && !one.allowed),
@@ -341,8 +341,8 @@ fn asked(planned: &Planned) -> Vec<Sentence> {
     );
     say(named(&|one| one.effect.is_none() && !one.asks()), ": you are not asked.");
     // Of a program only the call itself says whether it sends.
-    let (freely, not_freely) = match planned.kind.as_str() {
-        "program" => (
+    let (freely, not_freely) = match row.kind {
+        Kind::Program => (
             ", which changes something, without asking you: you have said so. Where it could send, you are asked all the same.",
             ", which changes or sends something: you are asked each time.",
         ),

@@ -52,10 +52,13 @@ impl Node {
     }
 }
 
-/// The words that stand for capabilities. `dir rw` and `file rw` may also write.
+/// The words that stand for capabilities. `dir rw`, `file rw` and `git rw` may also write.
+///
+/// The table of kinds lies above this crate; a test of `kernel` holds that each of its kinds that can have a name is
+/// here.
 pub const CAPABILITY_WORDS: &[&str] = &[
-    "dir", "dir rw", "file", "file rw", "outbox", "inbox", "worker", "model", "http", "program", "shell",
-    "clock", "memory",
+    "dir", "dir rw", "file", "file rw", "outbox", "inbox", "worker", "model", "http", "git", "git rw", "mcp",
+    "program", "shell", "clock", "memory",
 ];
 
 const TYPE_WORDS: &[&str] = &[

@@ -1,6 +1,7 @@
 //! What the operator of this installation has written down: refuse this, do not ask about that.
 
 use kernel::proposal::{Finding, Proposal, Value};
+use resource::Kind;
 
 use super::Gate;
 use crate::facts::Context;
@@ -44,7 +45,7 @@ fn judge(context: &Context<'_>) -> Ruling {
 /// told.
 fn known(context: &Context<'_>) -> Option<Proposal> {
     let proposal = context.proposal;
-    if context.subject.kind != "mcp" {
+    if !context.subject.is(Kind::Mcp) {
         return None;
     }
     let told = Value::array(proposal.args.iter().cloned());
@@ -56,7 +57,7 @@ fn known(context: &Context<'_>) -> Option<Proposal> {
 /// `write`, what they forbid holds for it as well. The paths are those of the call itself.
 fn as_others(context: &Context<'_>) -> Vec<Proposal> {
     let proposal = context.proposal;
-    if context.subject.kind != "dir" {
+    if !context.subject.is(Kind::Dir { write: false }) {
         return vec![];
     }
     let path = || proposal.args.first().cloned().unwrap_or(Value::Undefined);

@@ -3,6 +3,7 @@
 
 use kernel::proposal::{Effect, Finding};
 use passable::{quoting, visible_line};
+use resource::Kind;
 
 use super::Gate;
 use crate::facts::{Context, PathFact};
@@ -42,7 +43,7 @@ fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
 /// Where a file lies from the root of the file system: `config` in an endowed `.git` is `.git/config`. The endowed
 /// directory itself was named by a person.
 fn places<'a>(context: &'a Context<'_>, path: &'a str) -> impl Iterator<Item = String> + 'a {
-    let is_within = context.subject.kind == "dir" && !path.is_empty();
+    let is_within = context.subject.is(Kind::Dir { write: false }) && !path.is_empty();
     let roots = context.subject.names.iter().filter(move |_| is_within);
     roots.map(move |root| format!("{}/{path}", root.trim_end_matches('/')))
 }

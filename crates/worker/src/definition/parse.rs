@@ -185,12 +185,14 @@ fn names(node: &Node) -> Option<Vec<String>> {
 }
 
 fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
-    const HELP: &str =
-        "write `name: dir`, `dir rw`, `outbox`, `program` or `worker`, or `name: { is: dir rw, label: … }`";
+    let help = format!(
+        "write `name: dir` or `name: {{ is: dir rw, label: … }}`; the kinds are {}",
+        resource::labels()
+    );
     let mut slots: Vec<Slot> = Vec::new();
     let mut tools: BTreeMap<String, String> =
         OWN_TOOLS.iter().map(|tool| ((*tool).to_owned(), format!("the tool `{tool}`"))).collect();
-    for (key, node) in problems.entries(node, "`slots`", HELP) {
+    for (key, node) in problems.entries(node, "`slots`", &help) {
         let name = &key.text;
         if !is_identifier(name) {
             let message = format!("`{}` cannot be the name of a slot", name.escape_debug());
@@ -211,7 +213,7 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
                             "worker/slot-kind",
                             format!("the slot `{name}` is of no kind"),
                             &key.span,
-                            HELP,
+                            &help,
                         );
                         (None, label)
                     }
@@ -222,7 +224,7 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
                     "worker/slot-kind",
                     format!("the slot `{name}` is of no kind"),
                     &key.span,
-                    HELP,
+                    &help,
                 );
                 (None, None)
             }

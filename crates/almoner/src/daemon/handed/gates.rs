@@ -14,7 +14,7 @@ use kernel::provenance::{Provenance, Source};
 use kernel::{FormulaId, Interface, Method, Number, Param, Pattern, Value};
 use passable::{Limit, Limits, visible_line};
 use policy::{Context, Facts, PathFact, Rules, Spent, Subject};
-use resource::Resource;
+use resource::{Kind, Resource};
 
 use control::exit::{Exit, Failure};
 
@@ -65,7 +65,8 @@ impl Gates {
         }
         // Whether the grant lets it be called was asked before, in the words of Endo's methods.
         let grant = Grant { methods: BTreeSet::from(["list", "read", "write"].map(str::to_owned)), ..grant };
-        Gates { rules, grant, subject: Subject { kind: "dir".to_owned(), names }, agent, now_ms }
+        let directory = Kind::Dir { write: false }.row().label.to_owned();
+        Gates { rules, grant, subject: Subject { kind: directory, names }, agent, now_ms }
     }
 
     /// What the gates say of a call that is made at `place`, with the bytes that it brings. `leads` says where names lead,

@@ -27,7 +27,7 @@ fn keys_and_kinds() {
     2:14 "[a, b]" [worker/wrong-type] `description` must be text, not a list
       put it in quotes if it is meant as text
     3:8 "out" [worker/wrong-type] `slots` must be a map, not text
-      write `name: dir`, `dir rw`, `outbox`, `program` or `worker`, or `name: { is: dir rw, label: … }`
+      write `name: dir` or `name: { is: dir rw, label: … }`; the kinds are `dir`, `dir rw`, `outbox`, `program`, `http`, `git`, `git rw`, `clock`, `mcp`, `worker`, `ask`, `timer`, `mail`, `model`, `secret`
     4:8 "out" [worker/wrong-type] `tools` must be a list, not text
       write it like `tools: [outbox]`, or `tools: []` for none
     5:14 "4" [worker/wrong-type] `attachments` must be a map, not a number
@@ -177,7 +177,7 @@ fn slots() {
     2:33 "dri" [worker/slot-kind] there is no slot of the kind `dri`
       did you mean `dir`?
     2:38 "y" [worker/slot-kind] the slot `y` is of no kind
-      write `name: dir`, `dir rw`, `outbox`, `program` or `worker`, or `name: { is: dir rw, label: … }`
+      write `name: dir` or `name: { is: dir rw, label: … }`; the kinds are `dir`, `dir rw`, `outbox`, `program`, `http`, `git`, `git rw`, `clock`, `mcp`, `worker`, `ask`, `timer`, `mail`, `model`, `secret`
     2:72 "lable" [worker/unknown-key] the slot `z` has no key `lable`
       did you mean `label`?
     2:87 "[dir]" [worker/wrong-type] the kind of a slot must be text, not a list
