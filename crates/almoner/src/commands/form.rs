@@ -126,7 +126,7 @@ fn given(holes: &[Hole], fields: &[Field], texts: &[String]) -> Result<BTreeMap<
                     Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
                         .help("after `:=` stands JSON; for plain text write `=`")
                 })?;
-                of_json(hole, name, json)?
+                of_json(hole, pattern_of(fields, name).as_ref(), name, json)?
             }
             Given::Text(text) => match text.strip_prefix('@') {
                 Some(file) if hole.is_none_or(|hole| !hole.capability) => {
@@ -155,14 +155,22 @@ fn of_text(hole: Option<&Hole>, pattern: Option<&Pattern>, text: String) -> Resu
     }
 }
 
-/// Reads JSON as a value; a secret stays text.
-fn of_json(hole: Option<&Hole>, name: &str, json: serde_json::Value) -> Result<Written, Failure> {
+/// Reads JSON as a value that the pattern of its field takes; a secret stays text.
+fn of_json(
+    hole: Option<&Hole>,
+    pattern: Option<&Pattern>,
+    name: &str,
+    json: serde_json::Value,
+) -> Result<Written, Failure> {
     match json {
         serde_json::Value::String(text) if hole.is_some_and(|hole| hole.secret) => Ok(Written::Text { text }),
         json => {
             let value = Value::from_json(&json).map_err(|e| {
                 Failure::new(Exit::Invalid, format!("field {name:?}: {e}")).help("nothing was sent")
             })?;
+            if let Some(pattern) = pattern {
+                pattern.check(&value).map_err(|mismatch| does_not_fit(name, &mismatch))?;
+            }
             Ok(Written::Value { value })
         }
     }
@@ -352,9 +360,11 @@ mod tests {
         check(&["a=x y"], Ok(r##"{"a":{"written":"value","value":{"body":"#\"x y\"","slots":[]}}}"##));
         check(&["a=5"], Ok(r##"{"a":{"written":"value","value":{"body":"#\"5\"","slots":[]}}}"##));
         check(&["a=!x"], Ok(r##"{"a":{"written":"value","value":{"body":"#\"!!x\"","slots":[]}}}"##));
-        check(&["a:=5"], Ok(r##"{"a":{"written":"value","value":{"body":"#5","slots":[]}}}"##));
+        check(&["a:=5"], Err(Exit::Invalid));
+        check(&["n:=[5]"], Ok(r##"{"n":{"written":"value","value":{"body":"#[5]","slots":[]}}}"##));
         check(&["n=[1, 2]"], Ok(r##"{"n":{"written":"value","value":{"body":"#[1,2]","slots":[]}}}"##));
         check(&["n=one"], Err(Exit::Invalid));
+        check(&[r#"n:=["x"]"#], Err(Exit::Invalid));
         // A special name, not a file.
         check(&["c=@self"], Ok(r#"{"c":{"written":"text","text":"@self"}}"#));
         check(&["key=5"], Ok(r#"{"key":{"written":"text","text":"5"}}"#));
