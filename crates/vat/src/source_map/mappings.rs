@@ -88,7 +88,7 @@ fn number(digits: &mut std::str::Bytes<'_>) -> Option<Option<i64>> {
 }
 
 /// What a character of base 64 stands for.
-pub(super) fn digit(char: u8) -> Option<u8> {
+fn digit(char: u8) -> Option<u8> {
     match char {
         b'A'..=b'Z' => Some(char - b'A'),
         b'a'..=b'z' => Some(char - b'a' + 26),

@@ -15,7 +15,7 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
-use mappings::{digit, find};
+use mappings::find;
 
 /// The most bytes of one map, and of all that an archive has beside its code.
 pub(crate) const MOST_MAP: usize = 2 << 20;
@@ -93,17 +93,7 @@ fn unwrapped(url: &str) -> Option<String> {
     if !kind.ends_with(";base64") || data.len() / 4 * 3 > MOST_MAP {
         return None;
     }
-    let digits = data.trim_end_matches('=').as_bytes();
-    let mut bytes = Vec::with_capacity(data.len() / 4 * 3);
-    for four in digits.chunks(4) {
-        let mut bits = 0u32;
-        for char in four {
-            bits = bits << 6 | u32::from(digit(*char)?);
-        }
-        let count = four.len().checked_sub(1).filter(|count| *count > 0)?;
-        let [_, whole @ ..] = (bits << (6 * (4 - four.len()))).to_be_bytes();
-        bytes.extend(whole.iter().take(count));
-    }
+    let bytes = passable::from_base64(data).ok()?;
     String::from_utf8(bytes).ok()
 }
 
