@@ -134,11 +134,10 @@ fn ask(acting: &Acting<'_>, hole: &Hole, names: &[String], bound: &mut Bound) ->
     output::note(&letter::hole(hole, output::columns()));
     let name = visible_line(&hole.name).into_owned();
     loop {
-        let text =
-            match prompt::line(&format!("{name} (a name, or as behind -e; ? lists names): "), names)? {
-                Typed::End => return Err(nothing_sent()),
-                Typed::Line(text) => text,
-            };
+        let text = match prompt::line(&format!("{name} (a name, or as behind -e; ? lists names): "), names)? {
+            Typed::End => return Err(nothing_sent()),
+            Typed::Line(text) => text,
+        };
         if let Some(beginning) = text.strip_suffix('?') {
             output::note(&prompt::matching(names, beginning));
             continue;
