@@ -49,6 +49,20 @@ impl Attenuation {
         words
     }
 
+    /// Returns the limits that `said` does not set as these do, in words. Not made visible.
+    pub(crate) fn unsaid(&self, said: &Attenuation) -> Vec<String> {
+        let is_said = self.suffixes == said.suffixes;
+        Attenuation {
+            suffixes: if is_said { BTreeSet::new() } else { self.suffixes.clone() },
+            max_bytes: self.max_bytes.filter(|_| self.max_bytes != said.max_bytes),
+            total_bytes: self.total_bytes.filter(|_| self.total_bytes != said.total_bytes),
+            staged_from: self.staged_from.clone().filter(|_| self.staged_from != said.staged_from),
+            private: self.private && !said.private,
+            rate: self.rate.filter(|_| self.rate != said.rate),
+        }
+        .words()
+    }
+
     /// Returns the limits of both together.
     pub fn join(&self, other: &Attenuation) -> Attenuation {
         let suffixes = match (self.suffixes.is_empty(), other.suffixes.is_empty()) {

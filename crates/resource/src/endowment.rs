@@ -21,7 +21,7 @@ impl Endowment {
     /// # Errors
     /// When it names no slot, or what fills it is not written as it should be.
     pub fn parse(text: &str, around: &dyn Surroundings) -> Result<Endowment, SpecError> {
-        let path = Kind::Dir { write: false }.row();
+        let path = Kind::Dir { write: true }.row();
         let wrong = |what: &str| path.wrong(format!("-e {text}: {what}"));
         let (slot, rest) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
         let is_name = |name: &str| {
@@ -41,9 +41,9 @@ impl Endowment {
         format!("{}={}", self.slot, self.fill.typed())
     }
 
-    /// Describes the slot and what fills it, with every limit. Not made visible.
-    pub fn describe(&self) -> String {
-        format!("{} = {}", self.slot, describe_spec(&self.fill, None))
+    /// Describes the slot, whose kind may be known, and what fills it, with every limit. Not made visible.
+    pub fn describe(&self, kind: Option<Kind>) -> String {
+        format!("{} = {}", self.slot, describe_spec(&self.fill, kind))
     }
 }
 

@@ -6,7 +6,7 @@ use kernel::NamePath;
 use kernel::command::Reply;
 use kernel::message::Body;
 use passable::visible_line;
-use worker::definition::{self, Bundle};
+use worker::definition::{self, Bundle, Definition};
 
 use super::acting::{self, Acting, done};
 use super::form::{confirm, nothing_sent, tell_needed};
@@ -36,10 +36,11 @@ impl Bound {
         self.names.contains_key(slot) || self.paths.iter().any(|path| path.slot == slot)
     }
 
-    /// Each slot and what fills it, as the person reads it.
-    fn render(&self) -> String {
+    /// Returns each slot and its content, as the person reads it. The definition says of which kind a slot is.
+    fn render(&self, definition: Option<&Definition>) -> String {
+        let kind = |slot: &str| definition.and_then(|definition| definition.slot(slot)).map(|slot| slot.kind);
         let names = self.names.iter().map(|(slot, name)| (slot, format!("your `{name}`")));
-        let paths = self.paths.iter().map(|path| (&path.slot, describe_spec(&path.fill, None)));
+        let paths = self.paths.iter().map(|path| (&path.slot, describe_spec(&path.fill, kind(&path.slot))));
         names
             .chain(paths)
             .map(|(slot, text)| format!("  {} ← {}\n", visible_line(slot), visible_line(&text)))
@@ -73,13 +74,17 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
             ask(acting, hole, &names, &mut bound)?;
         }
     }
+    let definition = definition(&view);
     let model = match view.is_worker {
-        true => ModelChoice::Reference(model(acting, args, &view)?),
+        true => {
+            let by_file = definition.as_ref().and_then(|definition| definition.model.as_deref());
+            ModelChoice::Reference(models::choose(acting.place, args.model.as_deref(), by_file, false)?)
+        }
         // The daemon refuses it for code, which asks no model.
         false => args.model.clone().map_or(ModelChoice::Usual, ModelChoice::Named),
     };
     if output::can_ask() {
-        output::note(&format!("Endowing message {number} binds:\n{}", bound.render()));
+        output::note(&format!("Endowing message {number} binds:\n{}", bound.render(definition.as_ref())));
         confirm(&format!("endow {number}"))?;
     }
     let text = in_words(args, &bound);
@@ -160,17 +165,16 @@ fn ask(acting: &Acting<'_>, hole: &Hole, names: &[String], bound: &mut Bound) ->
     }
 }
 
-/// The model for a worker. What its file asks for counts only as far as it does in `run`.
-fn model(acting: &Acting<'_>, args: &EndowArgs, view: &LetterView) -> Result<String, Failure> {
-    let source = view.source.as_ref().map_or("", |source| source.raw());
+/// Returns the definition of a worker that was proposed; none for code, or if its file does not parse.
+fn definition(view: &LetterView) -> Option<Definition> {
+    let source = view.source.as_ref().filter(|_| view.is_worker)?;
     let bundle = Bundle {
         name: "definition".to_owned(),
         file: "definition.worker".to_owned(),
-        source: source.to_owned(),
+        source: source.raw().to_owned(),
         includes: BTreeMap::new(),
     };
-    let by_file = definition::parse(&bundle).0.and_then(|definition| definition.model);
-    models::choose(acting.place, args.model.as_deref(), by_file.as_deref(), false)
+    definition::parse(&bundle).0
 }
 
 /// The command with everything that was bound in the end, for the transcript.
@@ -233,7 +237,7 @@ mod tests {
         bound.names.insert("a".to_owned(), NamePath::parse("x").unwrap());
         bound.paths.push(cli::parse_endowment("out=/tmp/\u{1b}[2K:rw?max=1KiB").unwrap());
         assert_eq!(
-            bound.render(),
+            bound.render(None),
             "  a ← your `x`\n  out ← directory /tmp/\\u{1B}[2K (rw); at most 1024 bytes each\n"
         );
     }
@@ -252,7 +256,7 @@ mod tests {
         ] {
             let paths = vec![cli::parse_endowment(text).unwrap()];
             let bound = Bound { paths, ..Bound::default() };
-            assert_eq!(bound.render(), format!("  x ← {told}\n"), "{text}");
+            assert_eq!(bound.render(None), format!("  x ← {told}\n"), "{text}");
         }
     }
 

@@ -52,7 +52,7 @@ pub fn of(
     let Some(given) = project.map(|given| given.beside(both.model.as_deref(), &both.endow)) else {
         return Ok(both);
     };
-    both.from = given.lines();
+    both.from = given.lines(worker);
     both.with = format!(" (with {} {})", given.file.path.display(), given.file.digest.short());
     both.limits = given.handed.limits.within(definition)?;
     both.endow.extend(given.handed.endow);

@@ -1,7 +1,8 @@
 //! `almoner trust`: a project's `almoner.toml` is used after its user has seen what it says; and a case that came along
 //! with a project leads out of where it lies, and runs programs, after its user has.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 
 use kernel::BlobHash;
 use passable::visible_line;
@@ -12,7 +13,7 @@ use super::output;
 use super::prompt::{self, Typed};
 use crate::cli::surfaces::TrustArgs;
 use crate::place::Place;
-use crate::settings::project::Workers;
+use crate::settings::project;
 use crate::trust::{self, File, NAME};
 use control::exit::{Ended, Exit, Failure};
 
@@ -46,14 +47,22 @@ pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
             .help("docs/settings.md says what a project can write into its `almoner.toml`")
     })?;
     let workers = file.workers()?;
-    let lines: serde_json::Map<String, Value> =
-        workers.iter().map(|(name, handed)| (name.clone(), json!(handed.lines()))).collect();
-    let words = in_words(&file, &workers);
-    decide(
-        place,
-        args,
-        Shown { path: file.path, digest: file.digest, words, json: json!({ "workers": lines }) },
-    )
+    let lines = workers.iter().map(|(name, handed)| {
+        let worker = worker_file(&file.dir, name);
+        (name.as_str(), handed.lines(worker.as_deref()))
+    });
+    let lines: Lines<'_> = lines.collect();
+    let (words, json) = (in_words(&file, &lines), json!({ "workers": lines }));
+    decide(place, args, Shown { path: file.path, digest: file.digest, words, json })
+}
+
+/// What a file hands to each worker, line by line.
+type Lines<'a> = BTreeMap<&'a str, Vec<String>>;
+
+/// The file of a worker that a project's file names, if it lies in the project.
+fn worker_file(dir: &Path, name: &str) -> Option<PathBuf> {
+    let is_below = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+    is_below.then(|| project::worker_file(dir, name))
 }
 
 /// What a person is shown before they say yes.
@@ -194,20 +203,19 @@ fn list(place: &Place, as_json: bool) -> Ended {
     Ok(Exit::Ok)
 }
 
-fn in_words(file: &File, workers: &Workers) -> String {
+fn in_words(file: &File, all: &Lines<'_>) -> String {
     let mut text = format!("{} hands over:\n", output::path(&file.path));
-    for (name, handed) in workers {
-        let lines = handed.lines();
+    for (name, lines) in all {
         text += &format!(
             "  to {}.worker: {}\n",
             visible_line(name),
             if lines.is_empty() { "nothing" } else { "" }
         );
         for line in lines {
-            text += &format!("    {}\n", visible_line(&line));
+            text += &format!("    {}\n", visible_line(line));
         }
     }
-    if workers.is_empty() {
+    if all.is_empty() {
         text += "  nothing\n";
     }
     text

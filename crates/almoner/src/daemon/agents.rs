@@ -162,7 +162,8 @@ pub fn act(
                         .help("give the thing a name first, then bind SLOT=NAME"));
                 }
                 if *spec != (StartSpec { dry_run: spec.dry_run, ..StartSpec::default() }) {
-                    let message = "code takes no inputs, documents, permissions or model: it is bound by names alone";
+                    let message =
+                        "code takes no inputs, documents, permissions or model: it is bound by names alone";
                     return Err(Failure::new(Exit::Usage, message)
                         .help(format!("`almoner endow {number} SLOT=NAME` for each of its slots")));
                 }

@@ -6,7 +6,7 @@ use kernel::formula::Formula;
 use kernel::run::Limits;
 use kernel::table::{self, Reached};
 use kernel::{BlobHash, FormulaId, RunNumber};
-use resource::{Attenuation, Kind, ModelSpec, ResourceSpec};
+use resource::{Attenuation, Kind, ModelSpec, PathSpec, ResourceSpec};
 use worker::definition::{Bundle, Definition};
 
 use super::bind::methods::staged_allow;
@@ -53,11 +53,19 @@ fn add(
     if let (Formula::Worker { name, definition, includes, grants, model: None, .. }, Some(Kind::Worker)) =
         (&reached.formula, kind)
     {
+        let limits = taken(&reached);
+        let file = ResourceSpec::Path(PathSpec::limited(format!("{name}.worker"), &limits));
+        let unsaid = unsaid(&reached, Kind::Worker, &file);
+        if !unsaid.is_empty() {
+            let content = untyped(&reached.formula, &unsaid);
+            found.push(SlotBinding { slot: full, content, allow });
+            return Ok(());
+        }
         let content = SlotContent::Worker {
             name: name.clone(),
             definition: *definition,
             includes: includes.clone(),
-            limits: taken(&reached),
+            limits,
         };
         found.push(SlotBinding { slot: full.clone(), content, allow });
         if grants.is_empty() {
@@ -76,21 +84,15 @@ fn add(
     let content = match (&reached.formula, kind) {
         (Formula::Workshop, _) => SlotContent::Own,
         (Formula::Resource(resource), _) if !resource.kind().row().is_typed() => SlotContent::Own,
-        (_, Some(kind)) => match spec(&reached, kind)? {
-            Some(fill) => {
-                if matches!(&fill, ResourceSpec::Path(path) if path.stage) {
-                    // A staged copy allows these itself.
-                    let methods =
-                        reached.grants.first().map(|grant| grant.methods.clone()).unwrap_or_default();
-                    let own: BTreeSet<String> = staged_allow(&methods).collect();
-                    allow.retain(|method| !own.contains(method));
-                }
-                SlotContent::Typed { fill }
-            }
-            None => SlotContent::Untyped { words: kernel::query::words(&reached.formula) },
-        },
-        (formula, None) => SlotContent::Untyped { words: kernel::query::words(formula) },
+        (_, Some(kind)) => content(&reached, kind)?,
+        (formula, None) => untyped(formula, &[]),
     };
+    if matches!(&content, SlotContent::Typed { fill: ResourceSpec::Path(path) } if path.stage) {
+        // A staged copy allows these itself.
+        let methods = reached.grants.first().map(|grant| grant.methods.clone()).unwrap_or_default();
+        let own: BTreeSet<String> = staged_allow(&methods).collect();
+        allow.retain(|method| !own.contains(method));
+    }
     found.push(SlotBinding { slot: full, content, allow });
     Ok(())
 }
@@ -100,13 +102,46 @@ fn taken(reached: &Reached) -> Attenuation {
     reached.grants.iter().fold(Attenuation::default(), |all, grant| all.join(&grant.attenuation))
 }
 
-/// Returns what a person would have typed for a resource with its limits, if anything.
+/// Returns the methods that a slot of this kind has through all grants on the way.
+fn granted(reached: &Reached, kind: Kind) -> BTreeSet<String> {
+    let mut methods = match &reached.formula {
+        Formula::Resource(resource) => resource.methods(kind),
+        _ => kind.method_names(),
+    };
+    methods.retain(|method| reached.grants.iter().all(|grant| grant.allows(method)));
+    methods
+}
+
+/// Returns the content of a slot of this kind: typed only if the text says every limit of the grants on the way.
+fn content(reached: &Reached, kind: Kind) -> Result<SlotContent, Failure> {
+    let Some(fill) = spec(reached, kind)? else { return Ok(untyped(&reached.formula, &[])) };
+    let unsaid = unsaid(reached, kind, &fill);
+    if unsaid.is_empty() { Ok(SlotContent::Typed { fill }) } else { Ok(untyped(&reached.formula, &unsaid)) }
+}
+
+/// Returns the limits of the grants on the way that what is typed does not say, in words.
+fn unsaid(reached: &Reached, kind: Kind, fill: &ResourceSpec) -> Vec<String> {
+    let mut unsaid = fill.unsaid(kind, &taken(reached), &granted(reached, kind));
+    let ends = reached.grants.iter().chain(&reached.through).filter_map(|grant| grant.expires_ms).min();
+    unsaid.extend(ends.map(|end| format!("until {} at the latest", kernel::time::shown(end))));
+    unsaid
+}
+
+/// Returns the content of a slot that nobody types: what it is, and the limits that would be lost.
+fn untyped(formula: &Formula, unsaid: &[String]) -> SlotContent {
+    let mut words = kernel::query::words(formula);
+    if !unsaid.is_empty() {
+        words += &format!(" with limits that cannot be typed: {}", unsaid.join("; "));
+    }
+    SlotContent::Untyped { words }
+}
+
+/// Returns what a person would have typed for a resource with its limits, as far as they can be typed, if anything.
 fn spec(reached: &Reached, kind: Kind) -> Result<Option<ResourceSpec>, Failure> {
-    let taken = taken(reached);
-    let granted = |method: &&str| reached.grants.iter().all(|grant| grant.allows(method));
-    let methods = kind.methods().iter().copied().filter(granted).map(str::to_owned).collect();
     Ok(match &reached.formula {
-        Formula::Resource(resource) => ResourceSpec::of(resource, kind, &taken, &methods),
+        Formula::Resource(resource) => {
+            ResourceSpec::of(resource, kind, &taken(reached), &granted(reached, kind))
+        }
         Formula::Myself => Some(ResourceSpec::Myself),
         Formula::Worker { model: Some(model), limits, .. } => {
             let usual: Limits = start_run::parse(&worker::model_worker())?.limits;
@@ -145,19 +180,29 @@ fn definition(
 
 #[cfg(test)]
 mod tests {
-    use kernel::Value;
-    use kernel::command::{Act, Binding, Program, Start, Target};
+    use kernel::command::{Act, Binding, GrantAct, NameAct, Program, Provided, Start, Target};
     use kernel::run::{Input, Shape};
-    use passable::Untrusted;
+    use kernel::{NamePath, Value};
+    use passable::{Effect, Untrusted};
 
     use super::super::testing;
     use super::*;
     use crate::cli;
     use crate::machine::Machine;
-    use resource::{Endowment, PathSpec, Rate, Resource};
+    use control::protocol::StartSpec;
+    use resource::mcp::{CALL_MS, Line, Told, ToolServer};
+    use resource::programs::{EndowedProgram, MEMORY, Programs, WALL_MS};
+    use resource::repository::Repository;
+    use resource::web::{Place, Web};
+    use resource::{Endowment, Rate, Resource};
 
     /// A daemon whose run 1 executes a worker with these slots, bound so.
     fn daemon(dir: &std::path::Path, front: &str, bindings: Vec<Binding>) -> Daemon {
+        daemon_after(dir, vec![], front, bindings)
+    }
+
+    /// The same, whose host has done something before.
+    fn daemon_after(dir: &std::path::Path, before: Vec<Act>, front: &str, bindings: Vec<Binding>) -> Daemon {
         let source = format!("---\n{front}\n---\nDo it.\n");
         let start = Act::Start(Box::new(Start {
             // This text names another directory: the bindings come from the grants alone.
@@ -180,7 +225,7 @@ mod tests {
             },
             bindings,
         }));
-        let daemon = testing::daemon(dir, vec![start]);
+        let daemon = testing::daemon(dir, before.into_iter().chain([start]).collect());
         daemon.store.blobs().put(source.as_bytes()).unwrap();
         daemon
     }
@@ -280,6 +325,187 @@ mod tests {
         let daemon = daemon(dir.path(), "slots: { d: dir rw }", vec![bound]);
         let (read, _) = &fills(&daemon)[0];
         assert_eq!(cli::typed(std::path::Path::new("/"), read).unwrap(), "d=./w:rw?methods=list,read");
+    }
+
+    fn path(name: &str) -> NamePath {
+        NamePath::parse(name).unwrap()
+    }
+
+    /// The acts that give the directory `/w` the name `big`, and something narrower of it the name `small`.
+    fn narrowed(methods: &[&str], attenuation: Attenuation, expires_ms: Option<i64>) -> Vec<Act> {
+        let thing = Provided::Mount { path: "/w".to_owned(), read_only: false };
+        let methods = methods.iter().map(|method| (*method).to_owned()).collect();
+        let narrow = GrantAct::Attenuate {
+            path: path("big"),
+            is: None,
+            methods,
+            attenuation,
+            expires_ms,
+            to: path("small"),
+            force: false,
+        };
+        vec![Act::Name(NameAct::Provide { thing, path: path("big") }), Act::Grant(narrow)]
+    }
+
+    fn part_of_the_web() -> Web {
+        Web {
+            places: vec![Place::parse("https://h/p").unwrap()],
+            methods: ["GET", "POST"].map(str::to_owned).into(),
+            secret: None,
+            idempotency: None,
+            address: None,
+        }
+    }
+
+    /// A server with the tools `list` and `delete`.
+    fn server() -> Resource {
+        let tool = |name: &str| {
+            let (name, input) = (name.to_owned(), serde_json::json!({ "type": "object" }));
+            Told { name, title: None, description: None, input, output: None, hints: None }
+        };
+        let tools = ["list", "delete"].map(|name| tool(name).pin(Effect::Commit)).into();
+        let line = Line::Web(Box::new(part_of_the_web()));
+        Resource::Mcp(Box::new(ToolServer { name: "srv".to_owned(), line, tools, call_ms: CALL_MS }))
+    }
+
+    fn programs() -> Resource {
+        let digest = BlobHash([1; 32]);
+        let (name, path) = ("rg".to_owned(), "/usr/bin/rg".to_owned());
+        Resource::Programs(Programs {
+            programs: vec![EndowedProgram { name, path, digest, interpreters: vec![] }],
+            directories: vec![],
+            environment: BTreeMap::new(),
+            network: false,
+            starts_others: false,
+            wall_ms: WALL_MS,
+            memory: MEMORY,
+        })
+    }
+
+    /// The content of the slot `x` of this kind, of which a grant leaves these methods.
+    fn content_of(kind: Kind, target: Target, attenuation: Attenuation, methods: &[&str]) -> SlotContent {
+        let dir = tempfile::tempdir().unwrap();
+        let mut bound = binding("x", target, attenuation, &[]);
+        bound.methods = methods.iter().map(|method| (*method).to_owned()).collect();
+        let daemon = daemon(dir.path(), &format!("slots: {{ x: {kind} }}"), vec![bound]);
+        bindings(&daemon, RunNumber(1)).unwrap().remove(0).content
+    }
+
+    fn rate() -> Attenuation {
+        Attenuation { rate: Some(Rate { calls: 1, per_ms: 1_000 }), ..Attenuation::default() }
+    }
+
+    #[test]
+    fn binding_with_fewer_tools_or_methods_of_the_web_is_typed_no_wider() {
+        let none = Attenuation::default;
+        for (kind, resource, taken, methods, typed) in [
+            (Kind::Mcp, server(), none(), &["list", "delete"][..], "mcp:srv[list,delete]"),
+            (Kind::Mcp, server(), none(), &["list"], "mcp:srv[list]"),
+            (Kind::Mcp, server(), rate(), &["list"], "mcp:srv[list]?rate=1/s"),
+            (Kind::Http, Resource::Web(part_of_the_web()), none(), &["get"], "https://h/p"),
+            (
+                Kind::Http,
+                Resource::Web(part_of_the_web()),
+                rate(),
+                &["get", "send"],
+                "https://h/p?methods=GET,POST&rate=1/s",
+            ),
+        ] {
+            let content = content_of(kind, Target::Resource(resource), taken, methods);
+            let SlotContent::Typed { fill } = content else { panic!("{typed}: {content:?}") };
+            assert_eq!(fill.typed(), typed);
+        }
+    }
+
+    #[test]
+    fn binding_with_a_limit_that_cannot_be_typed_names_the_limit() {
+        let none = Attenuation::default;
+        let resource = Target::Resource;
+        let repository = Repository { path: "/r".to_owned(), write: false, author: None };
+        let program = Program {
+            name: "model".to_owned(),
+            definition: BlobHash::of(b"model"),
+            includes: BTreeMap::new(),
+            limits: Limits::default(),
+        };
+        let git = Kind::Git { write: false };
+        for (kind, target, taken, methods, limit) in [
+            (Kind::Clock, resource(Resource::Clock), rate(), Kind::Clock.methods(), "1 call in 1 s"),
+            (Kind::Clock, resource(Resource::Clock), none(), &["now"], "only the methods now"),
+            (git, resource(Resource::Repository(repository)), rate(), git.methods(), "1 call in 1 s"),
+            (Kind::Program, resource(programs()), rate(), Kind::Program.methods(), "1 call in 1 s"),
+            (
+                Kind::Model,
+                Target::Model { program, model: "local".to_owned() },
+                rate(),
+                Kind::Model.methods(),
+                "1 call in 1 s",
+            ),
+            (Kind::Mcp, resource(server()), none(), &[], "no method"),
+            (
+                Kind::Http,
+                resource(Resource::Web(part_of_the_web())),
+                none(),
+                &["send"],
+                "only the methods send",
+            ),
+        ] {
+            let content = content_of(kind, target, taken, methods);
+            let SlotContent::Untyped { words } = content else { panic!("{kind}, {limit}: {content:?}") };
+            let end = format!(" with limits that cannot be typed: {limit}");
+            assert!(words.ends_with(&end), "{kind}: {words}");
+        }
+    }
+
+    #[test]
+    fn binding_by_a_narrowed_name_is_typed_with_its_limits_or_names_its_end() {
+        let suffix = Attenuation { suffixes: [".md".to_owned()].into(), ..Attenuation::default() };
+        for (expires_ms, typed) in [(None, Some("d=./w?suffix=.md&methods=list,read")), (Some(1 << 42), None)]
+        {
+            let dir = tempfile::tempdir().unwrap();
+            let before = narrowed(&["list", "read"], suffix.clone(), expires_ms);
+            let mut bound = binding("d", Target::Named { path: path("small") }, Attenuation::default(), &[]);
+            bound.methods = all(Kind::Dir { write: false });
+            let daemon = daemon_after(dir.path(), before, "slots: { d: dir }", vec![bound]);
+            let base = std::path::Path::new("/");
+            let read = fills(&daemon).first().map(|(read, _)| cli::typed(base, read).unwrap());
+            assert_eq!(read.as_deref(), typed);
+            if expires_ms.is_some() {
+                let content = bindings(&daemon, RunNumber(1)).unwrap().remove(0).content;
+                let SlotContent::Untyped { words } = content else { panic!("{content:?}") };
+                assert!(words.contains("cannot be typed: until 2109-"), "{words}");
+            }
+        }
+    }
+
+    #[test]
+    fn model_in_a_slot_that_takes_a_worker_is_typed_and_bound_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = Program {
+            name: "model".to_owned(),
+            definition: BlobHash::of(b"model"),
+            includes: BTreeMap::new(),
+            limits: Limits::default(),
+        };
+        let target = Target::Model { program, model: "scripted:/m.json".to_owned() };
+        let SlotContent::Typed { fill } = content_of(Kind::Worker, target, Attenuation::default(), &["call"])
+        else {
+            panic!("a model is typed");
+        };
+        let typed = Endowment { slot: "x".to_owned(), fill };
+        assert!(typed.typed().starts_with("x=model:scripted:/m.json"), "{typed}");
+        let desk = testing::desk(&dir.path().join("home"));
+        let bundle = Bundle::of("w", "---\nslots: { x: worker }\n---\nDo it.\n");
+        let definition = start_run::parse(&bundle).unwrap();
+        let spec = StartSpec { endow: vec![typed], ..StartSpec::default() };
+        let bound = start_run::bindings(&desk, &definition, &spec, &BTreeMap::new()).unwrap();
+        assert!(matches!(&bound[0].target, Target::Model { model, .. } if model == "scripted:/m.json"));
+        // A model has no slots that could be filled.
+        let inner = Machine::At(dir.path()).parse_endowment("x.y=clock").unwrap();
+        let spec =
+            StartSpec { endow: spec.endow.into_iter().chain([inner]).collect(), ..StartSpec::default() };
+        let refused = start_run::bindings(&desk, &definition, &spec, &BTreeMap::new()).unwrap_err();
+        assert!(refused.message.raw().contains("has no slots"), "{}", refused.message.raw());
     }
 
     #[test]

@@ -47,8 +47,8 @@ impl Begun<'_> {
             StartShape::Each { .. } => documents.get(..1).unwrap_or_default(),
             StartShape::Single | StartShape::Chat => documents,
         };
-        let prompt = worker::first_prompt(definition, bundle, inputs, shown)
-            .map_err(|t| Failure::of_trouble(&t))?;
+        let prompt =
+            worker::first_prompt(definition, bundle, inputs, shown).map_err(|t| Failure::of_trouble(&t))?;
         Ok(Plan {
             worker: definition.name.clone(),
             digest: bundle.digest().to_string(),

@@ -62,9 +62,7 @@ pub fn answer(
                 .map_err(|e| Failure::new(Exit::Invalid, format!("this cannot be a value: {e}")))?;
             MailAct::Give { number, handed: Handed::Value { value } }
         }
-        (Some(wish), answered) => {
-            to_run(&desk.of(agent, name)?, number, wish, answered)?
-        }
+        (Some(wish), answered) => to_run(&desk.of(agent, name)?, number, wish, answered)?,
     };
     let act = Box::new(seen.act(act));
     Ok(Response::Reply(desk.apply_as(agent, said, Act::Mail(act))?.reply))

@@ -324,7 +324,7 @@ fn fill(
             };
             let endowment = given.get(slot.name.as_str()).copied();
             let attenuation = endowment.map(|given| bind::attenuation(&given.fill)).unwrap_or_default();
-            let methods = bind::methods::methods(definition, slot, &target, endowment)?;
+            let methods = bind::methods::methods(shelf.desk, definition, slot, &target, endowment)?;
             if let Some(not) = allowed.get(slot.name.as_str()).and_then(|all| all.difference(&methods).next())
             {
                 let message =

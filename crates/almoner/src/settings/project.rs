@@ -14,7 +14,8 @@ use super::read::{Text, Trouble, table};
 use super::tighter::Tighter;
 use crate::machine::Machine;
 use control::exit::{Exit, Failure};
-use resource::Endowment;
+use resource::{Endowment, Kind, ResourceSpec};
+use worker::definition::{self, Bundle};
 
 /// What a project's file hands to one of its workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub struct Handed {
     /// What it may use up, where that is less than its own file says.
     pub limits: Tighter,
 }
+
+/// How deep the slots of workers in slots lie that are looked up.
+const DEEPEST: usize = 8;
 
 /// What a project's file says: for each worker, by its path from the file's directory without its suffix.
 pub type Workers = BTreeMap<String, Handed>;
@@ -178,13 +182,52 @@ fn real(path: &Path) -> Option<PathBuf> {
 }
 
 impl Handed {
-    /// All of it, a line for each thing. Not made visible.
-    pub fn lines(&self) -> Vec<String> {
+    /// All of it, a line for each thing. The worker's file says what a path stands for in a slot; without it, a path is
+    /// told as it was typed. Not made visible.
+    pub fn lines(&self, worker: Option<&Path>) -> Vec<String> {
         let model = self.model.iter().map(|model| format!("model: {model}"));
-        let endow = self.endow.iter().map(Endowment::describe);
+        let kind = |slot: &str| worker.and_then(|worker| self.kind(worker, slot));
+        let endow = self.endow.iter().map(|given| given.describe(kind(&given.slot)));
         let allow = self.allow.iter().map(|rule| format!("not asked about: {rule}"));
         model.chain(endow).chain(allow).chain(self.limits.line()).collect()
     }
+
+    /// The kind of a slot of the worker in this file, or of a worker in a slot of it.
+    fn kind(&self, worker: &Path, slot: &str) -> Option<Kind> {
+        if slot.matches('.').count() > DEEPEST {
+            return None;
+        }
+        let (file, name) = self.owner(worker, slot)?;
+        let definition = definition::parse(&Bundle::load(&file).ok()?).0?;
+        definition.slot(name).map(|slot| slot.kind)
+    }
+
+    /// The file of the worker that has a slot, and what that worker calls it.
+    fn owner<'a>(&self, worker: &Path, slot: &'a str) -> Option<(PathBuf, &'a str)> {
+        match slot.rsplit_once('.') {
+            Some((above, name)) => Some((self.filler(worker, above)?, name)),
+            None => Some((worker.to_owned(), slot)),
+        }
+    }
+
+    /// The file of the worker that fills a slot: the one that is bound to it, or else the one of its name beside the
+    /// caller's file.
+    fn filler(&self, worker: &Path, slot: &str) -> Option<PathBuf> {
+        match self.endow.iter().find(|given| given.slot == slot).map(|given| &given.fill) {
+            Some(ResourceSpec::Path(given)) => Some(PathBuf::from(&given.path)),
+            Some(_) => None,
+            None => {
+                let (caller, name) = self.owner(worker, slot)?;
+                Some(worker_file(caller.parent()?, name))
+            }
+        }
+    }
+}
+
+/// The file of the worker of a name: `NAME.worker`, or `NAME.worker.md` where there is no such file.
+pub fn worker_file(dir: &Path, name: &str) -> PathBuf {
+    let file = dir.join(format!("{name}.worker"));
+    if file.exists() { file } else { dir.join(format!("{name}.worker.md")) }
 }
 
 #[cfg(test)]
@@ -195,8 +238,37 @@ mod tests {
         let workers = read(base, source)?;
         Ok(workers
             .iter()
-            .flat_map(|(name, handed)| handed.lines().into_iter().map(move |line| format!("{name}: {line}")))
+            .flat_map(|(name, handed)| {
+                let worker = worker_file(base, name);
+                handed.lines(Some(&worker)).into_iter().map(move |line| format!("{name}: {line}"))
+            })
             .collect())
+    }
+
+    #[test]
+    fn path_in_a_slot_of_a_known_kind_is_told_as_that_kind() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = std::fs::canonicalize(dir.path()).unwrap();
+        let write = |name: &str, slots: &str| {
+            std::fs::write(base.join(name), format!("---\nslots: {{ {slots} }}\n---\nDo it.\n")).unwrap();
+        };
+        write("a.worker.md", "post: outbox, docs: dir, helper: worker, other: worker");
+        write("helper.worker", "post: outbox");
+        write("bound.worker", "post: outbox");
+        let text = "[workers.a.endow]\ndocs = './p'\n'helper.post' = './p'\nother = './bound.worker'\n\
+            'other.post' = './p'\npost = './p'\n[workers.nobody]\nendow = { post = './p' }\n";
+        let here = base.display();
+        assert_eq!(
+            lines(&base, text).unwrap(),
+            [
+                format!("a: docs = directory {here}/p"),
+                format!("a: helper.post = mail spool {here}/p"),
+                format!("a: other = worker file {here}/bound.worker"),
+                format!("a: other.post = mail spool {here}/p"),
+                format!("a: post = mail spool {here}/p"),
+                format!("nobody: post = directory {here}/p"),
+            ]
+        );
     }
 
     #[test]

@@ -132,10 +132,10 @@ impl Endowed {
         self
     }
 
-    /// What it says, for whoever looks ahead. Not made visible.
-    pub fn lines(&self) -> Vec<String> {
+    /// What it says to the worker in this file, for whoever looks ahead. Not made visible.
+    pub fn lines(&self, worker: &Path) -> Vec<String> {
         let file = format!("{} ({})", self.file.path.display(), self.file.digest.short());
-        std::iter::once(file).chain(self.handed.lines()).collect()
+        std::iter::once(file).chain(self.handed.lines(Some(worker))).collect()
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use resource::{Endowment, KINDS, Kind, Row, SpecError, Surroundings, describe_spec};
 use serde_json::{Value as Json, json};
 
+use crate::agents::newest;
 use crate::home::{Home, Said};
 use crate::web::visitor::Visitor;
 
@@ -161,6 +162,39 @@ fn planned(place: &Place, given: Option<&str>) -> Json {
     grants.find(|grant| grant["slot"] == SLOT).expect("the slot is told").clone()
 }
 
+/// The grants of the slot, the oldest first.
+fn granted(place: &Place) -> Vec<Json> {
+    let grants = place.almoner(&["grants", "--json"]).expect(0).json();
+    let of_slot = grants.as_array().unwrap().iter().filter(|grant| grant["slot"] == SLOT);
+    let mut all: Vec<Json> = of_slot.cloned().collect();
+    all.sort_by_key(|grant| grant["number"].as_u64());
+    all
+}
+
+/// Binds a name to the slot of the worker, which a guest proposes, and returns the grant.
+fn endowed(place: &Place, name: &str) -> Json {
+    place.almoner(&["--as", "fae", "define", "w.worker"]).expect(0);
+    let number = newest(&place.home, None, "definition");
+    let bound = format!("{SLOT}={name}");
+    place.almoner(&["endow", &number, &bound, "-m", "scripted:script.json", "--detach"]).expect(0);
+    granted(place).pop().unwrap()
+}
+
+/// Checks that the grant of a directory by its name says and allows the same as the grant of the typed one. The grant
+/// of something narrower allows what was kept of it.
+fn named_is_granted_as_typed(place: &Place, write: bool) {
+    let typed = granted(place).swap_remove(0);
+    let manner: &[&str] = if write { &[] } else { &["--read-only"] };
+    place.almoner(&["mkguest", "fae"]).expect(0);
+    place.almoner(&[&["mount"][..], manner, &["PATH", "thing"]].concat()).expect(0);
+    let kept = if write { "list,write" } else { "list,read" };
+    place.almoner(&["narrow", "thing", "less", "--methods", kept]).expect(0);
+    let (named, narrowed) = (endowed(place, "thing"), endowed(place, "less"));
+    assert_eq!((&named["words"], &named["methods"]), (&typed["words"], &typed["methods"]));
+    let methods: Vec<&str> = kept.split(',').collect();
+    assert_eq!((&narrowed["words"], &narrowed["methods"]), (&typed["words"], &json!(methods)));
+}
+
 #[test]
 fn every_kind_goes_through_every_surface() {
     for row in KINDS {
@@ -234,7 +268,11 @@ fn every_kind_goes_through_every_surface() {
                 .home
                 .write("almoner.toml", format!("[workers.w]\nendow = {{ {SLOT} = {} }}\n", json!(example)));
             let told = place.almoner(&["trust"]).expect(7).out;
-            says("trust", &told, &given.describe());
+            says("trust", &told, &given.describe(Some(row.kind)));
+        }
+        // A name stands for the same as what is typed. `mount` gives directories one; no command names anything else.
+        if let Kind::Dir { write } = row.kind {
+            named_is_granted_as_typed(&place, write);
         }
         // The help.
         let help = |command: &str| {

@@ -2,6 +2,8 @@
 //!
 //! The hostile server is a program of this repository that does what its argument says; the others are real ones.
 
+use kernel::txn::{NOBODY, Table, Txn};
+use kernel::{FormulaId, table};
 use resource::Resource;
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -9,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
+use store::{Options, Store};
 
+use crate::agents::newest;
 use crate::endo::tools;
 use crate::home::{Home, Said};
 
@@ -49,7 +53,12 @@ fn run(home: &Home, tools: &str, more: &[&str]) -> Said {
 
 /// What the calls of the first run came to, as text.
 fn came_to(home: &Home) -> String {
-    let trace = home.trace("r1");
+    came_to_in(home, "r1")
+}
+
+/// What the calls of a run came to, as text.
+fn came_to_in(home: &Home, run: &str) -> String {
+    let trace = home.trace(run);
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);
     steps
         .filter(|entry| entry["entry"] == "completed")
@@ -97,6 +106,69 @@ fn a_server_is_written_down_looked_at_and_handed_over_by_the_names_of_its_tools(
     assert!(grants.contains("tool echo of the server plain"), "{grants}");
     home.almoner(&["mcp", "remove", "plain"]).expect(0);
     home.almoner(&["mcp", "tools", "plain"]).expect(4);
+}
+
+/// The newest grant of the slot.
+fn granted(home: &Home) -> Json {
+    let grants = home.almoner(&["grants", "--json"]).expect(0).json();
+    let of_slot = grants.as_array().unwrap().iter().filter(|grant| grant["slot"] == "far");
+    of_slot.max_by_key(|grant| grant["number"].as_u64()).unwrap().clone()
+}
+
+/// Gives a name to the server to which the newest grant of the slot leads. Commands name directories alone, so it takes
+/// the place of one in the store.
+fn name_server(home: &Home, name: &str) {
+    home.almoner(&["mount", "place", name]).expect(0);
+    let rows = home.almoner(&["list", "-l", "--json"]).expect(0).json();
+    let row = rows.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
+    let id = |json: &Json| -> FormulaId { json.as_str().unwrap().parse().unwrap() };
+    let (named, server) = (id(&row["id"]), id(&granted(home)["target"]));
+    home.almoner(&["stop"]).expect(0);
+    let begun = Instant::now();
+    let store = loop {
+        match Store::open(&home.root().join("state/store"), Options::default()) {
+            Ok(store) => break store,
+            // A process that another test is just starting has a copy of the lock until it has become itself.
+            Err(error) => assert!(begun.elapsed() < Duration::from_secs(20), "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let take_its_place = move |txn: &mut dyn Txn| {
+        let row = table::formula(txn, &server)?.expect("the run is still there");
+        table::save(txn, Table::Formula, &NOBODY, &named.number, &row, Some(&row.provenance))
+    };
+    store.write(take_its_place).unwrap();
+}
+
+#[test]
+fn named_server_that_fills_a_slot_is_called_by_the_tools_that_its_grants_allow() {
+    let home = home("plain", &[echo("hello")]);
+    run(&home, "plain[echo:reads,x]", &[]).expect(0);
+    let typed = granted(&home);
+    name_server(&home, "srv");
+    home.almoner(&["narrow", "srv", "says", "--methods", "echo"]).expect(0);
+    home.almoner(&["mkguest", "fae"]).expect(0);
+    for (run, name, methods) in [("r2", "srv", typed["methods"].clone()), ("r3", "says", json!(["echo"]))] {
+        home.almoner(&["--as", "fae", "define", "w.worker"]).expect(0);
+        let number = newest(&home, None, "definition");
+        let bound = format!("far={name}");
+        let said = home.almoner(&["endow", &number, &bound, "-m", "scripted:script.json"]).expect(0);
+        assert_eq!(said.out, "done\n", "{name}");
+        let (grant, came) = (granted(&home), came_to_in(&home, run));
+        assert_eq!((&grant["words"], &grant["methods"]), (&typed["words"], &methods), "{name}");
+        assert!(came.contains("you said hello"), "{name}: {came}");
+    }
+    // A run that is at work gets it by its name as well.
+    home.write("asks.worker", "---\nslots: { me: mail }\n---\nAsk.\n");
+    let wish = json!({ "description": "A server of tools", "name": "far" });
+    script(&home, &[json!({ "name": "me_request", "arguments": wish }), echo("again")]);
+    home.almoner(&["run", "asks.worker", "-m", "scripted:script.json"]).expect(7);
+    home.almoner(&["resolve", &newest(&home, None, "request"), "says"]).expect(0);
+    assert_eq!(home.almoner(&["resume", "r4"]).expect(0).out, "done\n");
+    let came = came_to_in(&home, "r4");
+    assert!(came.contains("you said again"), "{came}");
+    assert_eq!(granted(&home)["methods"], json!(["echo"]));
+    assert_eq!(log(&home), ["echo hello", "echo hello", "echo hello", "echo again"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::agents::newest;
 use crate::home::Home;
 
 #[test]
@@ -86,7 +87,7 @@ fn what_came_to_nothing_is_not_saved() {
 #[test]
 fn run_over_hostile_paths_is_saved_and_runs_again() {
     for (dir, query) in [
-        ("two words", "?suffix=.md&max=4097&total=1GiB&rate=9/90s&private"),
+        ("two words", "?suffix=.md&max=4097&rate=9/90s&private"),
         ("new\nline", "?methods=list,read"),
         ("tab\there", ""),
         ("\"double\" and 'single'", "?max=4KiB"),
@@ -124,4 +125,58 @@ fn run_over_hostile_paths_is_saved_and_runs_again() {
             assert!(tried.starts_with("same"), "{saved:?}: {tried}");
         }
     }
+}
+
+#[test]
+fn run_with_something_narrower_is_saved_no_wider() {
+    let home = Home::new();
+    home.write("docs/a.md", "blue\n");
+    home.write("w.worker", "---\nslots: { docs: dir }\n---\nRead.\n");
+    let read = json!({ "name": "docs_read", "arguments": { "path": "a.md" } });
+    let script = json!([{ "turns": [{ "calls": [read] }, { "text": "read it" }] }]);
+    home.write("script.json", script.to_string());
+    home.almoner(&["mkguest", "fae"]).expect(0);
+    home.almoner(&["mount", "docs", "big"]).expect(0);
+    home.almoner(&["narrow", "big", "small", "--methods", "list,read", "--suffix", ".md"]).expect(0);
+    home.almoner(&["narrow", "small", "brief", "--lasts", "1h"]).expect(0);
+    let endow = |name: &str| {
+        home.almoner(&["--as", "fae", "define", "w.worker"]).expect(0);
+        let number = newest(&home, None, "definition");
+        let bound = format!("docs={name}");
+        let said = home.almoner(&["endow", &number, &bound, "-m", "scripted:script.json"]).expect(0);
+        assert_eq!(said.out, "read it\n", "{name}");
+    };
+    endow("small");
+    let typed = "docs=./docs?suffix=.md&methods=list,read";
+    let saved = home.almoner(&["save", "last", "as", "again"]).expect(0).out;
+    assert_eq!(saved, format!("almoner run again.worker -e '{typed}'\n"));
+    let again = ["run", "again.worker", "-e", typed, "-m", "scripted:again.case/replies.json"];
+    assert_eq!(home.almoner(&again).expect(0).out, "read it\n");
+    // Nothing that is typed ends by itself.
+    endow("brief");
+    let saved = home.almoner(&["save", "last", "as", "short"]).expect(0);
+    assert_eq!(saved.out, "almoner run short.worker\n");
+    let note = "with limits that cannot be typed: until ";
+    assert!(saved.err.contains("slot `docs` is not kept") && saved.err.contains(note), "{}", saved.err);
+}
+
+#[test]
+fn model_in_a_slot_that_takes_a_worker_is_saved_and_runs_again() {
+    let home = Home::new();
+    home.write("w.worker", "---\nslots: { editor: worker }\n---\nWrite.\n");
+    let ask = json!({ "name": "editor", "arguments": { "input": { "prompt": "Shorten this." } } });
+    let script = json!([{ "worker": "w", "turns": [{ "calls": [ask] }, { "text": "done" }] }]);
+    home.write("script.json", script.to_string());
+    home.write("other.json", json!([{ "turns": [{ "text": "the other model's words" }] }]).to_string());
+    let model = format!("editor=model:scripted:{}", home.path("other.json").display());
+    home.almoner(&["run", "w.worker", "-e", &model, "-m", "scripted:script.json"]).expect(0);
+    assert!(home.trace("r1").to_string().contains("the other model's words"));
+    home.almoner(&["save", "last", "as", "again"]).expect(0);
+    let case: serde_json::Value = serde_json::from_str(&home.read("again.case/case.json")).unwrap();
+    let words = case["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+    let plan = ["--dry-run", "-m", "scripted:script.json"];
+    let saved: Vec<&str> = ["run"].into_iter().chain(words).chain(plan).collect();
+    assert!(saved.contains(&model.as_str()), "{saved:?}");
+    let told = home.almoner(&saved).expect(0).out;
+    assert!(told.contains("editor = model scripted:"), "{told}");
 }

@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::{Begins, Kind, Limit, ResourceSpec, Row, words};
 use crate::{Attenuation, Rate, SpecError, Surroundings, quote, staged_copy, units};
 
-const GRAMMAR: &str = "PATH, SLOT=PATH:rw, SLOT=PATH:stage, or SLOT=PATH?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read&rate=60/h&private";
-const KEYS: &[&str] = &["suffix=", "max=", "total=", "methods=", "rate=", "private"];
-
 /// The row of `dir` in the table.
 pub(crate) static DIR: Row = Row {
     kind: Kind::Dir { write: false },
@@ -18,8 +15,8 @@ pub(crate) static DIR: Row = Row {
     type_name: "mount",
     begins: Begins::Path,
     example: "PATH",
-    grammar: GRAMMAR,
-    keys: KEYS,
+    grammar: "PATH, or SLOT=PATH?suffix=.pdf&max=10MiB&methods=list,read&rate=60/h&private",
+    keys: &["suffix=", "max=", "methods=", "rate=", "private"],
     limits: &[Limit::Suffixes, Limit::Max, Limit::Rate, Limit::Private],
     methods: &["list", "read", "glob", "grep", "stat"],
     discloses: true,
@@ -30,7 +27,7 @@ pub(crate) static DIR: Row = Row {
     parse,
 };
 
-/// The row of `dir rw` in the table.
+/// The row of `dir rw` in the table. All keys that a path can have are among its own.
 pub(crate) static DIR_RW: Row = Row {
     kind: Kind::Dir { write: true },
     label: "dir rw",
@@ -38,8 +35,8 @@ pub(crate) static DIR_RW: Row = Row {
     type_name: "mount",
     begins: Begins::Path,
     example: "PATH:rw",
-    grammar: GRAMMAR,
-    keys: KEYS,
+    grammar: "PATH, SLOT=PATH:rw, SLOT=PATH:stage, or SLOT=PATH?suffix=.pdf&max=10MiB&total=1GiB&methods=list,read&rate=60/h&private",
+    keys: &["suffix=", "max=", "total=", "methods=", "rate=", "private"],
     limits: &[Limit::Suffixes, Limit::Max, Limit::Total, Limit::Rate, Limit::Private],
     methods: &[
         "list",
@@ -70,8 +67,8 @@ pub(crate) static OUTBOX: Row = Row {
     type_name: "spool",
     begins: Begins::Path,
     example: "PATH",
-    grammar: GRAMMAR,
-    keys: KEYS,
+    grammar: "PATH, or SLOT=PATH?max=1MiB&rate=60/h",
+    keys: &["max=", "methods=", "rate="],
     limits: &[Limit::Max, Limit::Rate],
     methods: &["send"],
     discloses: false,
@@ -91,6 +88,11 @@ pub(crate) fn can_write(methods: &BTreeSet<String>) -> bool {
         || methods.iter().any(|method| {
             DIR_RW.methods.contains(&method.as_str()) && !DIR.methods.contains(&method.as_str())
         })
+}
+
+/// Returns whether names can be said to end so.
+pub(crate) fn is_suffix(text: &str) -> bool {
+    text.starts_with('.') && text.len() >= 2
 }
 
 /// Describes a directory.
@@ -158,9 +160,31 @@ impl PathSpec {
         PathSpec {
             write: kind == Kind::Dir { write: true },
             stage: taken.staged_from.is_some(),
+            // Nothing that is only read grows.
+            total_bytes: taken.total_bytes.filter(|_| kind != Kind::Dir { write: false }),
             methods: if is_all { vec![] } else { methods.iter().cloned().collect() },
             ..PathSpec::limited(path, taken)
         }
+    }
+
+    /// Returns why a slot of this kind cannot have all that was typed, if it cannot: nobody would keep such a limit.
+    pub(super) fn misfit(&self, kind: Kind) -> Option<String> {
+        let row = kind.row();
+        if self.stage && !matches!(kind, Kind::Dir { .. }) {
+            return Some(format!("`:stage` is for a directory, and this is {}", row.noun));
+        }
+        let typed = [
+            ("suffix=", !self.suffixes.is_empty()),
+            ("max=", self.max_bytes.is_some()),
+            ("total=", self.total_bytes.is_some()),
+            ("methods=", !self.methods.is_empty()),
+            ("rate=", self.rate.is_some()),
+            ("private", self.private),
+        ];
+        let (key, _) = typed.into_iter().find(|(key, is_typed)| *is_typed && !row.keys.contains(key))?;
+        let noun =
+            if kind == (Kind::Dir { write: false }) { "a directory that is only read" } else { row.noun };
+        Some(format!("`{key}` has no effect on {noun}"))
     }
 
     pub(super) fn attenuation(&self) -> Attenuation {
@@ -227,7 +251,7 @@ pub(crate) fn take_manner<'a>(text: &str, manners: &[&'a str]) -> Option<(String
 
 /// Reads a path with what of it is handed over.
 pub(super) fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
-    let wrong = |what: &str| DIR.wrong(what);
+    let wrong = |what: &str| DIR_RW.wrong(what);
     let cut = match quote::leading(text) {
         Some(_) => quote::split_once(text, '?'),
         // A file whose own name has a question mark is meant as it stands.
@@ -245,7 +269,7 @@ pub(super) fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpe
         match (key, value) {
             ("suffix", Some(suffix)) => {
                 let suffix = quote::plain(suffix);
-                if !suffix.starts_with('.') || suffix.len() < 2 {
+                if !is_suffix(&suffix) {
                     return Err(wrong("a suffix begins with a point, like `.pdf`"));
                 }
                 spec.suffixes.push(suffix.to_lowercase());
@@ -266,7 +290,11 @@ pub(super) fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpe
                     return Err(wrong("`methods=` names none"));
                 }
             }
-            _ => return Err(DIR.unknown_key()),
+            _ => {
+                // Which slot a path fills is not known yet, so every key of a path may be meant.
+                let row = if spec.kind() == Kind::Worker { &words::WORKER } else { &DIR_RW };
+                return Err(row.unknown_key());
+            }
         }
     }
     Ok(ResourceSpec::Path(spec))

@@ -1,7 +1,7 @@
 //! Servers of tools (MCP), as a person hands them over: how each is reached, and the tools that the person named, as the
 //! server described them then.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use passable::{Effect, Untrusted};
 use serde::{Deserialize, Serialize};
@@ -81,10 +81,11 @@ fn tools_words<'a>(tools: impl Iterator<Item = &'a str>, server: &str, call_ms: 
 }
 
 impl McpSpec {
-    pub(super) fn of(server: &ToolServer, taken: &Attenuation) -> McpSpec {
+    pub(super) fn of(server: &ToolServer, taken: &Attenuation, methods: &BTreeSet<String>) -> McpSpec {
+        let granted = server.tools.iter().filter(|tool| methods.contains(&tool.method));
         McpSpec {
             server: server.name.clone(),
-            tools: server.tools.iter().map(|tool| (tool.name.clone(), tool.effect)).collect(),
+            tools: granted.map(|tool| (tool.name.clone(), tool.effect)).collect(),
             max_bytes: taken.max_bytes,
             call_ms: Some(server.call_ms).filter(|ms| *ms != CALL_MS),
             rate: taken.rate,

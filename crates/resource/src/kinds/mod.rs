@@ -236,8 +236,63 @@ impl ResourceSpec {
         }
     }
 
+    /// Refuses what was typed if a slot of this kind cannot have it.
+    ///
+    /// # Errors
+    /// When it has a limit that nobody would keep.
+    pub fn check(&self, kind: Kind) -> Result<(), SpecError> {
+        // The row of a kind has read already what can fill slots of that kind alone.
+        let ResourceSpec::Path(spec) = self else { return Ok(()) };
+        match spec.misfit(kind) {
+            Some(what) => Err(kind.row().wrong(what)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the methods that a slot of this kind gets if this is typed for it.
+    fn granted(&self, kind: Kind) -> BTreeSet<String> {
+        match self {
+            spec if !spec.methods().is_empty() => spec.methods().iter().cloned().collect(),
+            ResourceSpec::Mcp(spec) => spec.tools.iter().map(|(tool, _)| mcp::method_name(tool)).collect(),
+            ResourceSpec::Web(spec) => web::granted(&spec.web, kind),
+            ResourceSpec::Path(_)
+            | ResourceSpec::Program(_)
+            | ResourceSpec::Git(_)
+            | ResourceSpec::Model(_)
+            | ResourceSpec::Secret(_)
+            | ResourceSpec::Clock
+            | ResourceSpec::Myself => kind.method_names(),
+        }
+    }
+
+    /// Returns the limits of a grant that this leaves out, in words. A slot of this kind that is filled with it gets
+    /// more than the grant allows. Empty if nothing is left out. Not made visible.
+    pub fn unsaid(&self, kind: Kind, taken: &Attenuation, methods: &BTreeSet<String>) -> Vec<String> {
+        let has = |limit: Limit| kind.row().limits.contains(&limit);
+        // Such a slot refuses the limits that its kind does not have.
+        let mut said = self.attenuation();
+        said.suffixes.retain(|suffix| has(Limit::Suffixes) && directory::is_suffix(suffix));
+        said.max_bytes = said.max_bytes.filter(|_| has(Limit::Max));
+        said.total_bytes = said.total_bytes.filter(|_| has(Limit::Total));
+        said.rate = said.rate.filter(|_| has(Limit::Rate));
+        said.private &= has(Limit::Private);
+        let mut taken = taken.clone();
+        if kind == (Kind::Dir { write: false }) {
+            // Nothing that is only read grows.
+            taken.total_bytes = None;
+        }
+        let mut unsaid = taken.unsaid(&said);
+        if methods.is_empty() {
+            unsaid.push("no method".to_owned());
+        } else if self.granted(kind) != *methods {
+            let all: Vec<&str> = methods.iter().map(String::as_str).collect();
+            unsaid.push(format!("only the methods {}", all.join(", ")));
+        }
+        unsaid
+    }
+
     /// Returns what a person would have typed for a resource that fills a slot of this kind, with what a grant of it takes
-    /// away. Returns nothing for what nobody types.
+    /// away. [`ResourceSpec::unsaid`] tells what of that it does not say. Returns nothing for what nobody types.
     pub fn of(
         resource: &Resource,
         kind: Kind,
@@ -249,13 +304,13 @@ impl ResourceSpec {
                 ResourceSpec::Path(PathSpec::of(path, kind, taken, methods))
             }
             Resource::Programs(programs) => ResourceSpec::Program(ProgramSpec::of(programs, taken)),
-            Resource::Web(web) => {
-                ResourceSpec::Web(WebSpec { web: web.clone(), max_bytes: taken.max_bytes, rate: taken.rate })
+            Resource::Web(web) => ResourceSpec::Web(WebSpec::of(web, taken, methods)),
+            Resource::Repository(repository) => {
+                ResourceSpec::Git(GitSpec::of(repository, kind, taken, methods))
             }
-            Resource::Repository(repository) => ResourceSpec::Git(GitSpec::of(repository, taken, methods)),
             Resource::Secret(secret) => ResourceSpec::Secret(secret.clone()),
             Resource::Clock => ResourceSpec::Clock,
-            Resource::Mcp(server) => ResourceSpec::Mcp(McpSpec::of(server, taken)),
+            Resource::Mcp(server) => ResourceSpec::Mcp(McpSpec::of(server, taken, methods)),
             Resource::Questions | Resource::Alarm | Resource::Mail => return None,
         })
     }
@@ -318,6 +373,23 @@ impl Resource {
             Resource::Questions => Kind::Ask,
             Resource::Alarm => Kind::Timer,
             Resource::Mail => Kind::Mail,
+        }
+    }
+
+    /// Returns the methods that it has in a slot of this kind.
+    pub fn methods(&self, kind: Kind) -> BTreeSet<String> {
+        match self {
+            Resource::Mcp(server) => server.tools.iter().map(|tool| tool.method.clone()).collect(),
+            Resource::Web(web) => web::granted(web, kind),
+            Resource::Directory { .. }
+            | Resource::Outbox { .. }
+            | Resource::Programs(_)
+            | Resource::Repository(_)
+            | Resource::Secret(_)
+            | Resource::Clock
+            | Resource::Questions
+            | Resource::Alarm
+            | Resource::Mail => kind.method_names(),
         }
     }
 
@@ -402,9 +474,9 @@ pub struct Row {
     pub example: &'static str,
     /// All that can be typed behind `-e SLOT=`.
     pub grammar: &'static str,
-    /// The keys that can follow `?`; one without `=` stands alone.
+    /// The keys that can follow `?`, each with an effect on such a slot; one without `=` stands alone.
     pub keys: &'static [&'static str],
-    /// The limits that a grant of it can have.
+    /// The limits that can be put on it: by a key when it is typed, or when something narrower is made of it.
     pub limits: &'static [Limit],
     /// The methods that a worker may call, where the kind says which.
     pub methods: &'static [&'static str],
@@ -484,6 +556,11 @@ impl Kind {
     /// Returns the methods that a worker may call on what fills the slot, where its kind says which.
     pub fn methods(self) -> &'static [&'static str] {
         self.row().methods
+    }
+
+    /// Returns the same methods as a set, as a grant has them.
+    pub fn method_names(self) -> BTreeSet<String> {
+        self.methods().iter().map(|method| (*method).to_owned()).collect()
     }
 
     /// Returns whether what fills the slot may have such a method. A server says itself which tools it has.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Begins, Kind, Limit, ResourceSpec, Row, secret};
+use super::{Begins, Kind, ResourceSpec, Row, secret};
 use crate::{SpecError, Surroundings, quote, units};
 
 const PREFIX: &str = "model:";
@@ -17,7 +17,7 @@ pub(crate) static ROW: Row = Row {
     example: "model:NAME?tokens=200k",
     grammar: "model:anthropic:NAME?tokens=200k&usd=0.50&key=SECRET, with a model as after `-m`",
     keys: &["tokens=", "usd=", "key="],
-    limits: &[Limit::Rate],
+    limits: &[],
     methods: &["call"],
     discloses: false,
     sends: true,

@@ -32,7 +32,7 @@ pub(crate) static ROW: Row = Row {
     example: "program:NAME?dir=PATH",
     grammar: "program:NAME,PATH?dir=PATH:rw&net=no&exec=no&env.NAME=secret:SECRET&time=60s&memory=1GiB&max=64KiB",
     keys: &["dir=", "net=", "exec=", "env.NAME=", "time=", "memory=", "max="],
-    limits: &[Limit::Max, Limit::Rate],
+    limits: &[Limit::Max],
     methods: &["run"],
     discloses: false,
     sends: true,

@@ -23,7 +23,7 @@ pub(crate) static GIT: Row = Row {
     example: "git:PATH",
     grammar: GRAMMAR,
     keys: KEYS,
-    limits: &[Limit::Rate, Limit::Private],
+    limits: &[Limit::Private],
     methods: &["status", "log", "diff", "show", "blame", "branches"],
     discloses: true,
     sends: false,
@@ -43,7 +43,7 @@ pub(crate) static GIT_RW: Row = Row {
     example: "git:PATH:rw",
     grammar: GRAMMAR,
     keys: KEYS,
-    limits: &[Limit::Rate, Limit::Private],
+    limits: &[Limit::Private],
     methods: &[
         "status", "log", "diff", "show", "blame", "branches", "add", "unstage", "commit", "branch", "switch",
     ],
@@ -72,12 +72,16 @@ pub struct GitSpec {
 }
 
 impl GitSpec {
-    pub(super) fn of(repository: &Repository, taken: &Attenuation, methods: &BTreeSet<String>) -> GitSpec {
-        let all = Kind::Git { write: repository.write }.methods();
-        let is_all = all.iter().all(|method| methods.contains(*method));
+    pub(super) fn of(
+        repository: &Repository,
+        kind: Kind,
+        taken: &Attenuation,
+        methods: &BTreeSet<String>,
+    ) -> GitSpec {
+        let is_all = kind.methods().iter().all(|method| methods.contains(*method));
         GitSpec {
             path: repository.path.clone(),
-            write: repository.write,
+            write: kind == Kind::Git { write: true },
             author: repository.author.clone(),
             methods: if is_all { vec![] } else { methods.iter().cloned().collect() },
             private: taken.private,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Begins, Kind, Limit, ResourceSpec, Row, secret};
 use crate::web::{Host, Origin, Place, SecretUse, Web};
-use crate::{Rate, SpecError, Surroundings, quote, units};
+use crate::{Attenuation, Rate, SpecError, Surroundings, quote, units};
 
 /// The row of `http` in the table.
 pub(crate) static ROW: Row = Row {
@@ -20,7 +20,7 @@ pub(crate) static ROW: Row = Row {
     grammar: "https://HOST[:PORT][/PATH][?methods=GET,POST&key=SECRET&max=1MiB]",
     keys: &["methods=", "also=", "key=", "header=", "before=", "idempotency=", "address=", "max=", "rate="],
     limits: &[Limit::Max, Limit::Rate],
-    methods: &["get", "send"],
+    methods: &["get", SEND],
     discloses: false,
     sends: true,
     weighs: true,
@@ -29,6 +29,10 @@ pub(crate) static ROW: Row = Row {
     parse,
 };
 
+/// The method of the web by which is read.
+const GET: &str = "GET";
+/// The method of a slot by which everything else is done.
+const SEND: &str = "send";
 /// The header in which a key goes along if nobody says.
 const HEADER: &str = "authorization";
 /// The text before a key in that header if nobody says.
@@ -48,13 +52,32 @@ pub struct WebSpec {
     pub rate: Option<Rate>,
 }
 
+/// Returns the methods that a part of the web has in a slot of this kind. One that is only read gets nothing to send
+/// with.
+pub(super) fn granted(web: &Web, kind: Kind) -> BTreeSet<String> {
+    let mut methods = kind.method_names();
+    if web.methods.iter().all(|method| method == GET) {
+        methods.remove(SEND);
+    }
+    methods
+}
+
 impl WebSpec {
+    pub(super) fn of(web: &Web, taken: &Attenuation, methods: &BTreeSet<String>) -> WebSpec {
+        let mut web = web.clone();
+        // A grant without `send` only reads, if reading was endowed at all.
+        if !methods.contains(SEND) && web.methods.contains(GET) {
+            web.methods.retain(|method| method == GET);
+        }
+        WebSpec { web, max_bytes: taken.max_bytes, rate: taken.rate }
+    }
+
     pub(super) fn typed(&self) -> String {
         let Web { places, methods, secret, idempotency, address } = &self.web;
         let mut all = places.iter().map(ToString::to_string);
         let first = all.next().unwrap_or_default();
         let mut query: Vec<String> = Vec::new();
-        if methods.iter().any(|method| method != "GET") {
+        if methods.iter().any(|method| method != GET) {
             query.push(format!("methods={}", quote::typed_list(methods)));
         }
         query.extend(all.map(|place| format!("also={}", quote::part(&place, &['&']))));
@@ -88,7 +111,7 @@ fn read(text: &str) -> Result<WebSpec, Option<String>> {
     let place = Place::parse(place).map_err(|e| e.to_string())?;
     let mut web = Web {
         places: vec![place],
-        methods: BTreeSet::from(["GET".to_owned()]),
+        methods: BTreeSet::from([GET.to_owned()]),
         secret: None,
         idempotency: None,
         address: None,
@@ -138,7 +161,7 @@ fn read(text: &str) -> Result<WebSpec, Option<String>> {
 }
 
 fn methods(value: &str) -> Result<BTreeSet<String>, String> {
-    let known = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    let known = [GET, "POST", "PUT", "PATCH", "DELETE"];
     value
         .split(',')
         .map(|method| {

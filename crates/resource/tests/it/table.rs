@@ -2,7 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use resource::{Attenuation, Begins, KINDS, Kind, Resource, ResourceSpec, Row, describe, describe_spec};
+use passable::Effect;
+use resource::mcp::{CALL_MS, Line, Told, ToolServer};
+use resource::repository::Repository;
+use resource::web::{Place, Web};
+use resource::{
+    Attenuation, Begins, KINDS, Kind, Limit, Rate, Resource, ResourceSpec, Row, describe, describe_spec,
+};
 
 use crate::parse;
 
@@ -41,7 +47,7 @@ fn examples_are_typed_as_their_kind() {
 #[test]
 fn keys_of_the_table_are_the_keys_that_are_read() {
     let unknown = |text: &str| parse(text).is_err_and(|error| error.message.contains("are known"));
-    for row in KINDS.iter().filter(|row| row.is_typed() && row.kind != Kind::Worker) {
+    for row in KINDS.iter().filter(|row| row.is_typed()) {
         let begin = row.example.split('?').next().unwrap_or_default();
         for key in row.keys {
             let key = key.replace("NAME", "X");
@@ -52,6 +58,103 @@ fn keys_of_the_table_are_the_keys_that_are_read() {
             assert!(unknown(&format!("{begin}?colour=red")), "{begin}");
         }
     }
+}
+
+#[test]
+fn key_of_a_limit_is_in_a_row_that_has_the_limit_and_in_no_other() {
+    for row in KINDS.iter().filter(|row| row.is_typed()) {
+        for (limit, key) in [
+            (Limit::Suffixes, "suffix="),
+            (Limit::Max, "max="),
+            (Limit::Total, "total="),
+            (Limit::Rate, "rate="),
+            (Limit::Private, "private"),
+        ] {
+            assert_eq!(row.limits.contains(&limit), row.keys.contains(&key), "{}: {key}", row.label);
+        }
+    }
+}
+
+#[test]
+fn path_with_a_key_that_its_slot_does_not_have_is_refused() {
+    let (reads, writes) = (Kind::Dir { write: false }, Kind::Dir { write: true });
+    for (text, kind, wrong) in [
+        ("/d?suffix=.md&max=1&methods=list&rate=1/s&private", reads, None),
+        ("/d:rw?suffix=.md&max=1&total=2&methods=list&rate=1/s&private", writes, None),
+        ("/d:stage?total=2", writes, None),
+        ("/d?total=2", reads, Some("`total=` has no effect on a directory that is only read")),
+        ("/d?max=1&methods=send&rate=1/s", Kind::Outbox, None),
+        ("/d?suffix=.md", Kind::Outbox, Some("`suffix=` has no effect on an outbox")),
+        ("/d?total=2", Kind::Outbox, Some("`total=` has no effect on an outbox")),
+        ("/d?private", Kind::Outbox, Some("`private` has no effect on an outbox")),
+        ("/d:stage", Kind::Outbox, Some("`:stage` is for a directory, and this is an outbox")),
+        ("/j.worker?suffix=.md&max=1&total=2&methods=call&rate=1/s", Kind::Worker, None),
+        ("/j.worker?private", Kind::Worker, Some("`private` has no effect on a worker")),
+        ("/j.worker:stage", Kind::Worker, Some("`:stage` is for a directory, and this is a worker")),
+        ("clock", Kind::Clock, None),
+    ] {
+        let refused = parse(text).unwrap().check(kind).err();
+        assert_eq!(refused.as_ref().map(|error| error.message.as_str()), wrong, "{text}");
+        assert!(refused.is_none_or(|error| error.help.contains(kind.row().grammar)), "{text}");
+    }
+}
+
+fn part_of_the_web(methods: &[&str]) -> Web {
+    Web {
+        places: vec![Place::parse("https://h/p").unwrap()],
+        methods: methods.iter().map(|method| (*method).to_owned()).collect(),
+        secret: None,
+        idempotency: None,
+        address: None,
+    }
+}
+
+fn server(tools: &[&str]) -> Resource {
+    let tool = |name: &&str| {
+        let input = serde_json::json!({ "type": "object" });
+        let name = (*name).to_owned();
+        Told { name, title: None, description: None, input, output: None, hints: None }.pin(Effect::Commit)
+    };
+    let line = Line::Web(Box::new(part_of_the_web(&["POST"])));
+    let tools = tools.iter().map(tool).collect();
+    Resource::Mcp(Box::new(ToolServer { name: "s".to_owned(), line, tools, call_ms: CALL_MS }))
+}
+
+#[test]
+fn grant_that_was_narrowed_is_typed_no_wider_or_its_limit_is_named() {
+    let none = Attenuation::default;
+    let rate = || Attenuation { rate: Some(Rate { calls: 1, per_ms: 1_000 }), ..none() };
+    let suffix = |suffix: &str| Attenuation { suffixes: [suffix.to_owned()].into(), ..none() };
+    let total = Attenuation { total_bytes: Some(2), ..none() };
+    let (dir, web) = (Resource::directory("/d"), Resource::Web(part_of_the_web(&["GET", "POST"])));
+    let spool = Resource::Outbox { path: "/d".to_owned() };
+    let repository = Resource::Repository(Repository { path: "/r".to_owned(), write: true, author: None });
+    let (reads, git) = (Kind::Dir { write: false }, Kind::Git { write: false });
+    let reading = ["status", "log", "diff", "show", "blame", "branches"];
+    let check =
+        |resource: &Resource, kind: Kind, grant: (&Attenuation, &[&str]), typed: &str, lost: &[&str]| {
+            let (taken, methods) = grant;
+            let methods: BTreeSet<String> = methods.iter().map(|method| (*method).to_owned()).collect();
+            let spec = ResourceSpec::of(resource, kind, taken, &methods).unwrap();
+            assert_eq!(spec.typed(), typed, "{kind}");
+            assert_eq!(spec.unsaid(kind, taken, &methods), lost, "{kind}: {typed}");
+        };
+    let tools = server(&["list", "delete"]);
+    check(&tools, Kind::Mcp, (&none(), &["list", "delete"]), "mcp:s[list,delete]", &[]);
+    check(&tools, Kind::Mcp, (&rate(), &["list"]), "mcp:s[list]?rate=1/s", &[]);
+    check(&tools, Kind::Mcp, (&none(), &[]), "mcp:s[]", &["no method"]);
+    let whole = "https://h/p?methods=GET,POST";
+    check(&web, Kind::Http, (&rate(), &["get", "send"]), &format!("{whole}&rate=1/s"), &[]);
+    check(&web, Kind::Http, (&none(), &["get"]), "https://h/p", &[]);
+    check(&web, Kind::Http, (&none(), &["send"]), whole, &["only the methods send"]);
+    check(&repository, git, (&none(), &reading), "git:/r", &[]);
+    check(&repository, git, (&rate(), &["log"]), "git:/r?methods=log", &["1 call in 1 s"]);
+    check(&Resource::Clock, Kind::Clock, (&rate(), &["now", "today"]), "clock", &["1 call in 1 s"]);
+    check(&Resource::Clock, Kind::Clock, (&none(), &["now"]), "clock", &["only the methods now"]);
+    check(&dir, reads, (&total, &["list", "read"]), "/d?methods=list,read", &[]);
+    check(&dir, reads, (&suffix("/"), &["list"]), "/d?suffix=/&methods=list", &["only /"]);
+    check(&dir, reads, (&none(), &[]), "/d", &["no method"]);
+    check(&spool, Kind::Outbox, (&suffix(".md"), &["send"]), "/d?suffix=.md", &["only .md"]);
 }
 
 #[test]
@@ -67,20 +170,29 @@ fn what_only_reads_is_taken_for_reading_and_not_for_writing() {
 /// Checks that a typed resource and the grant of it are described in the same words.
 #[test]
 fn sentence_of_text_and_of_grant_are_one() {
-    let methods = |kind: Kind| kind.methods().iter().map(|method| (*method).to_owned()).collect();
     let check = |text: &str, kind: Kind, resource: &Resource, expected: &str| {
         let spec = parse(text).unwrap();
         assert_eq!(describe_spec(&spec, Some(kind)), expected);
-        assert_eq!(describe(resource, &spec.attenuation(), &methods(kind)), expected);
-        let back = ResourceSpec::of(resource, kind, &spec.attenuation(), &methods(kind)).unwrap();
+        let (taken, methods) = (spec.attenuation(), resource.methods(kind));
+        assert_eq!(describe(resource, &taken, &methods), expected);
+        let back = ResourceSpec::of(resource, kind, &taken, &methods).unwrap();
+        assert!(back.unsaid(kind, &taken, &methods).is_empty(), "{text}");
         assert_eq!(parse(&back.typed()), Ok(spec), "{}", back.typed());
     };
     let dir = Resource::Directory { path: "/d".into(), read_only: false };
-    let all = "; only .md; at most 1024 bytes each; private; at most 2048 bytes in all; 1 call in 1 s";
-    let keys = "?suffix=.md&max=1KiB&total=2KiB&rate=1/s&private";
     let (reads, writes) = (Kind::Dir { write: false }, Kind::Dir { write: true });
-    check(&format!("/d{keys}"), reads, &dir, &format!("directory /d{all}"));
-    check(&format!("/d:rw{keys}"), writes, &dir, &format!("directory /d (rw){all}"));
+    check(
+        "/d?suffix=.md&max=1KiB&rate=1/s&private",
+        reads,
+        &dir,
+        "directory /d; only .md; at most 1024 bytes each; private; 1 call in 1 s",
+    );
+    check(
+        "/d:rw?suffix=.md&max=1KiB&total=2KiB&rate=1/s&private",
+        writes,
+        &dir,
+        "directory /d (rw); only .md; at most 1024 bytes each; private; at most 2048 bytes in all; 1 call in 1 s",
+    );
     check("/d:stage", writes, &dir, "staged copy of directory /d; changes are staged");
     check(
         "/d?max=3&rate=2/h",

@@ -2,34 +2,78 @@
 
 use std::collections::BTreeSet;
 
+use kernel::NamePath;
 use kernel::command::{Binding, Target};
+use kernel::formula::Formula;
+use kernel::table;
 use passable::visible_line;
 use worker::definition::{self, Definition};
 
+use crate::daemon::desk::Desk;
 use control::exit::{Exit, Failure};
-use resource::{Endowment, Kind, Resource};
+use resource::{Endowment, Kind};
 
-/// The methods that are granted. Who may only read gets nothing to send with.
-fn all_methods(kind: Kind, target: &Target) -> BTreeSet<String> {
-    if let Target::Resource(Resource::Mcp(server)) = target {
-        return server.tools.iter().map(|tool| tool.method.clone()).collect();
+/// All methods that the slot gets by what fills it.
+fn all_methods(desk: &Desk, slot: &definition::Slot, target: &Target) -> Result<BTreeSet<String>, Failure> {
+    match target {
+        Target::Resource(resource) => Ok(resource.methods(slot.kind)),
+        Target::Named { path } => named(desk, slot, path),
+        Target::Worker(_)
+        | Target::Endowed { .. }
+        | Target::Model { .. }
+        | Target::Myself
+        | Target::Workshop => Ok(slot.kind.method_names()),
     }
-    let only_reads = matches!(target, Target::Resource(Resource::Web(web)) if web.methods.iter().all(|method| method == "GET"));
-    let is_granted = |method: &&&str| !(only_reads && **method == "send");
-    kind.methods().iter().filter(is_granted).map(|method| (*method).to_owned()).collect()
+}
+
+/// The methods that a name gives to the slot: those of the thing for which it stands, through all grants on the way.
+fn named(desk: &Desk, slot: &definition::Slot, path: &NamePath) -> Result<BTreeSet<String>, Failure> {
+    let daemon = &desk.daemon;
+    let found = daemon.look(|txn| {
+        let id = daemon.view(daemon.host).identify(txn, path)?;
+        Ok(table::reach(txn, &id)?)
+    });
+    let fits = |formula: &Formula| formula.slot_kind().is_some_and(|own| slot.kind.takes(own));
+    // The kernel refuses a name that leads nowhere, or to something of another kind, and says why.
+    let Some(reached) = found.ok().flatten().filter(|reached| fits(&reached.formula)) else {
+        return Ok(slot.kind.method_names());
+    };
+    let mut methods = match &reached.formula {
+        Formula::Resource(resource) => resource.methods(slot.kind),
+        _ => slot.kind.method_names(),
+    };
+    let first = methods.first().cloned().unwrap_or_default();
+    methods.retain(|method| reached.grants.iter().all(|grant| grant.allows(method)));
+    if methods.is_empty() {
+        let (shown, name) = (path.to_string(), &slot.name);
+        let message =
+            format!("slot `{name}`: `{}` allows no method of {}", visible_line(&shown), slot.kind.row().noun);
+        return Err(Failure::new(Exit::Usage, message).help(format!(
+            "make something that has one, and bind `{name}` to it: `almoner narrow NAME NEW --methods {}`",
+            visible_line(&first)
+        )));
+    }
+    Ok(methods)
 }
 
 /// The methods that are granted: all that the slot has, or those of them that the person named.
 ///
 /// # Errors
-/// When a method is named that the slot does not have, or one is missing that the worker needs at its end.
+/// When what was typed has a limit or a method that the slot does not have. When a method is missing that the worker
+/// needs at its end, or a name leaves the slot none.
 pub fn methods(
+    desk: &Desk,
     definition: &Definition,
     slot: &definition::Slot,
     target: &Target,
     endowment: Option<&Endowment>,
 ) -> Result<BTreeSet<String>, Failure> {
-    let all = all_methods(slot.kind, target);
+    if let Some(endowment) = endowment {
+        endowment.fill.check(slot.kind).map_err(|error| {
+            Failure::new(Exit::Usage, format!("slot `{}`: {}", slot.name, error.message)).help(error.help)
+        })?;
+    }
+    let all = all_methods(desk, slot, target)?;
     let chosen = endowment.map_or(&[][..], |endowment| endowment.fill.methods());
     if chosen.is_empty() {
         return Ok(all);
@@ -78,4 +122,150 @@ pub fn staged_allow(methods: &BTreeSet<String>) -> impl Iterator<Item = String> 
             .is_some_and(|method| method.effect == passable::Effect::Modify)
     };
     methods.iter().filter(changes).cloned().collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use kernel::command::{Act, GrantAct, NameAct, Provided, Reply};
+    use kernel::grant::Attenuation;
+    use kernel::provenance::Provenance;
+    use kernel::table::FormulaRow;
+    use kernel::txn::{NOBODY, Table, Txn};
+    use passable::Effect;
+    use resource::Resource;
+    use resource::mcp::{CALL_MS, Line, Told, ToolServer};
+    use resource::web::{Place, Web};
+    use worker::definition::Bundle;
+
+    use super::*;
+    use crate::daemon::{start_run, testing};
+    use crate::machine::Machine;
+
+    fn path(name: &str) -> NamePath {
+        NamePath::parse(name).unwrap()
+    }
+
+    /// Gives a resource a name. Commands name directories alone, so it takes the place of one.
+    fn name(desk: &Desk, name: &str, resource: Resource) {
+        let thing = Provided::Mount { path: "/d".to_owned(), read_only: false };
+        let reply = desk.apply(Act::Name(NameAct::Provide { thing, path: path(name) })).unwrap().reply;
+        let Reply::Made { id } = reply else { panic!("{name}: {reply:?}") };
+        let row = FormulaRow { formula: Formula::Resource(resource), provenance: Provenance::host() };
+        let put = move |txn: &mut dyn Txn| {
+            table::save(txn, Table::Formula, &NOBODY, &id.number, &row, Some(&row.provenance))
+        };
+        desk.daemon.store.write(put).unwrap();
+    }
+
+    /// Gives something narrower a name: of what another name stands for, these methods alone.
+    fn narrow(desk: &Desk, from: &str, to: &str, methods: &[&str]) {
+        desk.apply(Act::Grant(GrantAct::Attenuate {
+            path: path(from),
+            is: None,
+            methods: methods.iter().map(|method| (*method).to_owned()).collect(),
+            attenuation: Attenuation::default(),
+            expires_ms: None,
+            to: path(to),
+            force: false,
+        }))
+        .unwrap();
+    }
+
+    fn part_of_the_web(methods: &[&str]) -> Web {
+        Web {
+            places: vec![Place::parse("https://h/p").unwrap()],
+            methods: methods.iter().map(|method| (*method).to_owned()).collect(),
+            secret: None,
+            idempotency: None,
+            address: None,
+        }
+    }
+
+    /// A server with the tools `list` and `delete`.
+    fn server() -> Resource {
+        let tool = |name: &str| {
+            let (name, input) = (name.to_owned(), serde_json::json!({ "type": "object" }));
+            Told { name, title: None, description: None, input, output: None, hints: None }
+        };
+        let tools = ["list", "delete"].map(|name| tool(name).pin(Effect::Commit)).into();
+        let line = Line::Web(Box::new(part_of_the_web(&["POST"])));
+        Resource::Mcp(Box::new(ToolServer { name: "srv".to_owned(), line, tools, call_ms: CALL_MS }))
+    }
+
+    /// The methods of the slot `x` of this kind.
+    fn of_slot(
+        desk: &Desk,
+        kind: Kind,
+        target: &Target,
+        endowment: Option<&Endowment>,
+    ) -> Result<BTreeSet<String>, Failure> {
+        let bundle = Bundle::of("w", format!("---\nslots: {{ x: {kind} }}\n---\nDo it.\n"));
+        let definition = start_run::parse(&bundle).unwrap();
+        methods(desk, &definition, definition.slot("x").unwrap(), target, endowment)
+    }
+
+    #[test]
+    fn slot_that_is_bound_by_a_name_has_the_methods_of_what_the_name_stands_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let desk = testing::desk(&dir.path().join("home"));
+        name(&desk, "srv", server());
+        narrow(&desk, "srv", "lists", &["list"]);
+        name(&desk, "web", Resource::Web(part_of_the_web(&["GET"])));
+        name(&desk, "api", Resource::Web(part_of_the_web(&["GET", "POST"])));
+        narrow(&desk, "api", "reads", &["get"]);
+        name(&desk, "hours", Resource::Clock);
+        name(&desk, "big", Resource::directory("/d"));
+        narrow(&desk, "big", "small", &["list", "write"]);
+        narrow(&desk, "small", "smaller", &["list"]);
+        let (reads, writes) = (Kind::Dir { write: false }, Kind::Dir { write: true });
+        for (name, kind, expected) in [
+            ("srv", Kind::Mcp, &["delete", "list"][..]),
+            ("lists", Kind::Mcp, &["list"]),
+            ("web", Kind::Http, &["get"]),
+            ("api", Kind::Http, &["get", "send"]),
+            ("reads", Kind::Http, &["get"]),
+            ("hours", Kind::Clock, &["now", "today"]),
+            ("big", reads, &["glob", "grep", "list", "read", "stat"]),
+            ("small", writes, &["list", "write"]),
+            ("small", reads, &["list"]),
+            ("smaller", reads, &["list"]),
+            // The kernel refuses what does not fit, or is not there.
+            ("hours", Kind::Outbox, &["send"]),
+            ("nothing", Kind::Clock, &["now", "today"]),
+        ] {
+            let found = of_slot(&desk, kind, &Target::Named { path: path(name) }, None).unwrap();
+            assert!(found.iter().eq(expected), "{name} as {kind}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn name_that_allows_no_method_of_the_slot_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let desk = testing::desk(&dir.path().join("home"));
+        name(&desk, "big", Resource::directory("/d"));
+        narrow(&desk, "big", "writes", &["write"]);
+        let target = Target::Named { path: path("writes") };
+        let refused = of_slot(&desk, Kind::Dir { write: false }, &target, None).unwrap_err();
+        assert_eq!(refused.message.raw(), "slot `x`: `writes` allows no method of a directory");
+        assert!(refused.help.contains("`almoner narrow NAME NEW --methods glob`"), "{}", refused.help);
+    }
+
+    #[test]
+    fn limit_that_the_kind_of_the_slot_does_not_have_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let desk = testing::desk(&dir.path().join("home"));
+        let target = Target::Resource(Resource::Outbox { path: "/o".to_owned() });
+        for (text, refused) in [
+            ("x=/o?max=1KiB&rate=1/s", None),
+            ("x=/o?suffix=.md", Some("slot `x`: `suffix=` has no effect on an outbox")),
+            ("x=/o:stage", Some("slot `x`: `:stage` is for a directory, and this is an outbox")),
+        ] {
+            let given = Machine::At(Path::new("/")).parse_endowment(text).unwrap();
+            let failure = of_slot(&desk, Kind::Outbox, &target, Some(&given)).err();
+            assert_eq!(failure.as_ref().map(|failure| failure.message.raw()), refused, "{text}");
+            assert!(failure.is_none_or(|failure| failure.help.starts_with("write SLOT=PATH")), "{text}");
+        }
+    }
 }

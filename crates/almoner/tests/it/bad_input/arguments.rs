@@ -33,7 +33,6 @@ fn what_is_handed_over_must_fit_the_worker() {
     let desk = Desk::new();
     desk.home.write("post.worker", POST);
     desk.home.write("mail/1.txt", "hello");
-    desk.home.write("file", "");
     desk.home.almoner(&with(&[], &[])).expect(0);
 
     type Case<'a> = (Vec<&'a str>, i32, &'a [&'a str], &'a str);

@@ -414,9 +414,7 @@ impl Chosen {
         for fill in self.fills(&all.proposed) {
             words.extend(["-e".to_owned(), fill]);
         }
-        if let Ok(AgentAct::Endow { spec, goes_to, result_name, .. }) =
-            self.act(asked, number, all, seen)
-        {
+        if let Ok(AgentAct::Endow { spec, goes_to, result_name, .. }) = self.act(asked, number, all, seen) {
             for (name, value) in &spec.values {
                 words.push(match value.as_str() {
                     Some(text) => format!("{name}={text}"),
