@@ -53,6 +53,8 @@ pub(crate) struct Browser {
     driver: Child,
     port: u16,
     session: String,
+    /// Whether pages run scripts.
+    scripts: bool,
     _profile: TempDir,
 }
 
@@ -86,7 +88,7 @@ impl Browser {
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         } } });
-        let mut browser = Browser { driver, port, session: String::new(), _profile: profile };
+        let mut browser = Browser { driver, port, session: String::new(), scripts, _profile: profile };
         let made = browser
             .command("POST", "", &wanted)
             .unwrap_or_else(|wrong| panic!("{wrong}; install it: {INSTALL}"));
@@ -269,9 +271,27 @@ impl Browser {
             if waits || !free {
                 return None;
             }
-            self.command("POST", &format!("/element/{}/click", thing.0), &json!({})).ok()
+            self.click(&thing)
         });
         assert!(pressed.is_some(), "no {role} `{name}` can be pressed at {}:\n{}", self.at(), self.text());
+    }
+
+    /// Clicks this, and returns whether it was hit. The driver looks where it lies and presses there afterwards; an error
+    /// that a script shows above it in between moves it away.
+    fn click(&self, thing: &Thing) -> Option<()> {
+        if self.scripts {
+            let watch = "const [one] = arguments;
+                window.isHit = false;
+                document.addEventListener('pointerdown', event => {
+                  window.isHit = event.composedPath().includes(one);
+                }, { capture: true, once: true });";
+            let body = json!({ "script": watch, "args": [{ ELEMENT: thing.0 }] });
+            self.command("POST", "/execute/sync", &body).ok()?;
+        }
+        self.command("POST", &format!("/element/{}/click", thing.0), &json!({})).ok()?;
+        // A page that came meanwhile knows nothing of it.
+        let is_missed = self.scripts && self.run("return window.isHit === false") == true;
+        (!is_missed).then_some(())
     }
 
     /// Types into something. A field that the page replaces meanwhile is looked for again: nothing was typed into it.
