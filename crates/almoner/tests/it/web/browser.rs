@@ -289,8 +289,9 @@ impl Browser {
             self.command("POST", "/execute/sync", &body).ok()?;
         }
         self.command("POST", &format!("/element/{}/click", thing.0), &json!({})).ok()?;
-        // A page that came meanwhile knows nothing of it.
-        let is_missed = self.scripts && self.run("return window.isHit === false") == true;
+        // A page that came meanwhile knows nothing of it, and one that asks a question answers nothing.
+        let ask = json!({ "script": "return window.isHit === false", "args": [] });
+        let is_missed = self.scripts && self.command("POST", "/execute/sync", &ask) == Ok(Value::Bool(true));
         (!is_missed).then_some(())
     }
 
