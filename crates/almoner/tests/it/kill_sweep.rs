@@ -4,6 +4,7 @@
 //! commit on is what `ALMONER_KILL_OFFSET` says: with a stride of 8, the offsets from 0 to 7 together visit each commit once.
 
 use std::cell::Cell;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -88,7 +89,15 @@ pub(crate) struct Doomed {
 impl Doomed {
     pub(crate) fn start(home: &Home, point: &str, nth: u64) -> Doomed {
         let daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
-        Doomed { daemon, status: (nth == NEVER).then(|| home.command(&["status", "--json"])) }
+        let status = (nth == NEVER).then(|| home.command(&["status", "--json"]));
+        let mut doomed = Doomed { daemon, status };
+        // A command that finds nobody starts a daemon of its own, and the one that comes second gives way and ends.
+        let (socket, begun) = (home.root().join("run/control.sock"), Instant::now());
+        while UnixStream::connect(&socket).is_err() && !doomed.has_died() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the daemon neither listens nor dies");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        doomed
     }
 
     /// Whether it has died.
