@@ -301,13 +301,18 @@ fn tests_of(crates: &BTreeSet<String>) -> String {
     if each.is_empty() { "none()".to_owned() } else { each.join(" + ") }
 }
 
-/// In a profile of its own, in which the kernel is optimised.
+/// Few seeds are played by the build of the tests. Many are worth one of their own, in which the kernel is optimised.
 fn simulation(check: &Check) -> Result<Outcome> {
     check.expect_runner()?;
-    let mut command =
-        cargo(&check.workspace.root, &["nextest", "run", "--profile", "sim", "--cargo-profile", "sim"]);
+    let run = ["nextest", "run", "--profile", "sim"];
+    let mut command = if check.seeds == FEW_SEEDS {
+        check.linted(&[&run[..], &["--filterset", "binary_id(kernel::sim)"]].concat())?
+    } else {
+        let mut command = cargo(&check.workspace.root, &[&run[..], &["--cargo-profile", "sim"]].concat());
+        command.args(["--package", "kernel", "--features", "kernel/planted,kernel/testing", "--test", "sim"]);
+        command
+    };
     command
-        .args(["--package", "kernel", "--features", "kernel/planted,kernel/testing", "--test", "sim"])
         .env("CARGO_PROFILE_SIM_DEBUG", "0")
         .env("ALMONER_SIM_SEEDS", check.seeds.to_string())
         .env(FIRST_SEED, check.first_seed.to_string());
