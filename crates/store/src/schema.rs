@@ -8,7 +8,7 @@ use crate::fault;
 /// The version of the schema, kept in `PRAGMA user_version`. A store of any other version is refused; builds that came
 /// before this schema numbered theirs from 1 to 4, and those that kept a formula for each kind of resource wrote 5.
 ///
-/// Whoever changes how a row is written, here or in `kernel`, counts this up.
+/// A change of how a row is written, here or in `kernel`, counts this up.
 pub(crate) const VERSION: u32 = 6;
 
 /// Makes all tables in an empty database.

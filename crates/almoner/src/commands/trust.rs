@@ -56,7 +56,7 @@ pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
     decide(place, args, Shown { path: file.path, digest: file.digest, words, json })
 }
 
-/// What a file hands to each worker, line by line.
+/// The lines of a project's file, by worker.
 type Lines<'a> = BTreeMap<&'a str, Vec<String>>;
 
 /// The file of a worker that a project's file names, if it lies in the project.

@@ -183,17 +183,15 @@ mod tests {
     use kernel::command::{Act, Binding, GrantAct, NameAct, Program, Provided, Start, Target};
     use kernel::run::{Input, Shape};
     use kernel::{NamePath, Value};
-    use passable::{Effect, Untrusted};
+    use passable::Untrusted;
 
-    use super::super::testing;
+    use super::super::testing::{self, part_of_the_web, server};
     use super::*;
     use crate::cli;
     use crate::machine::Machine;
     use control::protocol::StartSpec;
-    use resource::mcp::{CALL_MS, Line, Told, ToolServer};
     use resource::programs::{EndowedProgram, MEMORY, Programs, WALL_MS};
     use resource::repository::Repository;
-    use resource::web::{Place, Web};
     use resource::{Endowment, Rate, Resource};
 
     /// A daemon whose run 1 executes a worker with these slots, bound so.
@@ -347,27 +345,6 @@ mod tests {
         vec![Act::Name(NameAct::Provide { thing, path: path("big") }), Act::Grant(narrow)]
     }
 
-    fn part_of_the_web() -> Web {
-        Web {
-            places: vec![Place::parse("https://h/p").unwrap()],
-            methods: ["GET", "POST"].map(str::to_owned).into(),
-            secret: None,
-            idempotency: None,
-            address: None,
-        }
-    }
-
-    /// A server with the tools `list` and `delete`.
-    fn server() -> Resource {
-        let tool = |name: &str| {
-            let (name, input) = (name.to_owned(), serde_json::json!({ "type": "object" }));
-            Told { name, title: None, description: None, input, output: None, hints: None }
-        };
-        let tools = ["list", "delete"].map(|name| tool(name).pin(Effect::Commit)).into();
-        let line = Line::Web(Box::new(part_of_the_web()));
-        Resource::Mcp(Box::new(ToolServer { name: "srv".to_owned(), line, tools, call_ms: CALL_MS }))
-    }
-
     fn programs() -> Resource {
         let digest = BlobHash([1; 32]);
         let (name, path) = ("rg".to_owned(), "/usr/bin/rg".to_owned());
@@ -402,10 +379,10 @@ mod tests {
             (Kind::Mcp, server(), none(), &["list", "delete"][..], "mcp:srv[list,delete]"),
             (Kind::Mcp, server(), none(), &["list"], "mcp:srv[list]"),
             (Kind::Mcp, server(), rate(), &["list"], "mcp:srv[list]?rate=1/s"),
-            (Kind::Http, Resource::Web(part_of_the_web()), none(), &["get"], "https://h/p"),
+            (Kind::Http, Resource::Web(part_of_the_web(&["GET", "POST"])), none(), &["get"], "https://h/p"),
             (
                 Kind::Http,
-                Resource::Web(part_of_the_web()),
+                Resource::Web(part_of_the_web(&["GET", "POST"])),
                 rate(),
                 &["get", "send"],
                 "https://h/p?methods=GET,POST&rate=1/s",
@@ -444,7 +421,7 @@ mod tests {
             (Kind::Mcp, resource(server()), none(), &[], "no method"),
             (
                 Kind::Http,
-                resource(Resource::Web(part_of_the_web())),
+                resource(Resource::Web(part_of_the_web(&["GET", "POST"]))),
                 none(),
                 &["send"],
                 "only the methods send",

@@ -5,6 +5,10 @@ use std::path::Path;
 
 use kernel::FormulaId;
 use kernel::command::{Act, Command};
+use passable::Effect;
+use resource::Resource;
+use resource::mcp::{CALL_MS, Line, Told, ToolServer};
+use resource::web::{Place as WebPlace, Web};
 use store::{Options, Store};
 
 use super::desk::Desk;
@@ -35,4 +39,26 @@ pub fn desk(home: &Path) -> Desk {
     let place = Place::under(home);
     std::fs::create_dir_all(&place.state).unwrap();
     Desk::new(daemon(&place.state, vec![]), &place, "/nowhere".into())
+}
+
+/// Returns one place of the web, which may be asked by these methods.
+pub fn part_of_the_web(methods: &[&str]) -> Web {
+    Web {
+        places: vec![WebPlace::parse("https://h/p").unwrap()],
+        methods: methods.iter().map(|method| (*method).to_owned()).collect(),
+        secret: None,
+        idempotency: None,
+        address: None,
+    }
+}
+
+/// Returns a server with the tools `list` and `delete`.
+pub fn server() -> Resource {
+    let tool = |name: &str| {
+        let (name, input) = (name.to_owned(), serde_json::json!({ "type": "object" }));
+        Told { name, title: None, description: None, input, output: None, hints: None }
+    };
+    let tools = ["list", "delete"].map(|name| tool(name).pin(Effect::Commit)).into();
+    let line = Line::Web(Box::new(part_of_the_web(&["POST"])));
+    Resource::Mcp(Box::new(ToolServer { name: "srv".to_owned(), line, tools, call_ms: CALL_MS }))
 }

@@ -30,8 +30,8 @@ pub struct Handed {
     pub limits: Tighter,
 }
 
-/// How deep the slots of workers in slots lie that are looked up.
-const DEEPEST: usize = 8;
+/// The most dots in the name of a slot whose kind is looked up.
+const MAX_SLOT_DEPTH: usize = 8;
 
 /// What a project's file says: for each worker, by its path from the file's directory without its suffix.
 pub type Workers = BTreeMap<String, Handed>;
@@ -194,7 +194,7 @@ impl Handed {
 
     /// The kind of a slot of the worker in this file, or of a worker in a slot of it.
     fn kind(&self, worker: &Path, slot: &str) -> Option<Kind> {
-        if slot.matches('.').count() > DEEPEST {
+        if slot.matches('.').count() > MAX_SLOT_DEPTH {
             return None;
         }
         let (file, name) = self.owner(worker, slot)?;

@@ -132,7 +132,7 @@ impl Endowed {
         self
     }
 
-    /// What it says to the worker in this file, for whoever looks ahead. Not made visible.
+    /// Returns the lines of the file for the worker in `worker`, which a dry run prints. Not made visible.
     pub fn lines(&self, worker: &Path) -> Vec<String> {
         let file = format!("{} ({})", self.file.path.display(), self.file.digest.short());
         std::iter::once(file).chain(self.handed.lines(Some(worker))).collect()

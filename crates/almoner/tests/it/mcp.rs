@@ -56,7 +56,7 @@ fn came_to(home: &Home) -> String {
     came_to_in(home, "r1")
 }
 
-/// What the calls of a run came to, as text.
+/// Returns the results of the calls of a run, as text.
 fn came_to_in(home: &Home, run: &str) -> String {
     let trace = home.trace(run);
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);

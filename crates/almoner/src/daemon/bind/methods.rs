@@ -133,14 +133,12 @@ mod tests {
     use kernel::provenance::Provenance;
     use kernel::table::FormulaRow;
     use kernel::txn::{NOBODY, Table, Txn};
-    use passable::Effect;
     use resource::Resource;
-    use resource::mcp::{CALL_MS, Line, Told, ToolServer};
-    use resource::web::{Place, Web};
     use worker::definition::Bundle;
 
     use super::*;
-    use crate::daemon::{start_run, testing};
+    use crate::daemon::start_run;
+    use crate::daemon::testing::{self, part_of_the_web, server};
     use crate::machine::Machine;
 
     fn path(name: &str) -> NamePath {
@@ -173,27 +171,6 @@ mod tests {
         .unwrap();
     }
 
-    fn part_of_the_web(methods: &[&str]) -> Web {
-        Web {
-            places: vec![Place::parse("https://h/p").unwrap()],
-            methods: methods.iter().map(|method| (*method).to_owned()).collect(),
-            secret: None,
-            idempotency: None,
-            address: None,
-        }
-    }
-
-    /// A server with the tools `list` and `delete`.
-    fn server() -> Resource {
-        let tool = |name: &str| {
-            let (name, input) = (name.to_owned(), serde_json::json!({ "type": "object" }));
-            Told { name, title: None, description: None, input, output: None, hints: None }
-        };
-        let tools = ["list", "delete"].map(|name| tool(name).pin(Effect::Commit)).into();
-        let line = Line::Web(Box::new(part_of_the_web(&["POST"])));
-        Resource::Mcp(Box::new(ToolServer { name: "srv".to_owned(), line, tools, call_ms: CALL_MS }))
-    }
-
     /// The methods of the slot `x` of this kind.
     fn of_slot(
         desk: &Desk,
@@ -207,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn slot_that_is_bound_by_a_name_has_the_methods_of_what_the_name_stands_for() {
+    fn named_binding_grants_methods_of_reached_resource() {
         let dir = tempfile::tempdir().unwrap();
         let desk = testing::desk(&dir.path().join("home"));
         name(&desk, "srv", server());
