@@ -244,18 +244,23 @@ impl<C: Reference> Pattern<C> {
     /// let read = |pattern: &str, text: &str| Pattern::<u8>::parse(pattern).unwrap().read_text(text);
     /// assert_eq!(read("M.string()", "5"), Ok(Value::string("5")));
     /// assert_eq!(read("M.number()", "5"), Ok(Value::number(5.0)));
+    /// assert_eq!(read("M.nat()", "5"), read("M.nat()", "5n"));
+    /// assert_eq!(read("M.nat()", "-5").unwrap_err().teach(), "expected a whole number, 0 or more, found the number -5");
     /// assert_eq!(read("M.number()", "five").unwrap_err().teach(), "expected a number, found the text \"five\"");
     /// assert_eq!(read("M.arrayOf(M.number())", "[true]").unwrap_err().teach(), "`[0]`: expected a number, found true");
     /// ```
     ///
     /// # Errors
-    /// When neither matches. Of the two reasons, that of the data says more.
+    /// When none matches. Of the reasons, that of the data says most.
     pub fn read_text(&self, text: &str) -> Result<Value<C>, Mismatch> {
         let string = Value::string(text.to_owned());
         let Err(mismatch) = self.check(&string) else { return Ok(string) };
-        match Value::parse(text) {
-            Ok(value) => self.check(&value).map(|()| value),
-            Err(_) => Err(mismatch),
+        let Ok(value) = Value::parse(text) else { return Err(mismatch) };
+        let Err(mismatch) = self.check(&value) else { return Ok(value) };
+        // A person writes `5` for a whole number too, which data writes as `5n`.
+        match Value::parse(&format!("{text}n")) {
+            Ok(whole) if self.check(&whole).is_ok() => Ok(whole),
+            _ => Err(mismatch),
         }
     }
 
