@@ -1,7 +1,8 @@
 //! A real Chromium, driven over WebDriver, that finds things as people do: by what they are and what they are called.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -42,8 +43,18 @@ fn driver() -> Option<(Child, u16)> {
     }
 }
 
+/// Writes the program that starts a browser without windows. That browser opens no page of its own, and the driver waits
+/// for one.
+fn program(folder: &Path) -> PathBuf {
+    let path = folder.join("browser");
+    std::fs::write(&path, "#!/bin/sh\nexec chromium-headless-shell \"$@\" about:blank\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+    path
+}
+
 /// What installs the browser.
-const INSTALL: &str = "apt-get install -y chromium chromium-driver fonts-dejavu-core (or: cargo xtask tools)";
+const INSTALL: &str =
+    "apt-get install -y chromium-headless-shell chromium-driver fonts-dejavu-core (or: cargo xtask tools)";
 
 /// The key under which WebDriver names elements.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -70,7 +81,6 @@ impl Browser {
             .unwrap_or_else(|| panic!("chromedriver does not start; install it: {INSTALL}"));
         let profile = tempfile::tempdir().unwrap();
         let mut arguments = vec![
-            "--headless=new".to_owned(),
             "--no-sandbox".to_owned(),
             "--disable-dev-shm-usage".to_owned(),
             "--disable-gpu".to_owned(),
@@ -78,14 +88,14 @@ impl Browser {
             "--disable-background-networking".to_owned(),
             "--disable-component-update".to_owned(),
             "--window-size=1200,900".to_owned(),
-            format!("--user-data-dir={}", profile.path().display()),
+            format!("--user-data-dir={}", profile.path().join("profile").display()),
         ];
         if !scripts {
             arguments.push("--blink-settings=scriptEnabled=false".to_owned());
         }
         let wanted = json!({ "capabilities": { "alwaysMatch": {
             "browserName": "chrome",
-            "goog:chromeOptions": { "args": arguments },
+            "goog:chromeOptions": { "args": arguments, "binary": program(profile.path()) },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         } } });
         let mut browser = Browser { driver, port, session: String::new(), scripts, _profile: profile };
@@ -157,7 +167,7 @@ impl Browser {
         let all = 0..self.elements("iframe").len();
         let text = |frame: usize| {
             self.post("/frame", &json!({ "id": frame }));
-            let text = self.text();
+            let text = self.framed_text();
             self.post("/frame", &json!({ "id": null }));
             text
         };
@@ -237,12 +247,15 @@ impl Browser {
     /// Waits until something is so.
     pub(crate) fn wait<T>(&self, look: impl Fn() -> Option<T>) -> Option<T> {
         let begun = Instant::now();
+        // Each look keeps the browser busy, and the other tests wait for it.
+        let mut pause = Duration::from_millis(25);
         loop {
             match look() {
                 Some(found) => return Some(found),
                 None if begun.elapsed() > PATIENCE => return None,
-                None => std::thread::sleep(Duration::from_millis(25)),
+                None => std::thread::sleep(pause),
             }
+            pause = (pause * 2).min(Duration::from_millis(100));
         }
     }
 
@@ -253,8 +266,20 @@ impl Browser {
         assert!(said.is_some(), "`{words}` is not said at {}:\n{}", self.at(), self.text());
     }
 
-    /// What the page says.
+    /// Returns the text that a person sees on the page, with one space between the cells of a table.
+    ///
+    /// WebDriver gathers a text with a long script of its own, and the browser tells its text at once.
     pub(crate) fn text(&self) -> String {
+        let body =
+            json!({ "cmd": "Runtime.evaluate", "params": { "expression": "document.body.innerText" } });
+        let text = self.command("POST", "/goog/cdp/execute", &body).unwrap_or_default();
+        let text = text["result"]["value"].as_str().unwrap_or_default();
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.map(|line| line.replace('\t', " ")).collect::<Vec<String>>().join("\n")
+    }
+
+    /// Returns the text of the frame that was gone to.
+    fn framed_text(&self) -> String {
         let body = self.elements("body").into_iter().next();
         let text = body.and_then(|id| self.command("GET", &format!("/element/{id}/text"), &Value::Null).ok());
         text.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()
@@ -265,29 +290,45 @@ impl Browser {
     pub(crate) fn press(&self, role: &str, name: &str) {
         let pressed = self.wait(|| {
             let thing = self.all(role, name).into_iter().next()?;
-            let waits = self.attribute(&thing, "aria-disabled").as_deref() == Some("true");
-            // The style keeps what is fresh from being pressed as well.
-            let free = self.style(&thing, "pointer-events") != "none";
-            if waits || !free {
+            if !self.is_free(&thing) {
                 return None;
             }
-            self.click(&thing)
+            let leaves = !self.scripts && self.elements("button").contains(&thing.0);
+            let page = leaves.then(|| self.elements("body"));
+            self.click(&thing)?;
+            Some(page)
         });
-        assert!(pressed.is_some(), "no {role} `{name}` can be pressed at {}:\n{}", self.at(), self.text());
+        let Some(page) = pressed else {
+            panic!("no {role} `{name}` can be pressed at {}:\n{}", self.at(), self.text());
+        };
+        // The driver can return before the browser has begun to send the form, and a reload would keep it from being sent.
+        if let Some(page) = page {
+            let left = self.wait(|| (self.elements("body") != page).then_some(()));
+            assert!(left.is_some(), "{role} `{name}` leads nowhere at {}:\n{}", self.at(), self.text());
+        }
+    }
+
+    /// Returns whether nothing keeps this from being pressed: the style keeps what is fresh from it as well. A page with
+    /// scripts then watches where the next press goes.
+    fn is_free(&self, thing: &Thing) -> bool {
+        if !self.scripts {
+            return self.attribute(thing, "aria-disabled").as_deref() != Some("true")
+                && self.style(thing, "pointer-events") != "none";
+        }
+        let watch = "const [one] = arguments;
+            if (one.ariaDisabled === 'true' || getComputedStyle(one).pointerEvents === 'none') return false;
+            window.isHit = false;
+            document.addEventListener('pointerdown', event => {
+              window.isHit = event.composedPath().includes(one);
+            }, { capture: true, once: true });
+            return true;";
+        let body = json!({ "script": watch, "args": [{ ELEMENT: thing.0 }] });
+        self.command("POST", "/execute/sync", &body) == Ok(Value::Bool(true))
     }
 
     /// Clicks this, and returns whether it was hit. The driver looks where it lies and presses there afterwards; an error
     /// that a script shows above it in between moves it away.
     fn click(&self, thing: &Thing) -> Option<()> {
-        if self.scripts {
-            let watch = "const [one] = arguments;
-                window.isHit = false;
-                document.addEventListener('pointerdown', event => {
-                  window.isHit = event.composedPath().includes(one);
-                }, { capture: true, once: true });";
-            let body = json!({ "script": watch, "args": [{ ELEMENT: thing.0 }] });
-            self.command("POST", "/execute/sync", &body).ok()?;
-        }
         self.command("POST", &format!("/element/{}/click", thing.0), &json!({})).ok()?;
         // A page that came meanwhile knows nothing of it, and one that asks a question answers nothing.
         let ask = json!({ "script": "return window.isHit === false", "args": [] });
