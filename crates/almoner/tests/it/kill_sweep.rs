@@ -100,8 +100,12 @@ impl Doomed {
         doomed
     }
 
-    /// Whether it has died.
+    /// Returns whether it has died, or is dying. The kernel closes the files of a killed process some time before its parent
+    /// can learn of its end, and a client notices that at once.
     pub(crate) fn has_died(&mut self) -> bool {
+        if is_exiting(self.daemon.id()) {
+            self.daemon.wait().unwrap();
+        }
         self.daemon.try_wait().unwrap().is_some()
     }
 
@@ -137,6 +141,16 @@ impl Drop for Doomed {
         let _ = self.daemon.kill();
         let _ = self.daemon.wait();
     }
+}
+
+/// Returns whether the kernel is ending a process: `PF_EXITING` in the flags of `/proc/PID/stat`, the seventh field
+/// after the name. Everybody may read that file.
+fn is_exiting(process: u32) -> bool {
+    const PF_EXITING: u64 = 4;
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let flags = fields.split_ascii_whitespace().nth(6).and_then(|flags| flags.parse::<u64>().ok());
+    flags.is_some_and(|flags| flags & PF_EXITING != 0)
 }
 
 /// Goes on with a run, whatever daemon dies meanwhile.
