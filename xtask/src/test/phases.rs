@@ -35,7 +35,7 @@ const TEST_FEATURES: &[&str] = &["failpoints", "planted", "testing"];
 const LEFT_OUT: &[&str] = &["local"];
 
 /// How many tests run at a time on a machine with fewer cores than that.
-const LEAST_AT_ONCE: usize = 4;
+const LEAST_AT_ONCE: usize = 5;
 
 /// How many seeds the simulation plays in the short check, and in the deep one.
 const FEW_SEEDS: u64 = 1_000;
