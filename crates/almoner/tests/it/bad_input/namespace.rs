@@ -6,6 +6,7 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Set in the child.
 const INSIDE: &str = "ALMONER_TEST_INSIDE";
@@ -66,7 +67,16 @@ pub(super) fn small_disk(on: &Path, kib: u32) {
 #[track_caller]
 pub(super) fn read_only(on: &Path, yes: bool) {
     // The mount, not the file system: that one's options name users whom the namespace does not know.
-    mount(&["-o", if yes { "remount,bind,ro" } else { "remount,bind,rw" }], on);
+    let args = ["-o", if yes { "remount,bind,ro" } else { "remount,bind,rw" }];
+    // A process that is ending can still have a file open for writing.
+    let is_done = (0..100).any(|_| {
+        let status = Command::new("mount").args(args).arg(on).stderr(Stdio::null()).status().unwrap();
+        if !status.success() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        status.success()
+    });
+    assert!(is_done, "mount {args:?} {}", on.display());
 }
 
 /// Fills the disk with a file until nothing more goes in.
