@@ -5,28 +5,14 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use model::Vendor;
-use model::served::COMPAT_KEY;
-
-use crate::place::{self, Place};
+use config::place::{self, Place};
+use config::vendor_keys;
 use control::exit::{Exit, Failure};
 use control::frame;
-use control::protocol::{Brought, Hello, OnBehalf, Request, Response, VERSION};
+use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
 
 /// How long a daemon may take from its start to its first answer.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Variables whose values go to the daemon: what models need and nothing else.
-pub fn variables() -> impl Iterator<Item = &'static str> {
-    let vendors = Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses);
-    let of = |vendor: Vendor| vendor.keys().iter().copied().chain([vendor.url_variable()]);
-    vendors.flat_map(of).chain([COMPAT_KEY])
-}
-
-/// What this process has of [`variables`] in its environment.
-pub fn brought() -> Brought {
-    variables().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect()
-}
 
 /// A connection to the daemon.
 pub struct Client {
@@ -119,7 +105,7 @@ impl Client {
         }
         let reader = BufReader::new(stream.try_clone().map_err(|e| gone(&e))?);
         let mut client = Client { stream, reader, agent: None, build: String::new() };
-        let hello = Hello { version: VERSION, build: crate::BUILD.to_owned(), keys: brought() };
+        let hello = Hello { version: VERSION, build: crate::BUILD.to_owned(), keys: vendor_keys::from_env() };
         // A daemon that is just ending may hang up before it answers; that is as good as none.
         if frame::write(&mut client.stream, &hello).is_err() {
             return Ok(None);

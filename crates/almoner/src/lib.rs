@@ -12,18 +12,11 @@
 
 mod cli;
 mod client;
-mod clock;
 mod code_reader;
 mod commands;
 mod daemon;
 mod git_host;
-mod machine;
-mod mcp_file;
 mod model_host;
-mod place;
-mod policy_file;
-mod quota;
-mod settings;
 mod trust;
 mod vat_host;
 mod web_file;
@@ -34,8 +27,8 @@ use clap::Parser as _;
 
 use cli::{Cli, Verb};
 use commands::acting::Acting;
+use config::place::Place;
 use control::exit::{Ended, Exit, Failure};
-use place::Place;
 
 /// Which build this is.
 pub(crate) const BUILD: &str = env!("CARGO_PKG_VERSION");

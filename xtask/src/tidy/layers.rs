@@ -16,6 +16,7 @@ const LAYERS: &[&[&str]] = &[
     ],
     &["caps", "operator", "worker", "skill", "pipeline"],
     &["control"],
+    &["config"],
     &[
         "gateway-web",
         "gateway-tui",

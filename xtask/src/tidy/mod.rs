@@ -3,6 +3,7 @@
 //! Each rule is a function from the tree to problems; each has tests that plant what it must find, for a check that
 //! cannot fail checks nothing. `cargo xtask tidy` runs them all, and so does an ordinary test.
 
+mod circles;
 mod claims;
 mod flaky;
 mod holes;
@@ -80,6 +81,7 @@ const RULES: &[Rule] = &[
     ("layers", layers::check),
     ("purity", purity::check),
     ("reach", reach::check),
+    ("circles", circles::check),
     ("unsafe", manners::unsafe_code),
     ("descriptions", manners::descriptions),
     ("unwrap", manners::unwrap),
@@ -100,6 +102,8 @@ const RULES: &[Rule] = &[
 /// What all rules found.
 pub(crate) struct Report {
     files: usize,
+    /// The largest circle of imports.
+    circle: String,
     found: Vec<(&'static str, Problem)>,
 }
 
@@ -116,7 +120,13 @@ impl Report {
     /// For a line of a summary.
     pub(crate) fn remark(&self) -> String {
         let notes = self.found.len() - self.faults();
-        format!("{} rules over {} files: {} faults, {notes} notes", RULES.len(), self.files, self.faults())
+        format!(
+            "{} rules over {} files: {} faults, {notes} notes; {}",
+            RULES.len(),
+            self.files,
+            self.faults(),
+            self.circle
+        )
     }
 }
 
@@ -137,7 +147,7 @@ pub(crate) fn report(workspace: &Workspace) -> Result<Report> {
         problems.sort();
         problems.into_iter().map(move |problem| (*name, problem))
     });
-    Ok(Report { files: tree.files.len(), found: found.collect() })
+    Ok(Report { files: tree.files.len(), circle: circles::largest(&tree), found: found.collect() })
 }
 
 pub(crate) fn main(arguments: &[String]) -> Result<End> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use passable::visible_line;
 
-use crate::machine::absolute;
+use config::machine::absolute;
 use control::exit::{Exit, Failure};
 use control::protocol::Document;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::machine::absolute;
+use config::machine::absolute;
 use control::exit::{Exit, Failure};
 use control::protocol::Document;
 

@@ -14,7 +14,7 @@ pub mod surfaces;
 mod text;
 mod typed;
 
-pub use crate::machine::{absolute, program_path};
+pub use config::machine::{absolute, program_path};
 pub use hole::parse_hole;
 pub use input::{Given, Inputs, gather, given, read_text, stdin};
 pub use more::MoreArgs;
@@ -27,7 +27,7 @@ use control::audited::Anchor;
 use control::exit::Failure;
 use resource::Endowment;
 
-use crate::machine::Machine;
+use config::machine::Machine;
 
 /// Returns the help of an option that hands something to a slot: an example of each kind that is typed.
 pub fn endow_help(slot: &str) -> String {

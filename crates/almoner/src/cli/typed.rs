@@ -4,7 +4,7 @@ use std::path::Path;
 
 use resource::Endowment;
 
-use crate::machine::Machine;
+use config::machine::Machine;
 
 /// Returns the text behind `-e` that is read back as the same endowment where `base` is the current directory. Returns
 /// nothing if there is no such text.

@@ -9,7 +9,7 @@ use passable::{Untrusted, visible_line};
 use super::output;
 use super::run::command_line;
 use crate::client::{Client, unexpected};
-use crate::place::Place;
+use config::place::Place;
 use control::exit::{Ended, Exit, Failure};
 use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{AgentAct, Look, Request, Response};

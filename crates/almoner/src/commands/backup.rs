@@ -3,7 +3,7 @@
 use super::output;
 use crate::cli::{self, BackupArgs};
 use crate::client::Client;
-use crate::place::Place;
+use config::place::Place;
 use control::exit::{Ended, Exit};
 use control::protocol::Request;
 

@@ -7,7 +7,7 @@ use super::output;
 use crate::cli::{DaemonArgs, JsonArg};
 use crate::client::{Client, unexpected};
 use crate::daemon::main_loop::{self, Manner};
-use crate::place::Place;
+use config::place::Place;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
 

@@ -10,11 +10,11 @@ use serde_json::json;
 use super::{models, output};
 use crate::cli::surfaces::{DoctorArgs, Part};
 use crate::client::{Client, unexpected};
-use crate::clock;
-use crate::place::Place;
-use crate::policy_file;
-use crate::settings::{self, NOTIFY};
 use crate::web_file;
+use config::clock;
+use config::place::Place;
+use config::policy_file;
+use config::settings::{self, NOTIFY};
 use control::examined::Examined as Check;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
@@ -67,7 +67,7 @@ pub fn examine(part: Part, place: &Place) -> Vec<Check> {
 }
 
 fn directory(id: &str, dir: &std::path::Path) -> Check {
-    let made = crate::place::private_dir(dir);
+    let made = config::place::private_dir(dir);
     Check {
         id: id.to_owned(),
         ok: made.is_ok(),

@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn no_secret_reaches_the_transcript() {
-        let place = crate::place::Place::under(std::path::Path::new("/nowhere"));
+        let place = config::place::Place::under(std::path::Path::new("/nowhere"));
         let holes = [hole("a", false, false), hole("key", false, true)];
         let text = |t: &str| Written::Text { text: t.to_owned() };
         // A name that no field has could be the mistyped name of a secret.

@@ -10,7 +10,7 @@ use passable::visible_line;
 
 use super::output;
 use crate::cli::surfaces::LogsArgs;
-use crate::place::Place;
+use config::place::Place;
 use control::exit::{Ended, Exit, Failure};
 
 /// How often it is looked whether there is more.

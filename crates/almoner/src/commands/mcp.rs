@@ -8,7 +8,8 @@ use super::acting::Acting;
 use super::{mcp_import, output};
 use crate::cli::mcp::{AddArgs, McpArgs, McpVerb};
 use crate::client::unexpected;
-use crate::mcp_file::{self, Server, Servers};
+use config::mcp_file::{self, Server, Servers};
+use config::secret_variables::is_secret;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
 use control::tools::ToolTable;
@@ -135,7 +136,7 @@ fn program(args: &AddArgs, command: &str, rest: &[String]) -> Result<Server, Fai
         let (name, value) = given.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
             usage(format!("--env {}: there is no `=`", visible_line(given)), "write NAME=VALUE")
         })?;
-        if value.strip_prefix(SECRET).is_none() && mcp_import::is_secret(name, value) {
+        if value.strip_prefix(SECRET).is_none() && is_secret(name, value) {
             let what = format!("--env {}: this looks like a secret", visible_line(name));
             let help = format!(
                 "keep it in the vault, `almoner secret set {name}`, and write `--env {name}=secret:{name}`"

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value as Json};
 
 use super::mcp::modules;
-use crate::mcp_file::Server;
+use config::mcp_file::Server;
+use config::secret_variables::is_secret;
 use control::exit::{Exit, Failure};
 use resource::mcp::is_server_name;
 use resource::secret::PREFIX as SECRET;
@@ -216,19 +217,6 @@ fn web(entry: &Json, url: &str, notes: &mut Vec<String>) -> Result<Server, Strin
         server.key = Some(variable.to_owned());
     }
     Ok(server)
-}
-
-/// Whether a setting looks like a secret: by its name, or by what it is.
-pub fn is_secret(name: &str, value: &str) -> bool {
-    const WORDS: &[&str] =
-        &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "API_KEY", "CREDENTIAL", "PRIVATE"];
-    let upper = name.to_ascii_uppercase().replace('-', "_");
-    let named =
-        WORDS.iter().any(|word| upper.contains(word)) || upper.ends_with("_KEY") || upper.ends_with("_PAT");
-    // A path, a number or a switch is none, whatever its name.
-    let plain = value.is_empty() || value.starts_with(['/', '.', '~']) || value.len() < 4;
-    let found = policy::Secrets::default().inspect([("value", &kernel::Value::from(value))]);
-    (named && !plain) || !found.is_empty()
 }
 
 /// JSON without what some agents let stand in it: comments, and commas before a closing bracket.

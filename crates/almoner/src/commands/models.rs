@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::output;
 use crate::cli::{JsonArg, ModelsArgs, ModelsVerb, PullArgs};
-use crate::place::{self, Place};
-use crate::settings;
+use config::place::{self, Place};
+use config::settings;
 use control::exit::{Ended, Exit, Failure};
 
 /// `almoner models`.
@@ -384,7 +384,7 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
         return Err(Failure::new(Exit::NotFound, format!("there is no file {}", from.display()))
             .help("check the path"));
     }
-    crate::place::private_dir(&place.cache)?;
+    config::place::private_dir(&place.cache)?;
     let source = match (&args.from, args.mirror) {
         (Some(path), _) => Source::Path(path.clone()),
         (None, true) => Source::Packages { pip: vec![] },

@@ -10,7 +10,7 @@ use passable::visible_line;
 use super::output;
 use crate::cli::surfaces::OpenArgs;
 use crate::client::{Client, unexpected};
-use crate::place::{self, Place};
+use config::place::{self, Place};
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Look, Request, Response};
 

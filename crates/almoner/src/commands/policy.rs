@@ -11,7 +11,7 @@ use super::output;
 use crate::cli::policy::{PolicyArgs, PolicyVerb};
 use crate::client::unexpected;
 use crate::daemon::policies::row;
-use crate::policy_file::{self, NAME};
+use config::policy_file::{self, NAME};
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{PolicyFile, PolicyRow, Request, Response};
 

@@ -18,7 +18,7 @@ use super::{look, output};
 use crate::cli::{self, SaveArgs};
 use crate::client::unexpected;
 use crate::daemon::start_run;
-use crate::place::Place;
+use config::place::Place;
 use control::binding::{SlotBinding, SlotContent};
 use control::examined::Saving;
 use control::exit::{Ended, Exit, Failure};

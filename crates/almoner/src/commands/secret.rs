@@ -10,7 +10,7 @@ use super::prompt::{self, Typed};
 use crate::cli::JsonArg;
 use crate::cli::secret::{Key, RotateArgs, SecretArgs, SecretVerb, SetArgs};
 use crate::client::{Client, unexpected};
-use crate::place::Place;
+use config::place::Place;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
 use control::secret::{KeyChoice, Only, SecretAct, VaultView};

@@ -11,8 +11,8 @@ use super::models::{in_words, lookup};
 use super::output;
 use super::prompt::{self, Typed};
 use crate::cli::surfaces::SetupArgs;
-use crate::place::{self, Place};
-use crate::settings;
+use config::place::{self, Place};
+use config::settings;
 use control::exit::{Ended, Exit, Failure};
 
 /// `almoner setup`.

@@ -15,7 +15,7 @@ use control::show::stats;
 pub fn stats(acting: &Acting<'_>, args: &StatsArgs) -> Ended {
     let since_ms = args.since.map(|ago| {
         let ago = i64::try_from(ago.as_millis()).unwrap_or(i64::MAX);
-        crate::clock::now_ms().saturating_sub(ago)
+        config::clock::now_ms().saturating_sub(ago)
     });
     let stats = match acting.connect()?.ask(Request::Stats { since_ms })? {
         Response::Stats(stats) => *stats,

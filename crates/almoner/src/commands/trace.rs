@@ -6,7 +6,7 @@ use super::acting::Acting;
 use super::{look, output};
 use crate::cli::TraceArgs;
 use crate::client::unexpected;
-use crate::clock;
+use config::clock;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Look, Response};
 use control::show::{code, journal, timeline};

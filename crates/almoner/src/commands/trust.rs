@@ -12,9 +12,9 @@ use super::cases::{Case, is_case};
 use super::output;
 use super::prompt::{self, Typed};
 use crate::cli::surfaces::TrustArgs;
-use crate::place::Place;
-use crate::settings::project;
 use crate::trust::{self, File, NAME};
+use config::place::Place;
+use config::settings::project;
 use control::exit::{Ended, Exit, Failure};
 
 /// `almoner trust`.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::output;
 use crate::cli::Verb;
-use crate::place::Place;
+use config::place::Place;
 use control::frame;
 use control::protocol::{Brought, Hello, Response, VERSION};
 use control::show::waiting::waiting;

@@ -19,7 +19,7 @@ use super::desk::Desk;
 use super::own::Own;
 use super::start_run::{self, Endowed};
 use super::{modules, mounts, narrow, picks, said, secrets, tree, world};
-use crate::clock;
+use config::clock;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, GivenModules, Response, RunRequest, StartSpec, WorkerSource, Written};
 

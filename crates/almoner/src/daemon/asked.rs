@@ -16,7 +16,7 @@ use kernel::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef, query, tabl
 
 use super::threads;
 use super::world::Daemon;
-use crate::policy_file;
+use config::policy_file;
 use control::exit::Failure;
 use control::show::asked::{Asked, Instead};
 

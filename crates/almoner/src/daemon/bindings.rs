@@ -188,7 +188,7 @@ mod tests {
     use super::super::testing::{self, part_of_the_web, server};
     use super::*;
     use crate::cli;
-    use crate::machine::Machine;
+    use config::machine::Machine;
     use control::protocol::StartSpec;
     use resource::programs::{EndowedProgram, MEMORY, Programs, WALL_MS};
     use resource::repository::Repository;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::desk::Desk;
 use super::start_run;
-use crate::clock;
 use crate::web_file::write;
+use config::clock;
 use control::exit::Failure;
 
 /// The file that lists them.

@@ -14,7 +14,7 @@ use super::asked::Call;
 use super::desk::Desk;
 use super::world::Daemon;
 use super::{listing, look, making, why};
-use crate::clock;
+use config::clock;
 use control::exit::{Exit, Failure};
 use control::show::card::{Card, CardEntry, Changed, CutOff};
 use control::show::difference;

@@ -16,7 +16,7 @@ use super::reader::Reader;
 use super::threads::Threads;
 use super::web::WebPages;
 use super::world::Daemon;
-use crate::place::Place;
+use config::place::Place;
 use control::exit::{Exit, Failure};
 
 /// Everything that answering needs.

@@ -203,7 +203,7 @@ fn read(path: &str, limits: &document::Limits) -> Result<Vec<u8>, Failure> {
     use std::os::unix::fs::OpenOptionsExt as _;
     // Where the daemon was started is nobody's business.
     if !Path::new(path).is_absolute() {
-        return Err(crate::place::not_whole(path));
+        return Err(config::place::not_whole(path));
     }
     let fail = |e: std::io::Error| {
         let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };

@@ -11,7 +11,7 @@ use super::desk::Desk;
 use super::scratch::Scratches;
 use super::stage;
 use super::sweeper::Sweeper;
-use crate::clock;
+use config::clock;
 use control::protocol::Freed;
 
 /// How long the store must have been quiet.

@@ -85,7 +85,7 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::variables;
+    use config::vendor_keys::variables;
 
     fn brought(vars: &[(&str, &str)]) -> Brought {
         vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

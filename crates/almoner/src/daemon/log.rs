@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use passable::visible_line;
 
-use crate::clock;
+use config::clock;
 
 /// Writes a line. Nobody waits for it, and if it cannot be written it is lost.
 pub fn line(text: &str) {

@@ -18,8 +18,8 @@ use super::serve::{Server, bind};
 use super::timekeeper::keep_time;
 use super::vault::{self, Keeper};
 use super::world::{Daemon, environment};
-use crate::client::brought;
-use crate::place::{self, Place};
+use config::place::{self, Place};
+use config::vendor_keys;
 use control::exit::{Ended, Exit, Failure};
 
 /// How long drivers get to reach their next step when the daemon ends.
@@ -180,7 +180,7 @@ fn open(
     place: &Place,
     open_while_held: Sender<()>,
 ) -> Result<(Arc<Server>, std::os::unix::net::UnixListener), Failure> {
-    let options = Options { quota: Some(crate::quota::blob_quota()?), ..Options::default() };
+    let options = Options { quota: Some(config::quota::blob_quota()?), ..Options::default() };
     // Before a mode is changed: what another build wrote is left as it is.
     place.inspect_store()?;
     place::private_dir(&place.state)?;
@@ -194,10 +194,10 @@ fn open(
         .with_launch(move |weights| crate::model_host::command(&exe, weights));
     let (keeper, policies) = (Keeper::new(&place.state), PolicyDesk::new(&place.config));
     let daemon = Daemon::new(store, host, opener, keeper, policies, open_while_held);
-    daemon.follow_prices(crate::settings::path(place));
+    daemon.follow_prices(config::settings::path(place));
     vault::begin(&daemon);
     // Whoever started it is its first client: what goes on at once has its key.
-    daemon.keys.greet(&brought());
+    daemon.keys.greet(&vendor_keys::from_env());
     let listener = bind(&place.socket())?;
     let desk = Desk::new(daemon, place, own_program()?);
     Ok((Arc::new(Server::new(desk)), listener))

@@ -115,7 +115,7 @@ pub fn path_of(state: &Path, id: &FormulaId, formula: &Formula) -> Result<(Strin
         Formula::Scratch { read_only } => {
             let path = scratch(state, id);
             // It is made when somebody first looks into it.
-            crate::place::private_dir(&path)?;
+            config::place::private_dir(&path)?;
             let path = path.into_os_string().into_string();
             let path = path.map_err(|_| Failure::new(Exit::Failure, "the state folder has an odd name"))?;
             (path, *read_only)

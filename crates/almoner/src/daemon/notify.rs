@@ -16,8 +16,8 @@ use kernel::{FormulaId, MessageNumber, query, table};
 
 use super::log;
 use super::world::{Daemon, Shared};
-use crate::place::Place;
-use crate::settings::{self, Followed, NOTIFY, Notify};
+use config::place::Place;
+use config::settings::{self, Followed, NOTIFY, Notify};
 use control::show::waiting::{MOST, waiting};
 
 /// How often somebody looks, and how long news that come together are gathered.

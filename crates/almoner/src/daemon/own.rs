@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use passable::visible_line;
 
-use crate::place::Place;
+use config::place::Place;
 use control::exit::{Exit, Failure};
 
 /// The directories and sockets that are the daemon's own.

@@ -15,7 +15,7 @@ use operator::{InForce, Policies, Problem, Whose};
 use passable::Untrusted;
 use policy::Operator;
 
-use crate::policy_file::{self, NAME, Stamps, stamps};
+use config::policy_file::{self, NAME, Stamps, stamps};
 use control::exit::Failure;
 use control::protocol::{PolicyFile, PolicyRow};
 

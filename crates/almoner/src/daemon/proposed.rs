@@ -16,7 +16,7 @@ use super::desk::Desk;
 use super::picks::{self, Pick};
 use super::{agents, start_run};
 use crate::commands::models;
-use crate::machine::Machine;
+use config::machine::Machine;
 use control::exit::{Exit, Failure};
 use control::show::difference;
 use control::view::{Fit, Proposed, ProposedSlot, Told};

@@ -42,7 +42,7 @@ pub fn bind(socket: &Path) -> Result<UnixListener, Failure> {
             .help("set ALMONER_HOME to a directory on a local disk")
     };
     if let Some(dir) = socket.parent() {
-        crate::place::private_dir(dir)?;
+        config::place::private_dir(dir)?;
     }
     match std::fs::remove_file(socket) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(fail(e)),

@@ -17,7 +17,7 @@ use super::desk::Desk;
 use super::documents::{Taker, check_chat, check_count, check_names, check_total};
 use super::stage::{self, Stages};
 use super::{model_keys, nested, planned, private, proposed};
-use crate::policy_file::{self, NAME};
+use config::policy_file::{self, NAME};
 use control::exit::{Exit, Failure};
 use control::protocol::{ModelChoice, Response, RunRequest, StartShape, StartSpec, WorkerSource};
 use resource::{Endowment, Kind, ResourceSpec};
@@ -484,7 +484,7 @@ pub fn store_failure(what: &str) -> Failure {
 mod tests {
     use super::super::testing;
     use super::*;
-    use crate::machine::Machine;
+    use config::machine::Machine;
 
     const POST: &str = "---\nslots:\n  mail: dir\n  out: { is: dir rw, label: Where records go }\n  post: outbox\n\
         ---\nAnswer the mail.\n";

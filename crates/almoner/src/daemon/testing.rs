@@ -15,7 +15,7 @@ use super::desk::Desk;
 use super::policies::PolicyDesk;
 use super::vault::Keeper;
 use super::world::{Daemon, environment};
-use crate::place::Place;
+use config::place::Place;
 
 /// Returns a daemon over a store in which its host has done this, in one transaction.
 pub fn daemon(dir: &Path, acts: Vec<Act>) -> Daemon {

@@ -11,7 +11,7 @@ use kernel::HostRun;
 use kernel::command::{Act, Reply, TimerAct};
 
 use super::world::Shared;
-use crate::clock;
+use config::clock;
 
 /// After how long the clock is read again, whatever it said before.
 const LONGEST: Duration = Duration::from_secs(30);

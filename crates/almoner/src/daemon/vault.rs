@@ -14,7 +14,7 @@ use vault::{Keyring, Protecting, Protection, Secret, SecretTool, Site, Vault, Va
 
 use super::desk::Desk;
 use super::world::{self, Daemon};
-use crate::clock;
+use config::clock;
 use control::exit::{Exit, Failure};
 use control::protocol::Response;
 use control::secret::{KeyChoice, Only, SecretAct, SecretRow, VaultView};

@@ -20,11 +20,11 @@ use super::world::random;
 use super::{log, proposed, request, talk};
 use crate::cli::MoreArgs;
 use crate::cli::surfaces::Part;
-use crate::clock;
 use crate::commands::acting::Acting;
 use crate::commands::{doctor, models, save};
-use crate::settings;
 use crate::web_file::{self, WebFile};
+use config::clock;
+use config::settings;
 use control::examined::{Examined, Saving};
 use control::exit::{Exit, Failure};
 use control::protocol::{Brought, OnBehalf, Request, Response};
@@ -335,7 +335,7 @@ impl Backend for Pages {
     fn save(&self, run: RunNumber, name: &str, dir: &str, write: bool) -> Result<Saving, Failure> {
         let dir = Path::new(dir);
         if !dir.is_absolute() {
-            return Err(crate::place::not_whole(&dir.to_string_lossy()));
+            return Err(config::place::not_whole(&dir.to_string_lossy()));
         }
         self.desk.own.keeps_from(dir)?;
         let saved = save::Saved::of(&Acting::new(&self.desk.place, None), run, name, dir)?;

@@ -39,8 +39,8 @@ use super::timekeeper::Alarms;
 use super::uses::Uses;
 use super::vats::Office;
 use super::vault::{Keeper, Withheld};
-use crate::clock;
-use crate::settings::{Followed, Models};
+use config::clock;
+use config::settings::{Followed, Models};
 use control::exit::{Exit, Failure};
 
 /// Everything that the daemon holds, for all hosts of its store. All of it but the store may be lost.
@@ -387,7 +387,7 @@ impl Daemon {
     pub(super) fn scratch(&self, id: &FormulaId, read_only: bool) -> Formula {
         let path = super::mounts::scratch(self.state(), id);
         // One that cannot be made cannot be opened either, which is said where it is tried.
-        let _ = crate::place::private_dir(&path);
+        let _ = config::place::private_dir(&path);
         Formula::Resource(Resource::Directory { path: path.to_string_lossy().into_owned(), read_only })
     }
 
@@ -573,7 +573,7 @@ impl World for Daemon {
     }
 
     fn outside(&self, run: &Run) -> Arc<dyn caps::Outside> {
-        let has_project = run.includes.contains_key(crate::policy_file::NAME);
+        let has_project = run.includes.contains_key(config::policy_file::NAME);
         Arc::new(Edge { shared: self.shared(), has_project, grants: run.grants.clone() })
     }
 

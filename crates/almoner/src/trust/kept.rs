@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use kernel::BlobHash;
 use serde::{Deserialize, Serialize};
 
-use crate::place::{Place, private_dir};
+use config::place::{Place, private_dir};
 use control::exit::{Exit, Failure};
 
 /// A file that is trusted, as it was then.

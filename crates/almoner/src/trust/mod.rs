@@ -14,9 +14,9 @@ use passable::visible_line;
 
 pub use kept::{all, is_trusted, keep, revoke};
 
-use crate::place::Place;
-use crate::settings::project::{self, Handed, Workers};
-use crate::settings::trusted;
+use config::place::Place;
+use config::settings::project::{self, Handed, Workers};
+use config::settings::trusted;
 use control::exit::{Exit, Failure};
 use resource::Endowment;
 

@@ -16,7 +16,7 @@ use crate::client::unexpected;
 use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::{look, run};
-use crate::machine::Machine;
+use config::machine::Machine;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, ModelChoice, Request, Response, RunRequest, StartSpec};
 use resource::{Endowment, Kind};

@@ -19,9 +19,9 @@ pub use case::{Case, FILE, Made, Recorded, SLOTS, before, is_within, made, prett
 use super::acting::Acting;
 use super::{daemon, output};
 use crate::cli::surfaces::TestArgs;
-use crate::place::Place;
 use crate::trust;
 use again::Came;
+use config::place::Place;
 use control::exit::{Ended, Exit, Failure};
 use control::show::difference;
 use within::Within;

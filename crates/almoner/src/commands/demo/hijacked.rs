@@ -14,7 +14,7 @@ use crate::client::{Client, unexpected};
 use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::{daemon, look, output};
-use crate::place::Place;
+use config::place::Place;
 use control::exit::{Exit, Failure};
 use control::protocol::{ModelChoice, Request, Response, RunRequest, StartSpec, WorkerSource};
 use resource::{Endowment, PathSpec, ResourceSpec};

@@ -18,7 +18,7 @@ use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::look;
 use crate::commands::{models, output, run};
-use crate::place::Place;
+use config::place::Place;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{ModelChoice, Request, Response, RunRequest, StartShape, StartSpec};
 

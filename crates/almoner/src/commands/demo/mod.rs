@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::output;
 use crate::cli::DemoArgs;
-use crate::place::Place;
+use config::place::Place;
 use control::exit::{Ended, Exit, Failure};
 
 /// `almoner demo`.

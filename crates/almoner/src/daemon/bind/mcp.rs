@@ -15,7 +15,7 @@ use worker::World as _;
 
 use crate::daemon::desk::Desk;
 use crate::daemon::mounts;
-use crate::mcp_file::{self, Server};
+use config::mcp_file::{self, Server};
 use control::exit::{Exit, Failure};
 use control::tools::{PATIENCE, ToolRow, ToolTable};
 use resource::secret::PREFIX as SECRET;

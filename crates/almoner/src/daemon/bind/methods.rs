@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::daemon::start_run;
     use crate::daemon::testing::{self, part_of_the_web, server};
-    use crate::machine::Machine;
+    use config::machine::Machine;
 
     fn path(name: &str) -> NamePath {
         NamePath::parse(name).unwrap()

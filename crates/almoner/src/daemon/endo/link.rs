@@ -19,8 +19,8 @@ use super::files::{Came, PATIENCE, Queue, Task};
 use super::home::{Context, Courier, Errands, Home};
 use super::out::Out;
 use super::thing::Object;
-use crate::clock;
 use crate::daemon::serve::Server;
+use config::clock;
 use control::exit::Failure;
 
 /// How long a client that is let go of gets to take what it was sent.

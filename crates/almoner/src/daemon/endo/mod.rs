@@ -35,7 +35,7 @@ use switchboard::Switchboard;
 use worker::World as _;
 
 use super::serve::Server;
-use crate::place::{Claim, Place};
+use config::place::{Claim, Place};
 use control::exit::{Exit, Failure};
 use link::Link;
 
@@ -140,7 +140,7 @@ fn write_down(server: &Server, place: &Place) -> Result<Vec<PathBuf>, Failure> {
         std::fs::write(&path, root)
             .map_err(|e| Failure::new(Exit::Failure, format!("{}: {e}", path.display())))?;
     }
-    crate::place::private_dir(&place.runtime)?;
+    config::place::private_dir(&place.runtime)?;
     let pid = place.runtime.join("endo.pid");
     let _ = std::fs::write(&pid, format!("{}\n", std::process::id()));
     Ok(vec![pid])

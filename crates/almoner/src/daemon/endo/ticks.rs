@@ -8,7 +8,7 @@ use switchboard::{Call, Name, Ref};
 use super::home::{Context, Home};
 use super::perform::Trouble;
 use super::thing::Object;
-use crate::clock;
+use config::clock;
 
 /// How many objects of one client are told at a time.
 const MOST: usize = 64;

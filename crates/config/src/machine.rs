@@ -7,7 +7,7 @@ use model::ModelRef;
 use passable::visible_line;
 use resource::{Endowment, SpecError, Surroundings};
 
-use crate::commands::mcp_import;
+use crate::secret_variables::is_secret;
 use control::exit::{Exit, Failure};
 
 /// The directory from which relative paths are meant.
@@ -74,7 +74,7 @@ impl Surroundings for Machine<'_> {
     }
 
     fn looks_secret(&self, variable: &str, value: &str) -> bool {
-        mcp_import::is_secret(variable, value)
+        is_secret(variable, value)
     }
 }
 

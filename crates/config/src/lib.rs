@@ -1,0 +1,19 @@
+//! Where Almoner's files lie, what their user has written in them, and what time it is.
+//!
+//! The command line and the daemon both stand on this crate. It reads the environment and files of the user; it opens no
+//! socket and no store.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the settings of the program come from the environment, the clock and files, and this crate reads them"
+)]
+
+pub mod clock;
+pub mod machine;
+pub mod mcp_file;
+pub mod place;
+pub mod policy_file;
+pub mod quota;
+pub mod secret_variables;
+pub mod settings;
+pub mod vendor_keys;
