@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use config::place::{self, Place};
 use config::vendor_keys;
+use control::ask::unexpected;
 use control::exit::{Exit, Failure};
 use control::frame;
 use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
@@ -105,7 +106,8 @@ impl Client {
         }
         let reader = BufReader::new(stream.try_clone().map_err(|e| gone(&e))?);
         let mut client = Client { stream, reader, agent: None, build: String::new() };
-        let hello = Hello { version: VERSION, build: crate::BUILD.to_owned(), keys: vendor_keys::from_env() };
+        let hello =
+            Hello { version: VERSION, build: control::BUILD.to_owned(), keys: vendor_keys::from_env() };
         // A daemon that is just ending may hang up before it answers; that is as good as none.
         if frame::write(&mut client.stream, &hello).is_err() {
             return Ok(None);
@@ -189,16 +191,6 @@ impl Client {
 fn gone(e: &io::Error) -> Failure {
     Failure::new(Exit::NoDaemon, format!("the daemon has gone: {e}"))
         .help("the next command starts it again; runs go on where they were")
-}
-
-/// The daemon answered something that was not asked.
-pub fn unexpected(response: &Response) -> Failure {
-    let kind = serde_json::to_value(response)
-        .ok()
-        .and_then(|v| v.get("response").and_then(|r| r.as_str()).map(str::to_owned))
-        .unwrap_or_default();
-    Failure::new(Exit::NoDaemon, format!("the daemon answered `{kind}`, which makes no sense here"))
-        .help("`almoner stop`, then try again")
 }
 
 fn start(place: &Place) -> Result<std::process::Child, Failure> {

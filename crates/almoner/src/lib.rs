@@ -12,14 +12,7 @@
 
 mod cli;
 mod client;
-mod code_reader;
 mod commands;
-mod daemon;
-mod git_host;
-mod model_host;
-mod trust;
-mod vat_host;
-mod web_file;
 
 use std::process::ExitCode;
 
@@ -28,10 +21,8 @@ use clap::Parser as _;
 use cli::{Cli, Verb};
 use commands::acting::Acting;
 use config::place::Place;
-use control::exit::{Ended, Exit, Failure};
-
-/// Which build this is.
-pub(crate) const BUILD: &str = env!("CARGO_PKG_VERSION");
+use control::exit::{Ended, Exit};
+use daemon::hosts::{self, Host};
 
 /// Reads the command line, does what it says, and returns the exit code that says how it went.
 pub fn main() -> ExitCode {
@@ -62,11 +53,11 @@ pub fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Ended {
     match &cli.verb {
-        Verb::ModelHost { weights } => return model_host::live(weights),
-        Verb::VatHost => return vat_host::live(),
-        Verb::CodeReader => return code_reader::live(),
-        Verb::GitHost => return git_host::serve(),
-        Verb::Sandbox { words } => return confine(words),
+        Verb::ModelHost { weights } => return hosts::main(Host::Model(weights)),
+        Verb::VatHost => return hosts::main(Host::Vat),
+        Verb::CodeReader => return hosts::main(Host::CodeReader),
+        Verb::GitHost => return hosts::main(Host::Git),
+        Verb::Sandbox { words } => return hosts::main(Host::Sandbox(words)),
         _ => {}
     }
     let place = Place::from_env()?;
@@ -150,29 +141,4 @@ fn run(cli: &Cli) -> Ended {
         Verb::Secret(args) => commands::secret::secret(&place, args),
         Verb::Unlock => commands::secret::unlock(&place),
     }
-}
-
-/// The warden of one program; or, as a program or confined like the host of a local model, one of the things that neither
-/// must be able to do.
-fn confine(words: &[String]) -> Ended {
-    let failed = |what: String| {
-        Failure::new(Exit::Failure, what).help("`almoner doctor` says what can be confined here")
-    };
-    match words {
-        [] => sandbox::warden().map_err(|error| failed(error.to_string()))?,
-        [first, weights, name, arguments @ ..] if first == "host" => {
-            model_host::confine(std::path::Path::new(weights))?;
-            let happened = sandbox::attempt(name, arguments).map_err(failed)?;
-            commands::output::result(&happened)?;
-        }
-        [first, name, arguments @ ..] if first == "try" => {
-            let happened = sandbox::attempt(name, arguments).map_err(failed)?;
-            commands::output::result(&happened)?;
-        }
-        _ => {
-            return Err(Failure::new(Exit::Usage, "the sandbox is started by the daemon")
-                .help("see `almoner --help`"));
-        }
-    }
-    Ok(Exit::Ok)
 }

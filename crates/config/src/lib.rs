@@ -8,12 +8,18 @@
     reason = "the settings of the program come from the environment, the clock and files, and this crate reads them"
 )]
 
+pub mod case;
 pub mod clock;
+pub mod endowment_text;
 pub mod machine;
 pub mod mcp_file;
+pub mod model_choice;
 pub mod place;
 pub mod policy_file;
 pub mod quota;
+pub mod raise;
 pub mod secret_variables;
 pub mod settings;
+pub mod trust;
 pub mod vendor_keys;
+pub mod worker_file;

@@ -168,3 +168,9 @@ pub fn failure(problems: &[Problem]) -> Failure {
 fn shown(path: &Path) -> String {
     visible_line(&path.to_string_lossy()).into_owned()
 }
+
+/// How many there are, in words.
+pub fn counted(policies: usize, examples: usize) -> String {
+    let of = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+    format!("{}, {}", of(policies, "policy", "policies"), of(examples, "example", "examples"))
+}

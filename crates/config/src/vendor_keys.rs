@@ -1,14 +1,18 @@
-//! Keys of model vendors in the environment of this process.
+//! Variables of the environment that say which models there are, and the keys of their vendors.
 
 use control::protocol::Brought;
 use model::Vendor;
-use model::served::COMPAT_KEY;
+use model::served::{COMPAT_KEY, OLLAMA_HOST};
+
+use crate::model_choice;
 
 /// Returns the variables whose values go to the daemon: those that models need, and no others.
 pub fn variables() -> impl Iterator<Item = &'static str> {
     let vendors = Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses);
-    let of = |vendor: Vendor| vendor.keys().iter().copied().chain([vendor.url_variable()]);
-    vendors.flat_map(of).chain([COMPAT_KEY])
+    let of = |vendor: Vendor| {
+        vendor.keys().iter().copied().chain([vendor.url_variable(), vendor.model_variable()])
+    };
+    vendors.flat_map(of).chain([COMPAT_KEY, OLLAMA_HOST, model::PORT_VARIABLE, model_choice::VARIABLE])
 }
 
 /// Returns those of [`variables`] that are set here.

@@ -34,6 +34,10 @@ pub struct Saving {
     pub files: Vec<String>,
     /// The worker's file.
     pub worker: String,
+    /// The file with the replies of the model.
+    pub replies: String,
+    /// The file with the result.
+    pub result: String,
     /// What is not kept, or has to be handed over again.
     pub notes: Vec<String>,
     /// The command that runs it again, as a shell takes it.

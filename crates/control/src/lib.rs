@@ -5,8 +5,12 @@
 //! that of [`frame`], over whatever reader and writer it is given.
 #![forbid(unsafe_code)]
 
+/// The build of this program. The client and the daemon compare theirs.
+pub const BUILD: &str = env!("CARGO_PKG_VERSION");
+
 mod agent_act;
 mod answered;
+pub mod ask;
 pub mod audited;
 pub mod binding;
 pub mod call;
@@ -17,6 +21,7 @@ pub mod frame;
 pub mod inspect;
 mod look;
 pub mod messages;
+pub mod models;
 pub mod narrow;
 pub mod powers;
 pub mod protocol;

@@ -21,8 +21,10 @@ use serde::{Deserialize, Serialize};
 
 use super::audited::{Anchor, Audited};
 use super::binding::SlotBinding;
+use super::examined::{Examined, Saving};
 use super::inspect::{Called, FormulaView, GrantView, Graph};
 use super::messages::{MessageFilter, PageBounds};
+use super::models::ModelList;
 use super::narrow::Narrowable;
 use super::powers::{Added, Adding};
 use super::secret::{SecretAct, VaultView};
@@ -347,8 +349,24 @@ pub enum Request {
         /// What.
         act: SecretAct,
     },
-    /// Examine the store.
-    Check,
+    /// Examine a part of the installation. It may take seconds.
+    Examine {
+        /// The part, by its name in [`crate::examined::PARTS`].
+        part: String,
+    },
+    /// List the models that can be asked, for the variables that the client brings.
+    Models,
+    /// Save a run as a worker with a test, or return what that would write.
+    Save {
+        /// The run.
+        run: RunNumber,
+        /// The name of the worker.
+        name: String,
+        /// The directory of its file: an absolute path.
+        dir: String,
+        /// Whether the files are written.
+        write: bool,
+    },
     /// The operator's policies that are in force.
     Policy,
     /// Copy the store.
@@ -520,8 +538,12 @@ pub enum Response {
     },
     /// The vault, as it is shown.
     Secrets(VaultView),
-    /// What an examination found: id, whether it is well, and what was found.
-    Checked(Vec<(String, bool, String)>),
+    /// The findings of an examination.
+    Examined(Vec<Examined>),
+    /// The models that can be asked.
+    Models(Box<ModelList>),
+    /// A run that is saved, or would be.
+    Saved(Box<Saving>),
     /// The operator's policies that are in force.
     Policy(Box<PolicyFile>),
     /// What was found in the log of events.

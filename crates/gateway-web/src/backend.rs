@@ -1,23 +1,13 @@
 //! What the pages need of the daemon in whose process they are.
 
-use control::examined::{Examined, Saving};
 use control::exit::Failure;
 use control::protocol::{Request, Response};
 use control::talk::{Wanted, With};
+use kernel::BlobHash;
 use kernel::budget::Raise;
-use kernel::{BlobHash, RunNumber};
 use resource::Endowment;
 
 use crate::guard::sessions::Sessions;
-
-/// A model that can be asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Askable {
-    /// What a person writes to name it.
-    pub model: String,
-    /// What it is, or why it is there.
-    pub words: String,
-}
 
 /// The daemon, as the pages see it. Every request is one of the store's own host.
 pub trait Backend: Send + Sync + 'static {
@@ -42,9 +32,6 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// When it is none, or none is named anywhere.
     fn model(&self, named: Option<&str>) -> Result<String, Failure>;
-
-    /// The models that this machine can ask: the one that is used when none is named first.
-    fn models(&self) -> Vec<Askable>;
 
     /// What a worker wants of whoever would talk with it.
     ///
@@ -71,19 +58,6 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// When an amount is not written as it should be.
     fn raise(&self, said: &[(&str, String)]) -> Result<Option<Raise>, Failure>;
-
-    /// Examines a part of the installation, as `almoner doctor` does. It may take seconds.
-    ///
-    /// # Errors
-    /// When there is no such part.
-    fn examine(&self, part: &str) -> Result<Vec<Examined>, Failure>;
-
-    /// Saves a run as a worker of this name with a test, in this directory; or, unless it is to be written, says what
-    /// that would be.
-    ///
-    /// # Errors
-    /// When the run cannot be saved, or something is in the way. Nothing is replaced.
-    fn save(&self, run: RunNumber, name: &str, dir: &str, write: bool) -> Result<Saving, Failure>;
 
     /// Random bytes that nobody can guess.
     ///

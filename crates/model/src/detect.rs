@@ -112,7 +112,7 @@ pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<Found> {
     if let Some(model) = ollama_model(&url) {
         all.push(Found::Ollama { reference: ModelRef::Ollama { url: None, model }, url });
     }
-    let port = set("LLAMA_ARG_PORT").and_then(|port| port.parse::<u16>().ok()).unwrap_or(LLAMA_PORT);
+    let port = set(PORT_VARIABLE).and_then(|port| port.parse::<u16>().ok()).unwrap_or(LLAMA_PORT);
     let url = format!("http://127.0.0.1:{port}/v1");
     if let Some(reference) = llama_model(&url) {
         all.push(Found::Ollama { reference, url });
@@ -126,6 +126,9 @@ pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<Found> {
 }
 
 /// Where a llama.cpp server listens, if nobody says otherwise.
+/// The variable that names the port of a llama.cpp server on this machine.
+pub const PORT_VARIABLE: &str = "LLAMA_ARG_PORT";
+
 const LLAMA_PORT: u16 = 8080;
 
 /// The model of a llama.cpp server. Other programs listen on such ports too: it must say that it is one.

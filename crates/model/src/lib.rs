@@ -40,7 +40,7 @@ mod vendor;
 pub mod weights;
 
 pub use cascade::{PenaltyBox, list};
-pub use detect::{Found, detect, survey};
+pub use detect::{Found, PORT_VARIABLE, detect, survey};
 pub use error::ModelError;
 pub use media::{Media, MediaKind, Takes};
 pub use opener::Opener;

@@ -69,19 +69,27 @@ fn judge(member: &Crate, circle: &[&str]) -> Option<Problem> {
 
 /// Returns the paths of the largest circle of a crate.
 fn circle<'t>(tree: &'t Tree, member: &Crate) -> Vec<&'t str> {
-    let modules = Modules::of(tree, member);
     let mut graph = DiGraph::<&str, ()>::new();
-    let nodes: Vec<_> = modules.files.iter().map(|module| graph.add_node(module.path)).collect();
-    for (from, module) in modules.files.iter().enumerate() {
-        let targets = module.uses.iter().filter_map(|used| modules.resolve(&module.name, &used.parts));
-        for to in targets.filter(|to| *to != from).collect::<BTreeSet<usize>>() {
-            graph.add_edge(nodes[from], nodes[to], ());
-        }
+    let mut nodes = BTreeMap::new();
+    for (from, to) in imports(tree, member) {
+        let [from, to] = [from, to].map(|path| *nodes.entry(path).or_insert_with(|| graph.add_node(path)));
+        graph.add_edge(from, to, ());
     }
     let largest = tarjan_scc(&graph).into_iter().max_by_key(Vec::len).unwrap_or_default();
     let mut paths: Vec<&str> = largest.into_iter().map(|node| graph[node]).collect();
     paths.sort_unstable();
     if paths.len() > 1 { paths } else { Vec::new() }
+}
+
+/// Returns the imports between the files of a crate, each once: the path of the file that imports, then of the other.
+pub(super) fn imports<'t>(tree: &'t Tree, member: &Crate) -> BTreeSet<(&'t str, &'t str)> {
+    let modules = Modules::of(tree, member);
+    let mut found = BTreeSet::new();
+    for (from, module) in modules.files.iter().enumerate() {
+        let targets = module.uses.iter().filter_map(|used| modules.resolve(&module.name, &used.parts));
+        found.extend(targets.filter(|to| *to != from).map(|to| (module.path, modules.files[to].path)));
+    }
+    found
 }
 
 /// The files of a crate as modules.

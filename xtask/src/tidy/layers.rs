@@ -26,6 +26,7 @@ const LAYERS: &[&[&str]] = &[
         "gateway-emacs",
         "gateway-chat",
     ],
+    &["daemon"],
     &["almoner", "conformance"],
 ];
 

@@ -10,6 +10,7 @@ mod holes;
 mod layers;
 mod lints;
 mod manners;
+mod modules;
 mod mutants;
 mod purity;
 mod reach;
@@ -81,6 +82,7 @@ const RULES: &[Rule] = &[
     ("layers", layers::check),
     ("purity", purity::check),
     ("reach", reach::check),
+    ("modules", modules::check),
     ("circles", circles::check),
     ("unsafe", manners::unsafe_code),
     ("descriptions", manners::descriptions),

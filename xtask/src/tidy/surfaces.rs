@@ -14,17 +14,24 @@ const DOORS: &[(&str, &str)] = &[
         "`cat` hands bytes to programs, and makes them visible for people",
     ),
     ("crates/almoner/src/commands/models.rs", "a progress bar with figures of ours"),
-    ("crates/almoner/src/daemon/log.rs", "the daemon's log, each line made visible"),
-    ("crates/almoner/src/code_reader.rs", "what the process that reads proposed code has found, as JSON"),
-    ("crates/almoner/src/daemon/main_loop.rs", "tells the client that started it why it ends, as JSON"),
-    ("crates/almoner/src/git_host.rs", "frames of the process of a repository"),
-    ("crates/almoner/src/model_host.rs", "frames of the model host"),
-    ("crates/almoner/src/vat_host.rs", "frames of the process of guest code"),
+    (
+        "crates/daemon/src/hosts/mod.rs",
+        "tells the daemon the outcome of an attempt in a sandbox, in words of ours",
+    ),
+    ("crates/daemon/src/state/log.rs", "the daemon's log, each line made visible"),
+    (
+        "crates/daemon/src/hosts/code_reader.rs",
+        "what the process that reads proposed code has found, as JSON",
+    ),
+    ("crates/daemon/src/api/main_loop.rs", "tells the client that started it why it ends, as JSON"),
+    ("crates/daemon/src/hosts/git_host.rs", "frames of the process of a repository"),
+    ("crates/daemon/src/hosts/model_host.rs", "frames of the model host"),
+    ("crates/daemon/src/hosts/vat_host.rs", "frames of the process of guest code"),
     ("crates/sandbox/src/linux/warden.rs", "tells the daemon what became of a program, in a frame"),
 ];
 
 /// The crates that make text for people.
-const SHOWN: &[&str] = &["almoner", "control", "gateway-web"];
+const SHOWN: &[&str] = &["almoner", "control", "daemon", "gateway-web"];
 
 /// Macros that make text.
 const MAKERS: &[&str] = &["format!(", "write!(", "writeln!(", "format_args!("];

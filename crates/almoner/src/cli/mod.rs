@@ -12,14 +12,12 @@ pub mod policy;
 pub mod secret;
 pub mod surfaces;
 mod text;
-mod typed;
 
 pub use config::machine::{absolute, program_path};
 pub use hole::parse_hole;
 pub use input::{Given, Inputs, gather, given, read_text, stdin};
 pub use more::MoreArgs;
 pub use text::{Pieces, parse_text};
-pub use typed::typed;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 

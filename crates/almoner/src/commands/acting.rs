@@ -8,8 +8,9 @@ use passable::{Untrusted, visible_line};
 
 use super::output;
 use super::run::command_line;
-use crate::client::{Client, unexpected};
+use crate::client::Client;
 use config::place::Place;
+use control::ask::{Ask, unexpected};
 use control::exit::{Ended, Exit, Failure};
 use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{AgentAct, Look, Request, Response};
@@ -23,6 +24,12 @@ pub struct Acting<'a> {
     pub place: &'a Place,
     /// The agent, by a name path of the host's; `None` means the host.
     pub agent: Option<&'a str>,
+}
+
+impl Ask for Acting<'_> {
+    fn ask(&self, request: Request) -> Result<Response, Failure> {
+        self.connect()?.ask(request)
+    }
 }
 
 impl<'a> Acting<'a> {

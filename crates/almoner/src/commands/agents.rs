@@ -8,7 +8,7 @@ use super::acting::{self, Acting, done};
 use super::{cancel, define, eval, form, grants, mail, names, narrow, output};
 use crate::cli;
 use crate::cli::agents::{AcceptArgs, AgentVerb, MakeArgs, ShareArgs};
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{AgentAct, Response};
 

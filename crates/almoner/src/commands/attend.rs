@@ -19,7 +19,7 @@ use super::question::Question;
 use super::talk::{Next, Talk};
 use super::{look, output};
 use crate::cli::{FollowArgs, OnAsk};
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
 use control::show::batch::Batch;

@@ -7,7 +7,7 @@ use kernel::event::Event;
 use super::acting::Acting;
 use super::output;
 use crate::cli::{AuditArgs, AuditVerb};
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::audited::{Audited, Broken};
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};

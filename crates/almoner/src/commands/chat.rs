@@ -14,7 +14,8 @@ use super::talk::Talk;
 use super::together::{self, Together};
 use super::{look, models, output, run};
 use crate::cli::{self, ChatArgs};
-use crate::client::unexpected;
+use config::worker_file;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{
     AgentAct, ModelChoice, Request, Response, RunRequest, StartShape, StartSpec, TALKER, WorkerSource,
@@ -62,11 +63,11 @@ fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>
             (WorkerSource { name, source, ..WorkerSource::default() }, None, given)
         }
         Some(path) => {
-            let bundle = run::load(path)?;
+            let bundle = worker_file::load(path)?;
             let definition = run::check(&bundle)?;
             let model = args.model.as_deref();
             let given = together::of(acting, path, &definition, model, &args.endow, &args.allow)?;
-            (run::source_of(bundle, run::beside(path)), definition.model, given)
+            (worker_file::source_of(bundle, worker_file::beside(path)), definition.model, given)
         }
     };
     let inputs = cli::gather(&args.inputs)?;

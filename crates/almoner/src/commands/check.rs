@@ -12,6 +12,7 @@ use worker::definition::{self, Bundle};
 
 use super::{output, run};
 use crate::cli::{CheckArgs, PatternVerb};
+use config::worker_file;
 use control::exit::{Ended, Exit, Failure};
 
 /// What to write where nothing better is known.
@@ -86,7 +87,7 @@ impl miette::Diagnostic for Unreadable {
 /// # Errors
 /// When the file cannot be used; what is wrong has been printed, each with its place.
 pub fn check(args: &CheckArgs) -> Ended {
-    let bundle = run::load(&args.worker)?;
+    let bundle = worker_file::load(&args.worker)?;
     let definition = run::check(&bundle)?;
     if args.expand {
         let beside = args.worker.parent().unwrap_or(Path::new("")).to_owned();

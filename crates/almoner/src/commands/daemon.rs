@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use super::acting::Acting;
 use super::output;
 use crate::cli::{DaemonArgs, JsonArg};
-use crate::client::{Client, unexpected};
-use crate::daemon::main_loop::{self, Manner};
+use crate::client::Client;
 use config::place::Place;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
+use daemon::Manner;
 
 /// How long a daemon that a command started stays without work, in seconds.
 const IDLE: u64 = 600;
@@ -24,7 +25,7 @@ pub fn daemon(place: &Place, args: &DaemonArgs) -> Ended {
         (Some(seconds), _) => Some(seconds),
         (None, true) => Some(IDLE),
     };
-    main_loop::run(place, Manner { on_demand: args.on_demand, idle: idle.map(Duration::from_secs) })
+    daemon::run(place, Manner { on_demand: args.on_demand, idle: idle.map(Duration::from_secs) })
 }
 
 /// `almoner status`.

@@ -11,6 +11,7 @@ use super::acting::{self, Acting, asked, done};
 use super::run;
 use crate::cli;
 use crate::cli::agents::{DefineArgs, EditArgs, RequestEvaluationArgs};
+use config::worker_file;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::AgentAct;
 
@@ -78,7 +79,7 @@ fn read(file: &str, slots: &[String]) -> Result<Program, Failure> {
             .help("leave `--slot` out, and write them under `slots:` in the file"));
     }
     if is_worker {
-        let bundle = run::load(Path::new(file))?;
+        let bundle = worker_file::load(Path::new(file))?;
         run::check(&bundle)?;
         let (name, mut source) = (bundle.name, bundle.source);
         if !source.trim_start().starts_with("---") {

@@ -8,7 +8,7 @@ use super::acting::{self, Acting};
 use super::define::{code, stands_for};
 use super::{output, trace};
 use crate::cli::agents::EvalArgs;
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit};
 use control::protocol::Response;
 use control::show::code::console;

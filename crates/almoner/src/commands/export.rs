@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use super::acting::Acting;
 use super::{look, output};
 use crate::cli::surfaces::ExportArgs;
-use crate::client::{Client, unexpected};
+use crate::client::Client;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Copy, Request, Response};
 use control::show::journal::child;
@@ -35,7 +36,7 @@ pub fn export(acting: &Acting<'_>, args: &ExportArgs) -> Ended {
     let mut blobs = Blobs::default();
     let family = family(&mut client, run)?;
     out.line(&json!({
-        "kind": "export", "version": 1, "run": run.to_string(), "build": crate::BUILD,
+        "kind": "export", "version": 1, "run": run.to_string(), "build": control::BUILD,
         "documents": !args.no_documents,
     }))?;
     let mut parts = 0;

@@ -9,7 +9,7 @@ use super::run::command_line;
 use super::{look, output};
 use crate::cli::JsonArg;
 use crate::cli::surfaces::ForgetArgs;
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Freed, Request, Response};
 

@@ -3,7 +3,7 @@
 use super::acting::Acting;
 use super::output;
 use crate::cli::JsonArg;
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit};
 use control::protocol::{Request, Response};
 

@@ -6,7 +6,7 @@ use super::acting::{self, Acting, done};
 use super::output;
 use crate::cli::JsonArg;
 use crate::cli::agents::RevokeArgs;
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{AgentAct, Look, Response};
 use control::show::thing;

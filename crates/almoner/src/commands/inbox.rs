@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use super::acting::{self, Acting};
 use super::{look, output};
 use crate::cli::InboxArgs;
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{Request, Response};

@@ -6,7 +6,8 @@ use kernel::run::Run;
 
 use super::acting::Acting;
 use super::output::{self, Drawn};
-use crate::client::{Client, unexpected};
+use crate::client::Client;
+use control::ask::unexpected;
 use control::exit::Failure;
 use control::protocol::{Request, Response};
 use control::show::live::Tree;

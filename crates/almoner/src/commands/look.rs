@@ -4,7 +4,7 @@ use kernel::run::{Run, Step};
 use kernel::{MessageNumber, RunNumber};
 
 use super::acting::Acting;
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Exit, Failure};
 use control::protocol::{Request, Response};
 use control::show::card::Card;

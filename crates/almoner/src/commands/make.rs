@@ -10,7 +10,7 @@ use super::acting::{self, Acting};
 use super::eval;
 use crate::cli::agents::MakeModulesArgs;
 use crate::cli::modules;
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{AgentAct, GivenModules, Response};
 

@@ -10,7 +10,7 @@ use crate::cli::agents::{
     CatArgs, FromToArgs, ListArgs, MountArgs, NameArgs, NamesArgs, ShowArgs, StoreArgs,
 };
 use crate::cli::{self, Given};
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{AgentAct, Look, Response};
 use control::show::thing;

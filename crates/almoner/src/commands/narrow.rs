@@ -3,7 +3,7 @@
 use super::acting::{self, Acting, done};
 use super::output;
 use crate::cli::narrow::NarrowArgs;
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit};
 use control::protocol::{AgentAct, Look, Response};
 

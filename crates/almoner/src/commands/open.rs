@@ -9,8 +9,9 @@ use passable::visible_line;
 
 use super::output;
 use crate::cli::surfaces::OpenArgs;
-use crate::client::{Client, unexpected};
+use crate::client::Client;
 use config::place::{self, Place};
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Look, Request, Response};
 

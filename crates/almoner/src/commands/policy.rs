@@ -9,11 +9,11 @@ use policy::Stance;
 use super::acting::Acting;
 use super::output;
 use crate::cli::policy::{PolicyArgs, PolicyVerb};
-use crate::client::unexpected;
-use crate::daemon::policies::row;
 use config::policy_file::{self, NAME};
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{PolicyFile, PolicyRow, Request, Response};
+use daemon::policy_row as row;
 
 /// `almoner policy`.
 ///
@@ -83,13 +83,7 @@ fn list(policies: &[PolicyRow], examples: usize) -> String {
         text += format!("  {verb:<8} {:<24} {reason}", policy.name).trim_end();
         text.push('\n');
     }
-    text + &format!("{} as they must be\n", counted(policies.len(), examples))
-}
-
-/// How many there are, in words.
-pub fn counted(policies: usize, examples: usize) -> String {
-    let of = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-    format!("{}, {}", of(policies, "policy", "policies"), of(examples, "example", "examples"))
+    text + &format!("{} as they must be\n", policy_file::counted(policies.len(), examples))
 }
 
 fn load(file: &Path, whose: Whose) -> Result<Policies, Failure> {

@@ -9,7 +9,7 @@ use super::acting::Acting;
 use super::run::command_line;
 use super::{attend, look, output};
 use crate::cli::ResumeArgs;
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
 

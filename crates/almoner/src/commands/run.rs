@@ -1,7 +1,5 @@
 //! `almoner run`.
 
-use std::path::Path;
-
 use kernel::RunNumber;
 use kernel::run::{Run, Shape};
 use passable::{Untrusted, visible, visible_line};
@@ -10,11 +8,11 @@ use worker::definition::{self, Bundle, Report, Severity};
 use super::acting::Acting;
 use super::{attend, models, output, together};
 use crate::cli::{self, FollowArgs, RunArgs};
-use crate::client::unexpected;
+use config::model_choice;
+use config::worker_file;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
-use control::protocol::{
-    ModelChoice, Plan, Request, Response, RunRequest, StartShape, StartSpec, WorkerSource,
-};
+use control::protocol::{ModelChoice, Plan, Request, Response, RunRequest, StartShape, StartSpec};
 use resource::ResourceSpec;
 
 /// `almoner run`.
@@ -22,7 +20,7 @@ use resource::ResourceSpec;
 /// # Errors
 /// What is wrong with the command, or with the run.
 pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
-    let bundle = load(&args.worker)?;
+    let bundle = worker_file::load(&args.worker)?;
     let definition = check(&bundle)?;
     let retry =
         args.retry_failed.map(|of| of.map_or_else(|| last_batch(acting, &bundle.name), Ok)).transpose()?;
@@ -41,13 +39,13 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
         models::choose(acting.place, given.model.as_deref(), definition.model.as_deref(), args.dry_run)?;
     let request = RunRequest {
         text: Untrusted::new(text),
-        worker: source_of(bundle, beside(&args.worker)),
+        worker: worker_file::source_of(bundle, worker_file::beside(&args.worker)),
         spec: StartSpec {
             values: inputs.values,
             read_from: inputs.read_from,
             documents: inputs.documents,
             shape: match args.each {
-                true => StartShape::Each { jobs: args.jobs.unwrap_or_else(|| models::jobs(&model)) },
+                true => StartShape::Each { jobs: args.jobs.unwrap_or_else(|| model_choice::jobs(&model)) },
                 false => StartShape::Single,
             },
             private: args.private,
@@ -101,33 +99,6 @@ fn plan(acting: &Acting<'_>, request: RunRequest, from: Vec<String>, follow: &Fo
     }
 }
 
-/// Returns a worker file as a request carries it; `beside` is the directory around it.
-pub fn source_of(bundle: Bundle, beside: Option<String>) -> WorkerSource {
-    let Bundle { name, source, includes, .. } = bundle;
-    WorkerSource { name, source, includes, beside, policy: None }
-}
-
-/// Returns the directory of a worker file, from the root.
-pub fn beside(worker: &Path) -> Option<String> {
-    let path = std::path::absolute(worker).ok()?;
-    Some(path.parent()?.to_str()?.to_owned())
-}
-
-/// The worker file and what it includes.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn load(path: &Path) -> Result<Bundle, Failure> {
-    Bundle::load(path).map_err(|e| {
-        let exit = match &e {
-            definition::LoadError::Missing { .. } | definition::LoadError::NotAFile { .. } => Exit::NotFound,
-            definition::LoadError::Io { .. } => Exit::Failure,
-            _ => Exit::Invalid,
-        };
-        Failure::new(exit, e.to_string()).help(e.help())
-    })
-}
-
 /// Checks a worker file and prints everything that is wrong with it, each with its place.
 ///
 /// # Errors
@@ -151,18 +122,6 @@ pub fn picture(finding: &dyn miette::Diagnostic) -> String {
         Ok(()) => visible(&text).into_owned(),
         Err(_) => visible(&finding.to_string()).into_owned(),
     }
-}
-
-/// The same without pictures: one line for each finding.
-pub fn plain(report: &Report) -> String {
-    let lines: Vec<String> = report
-        .diagnostics()
-        .map(|d| match &d.help {
-            Some(help) => format!("{} ({})", d.message, help),
-            None => d.message.clone(),
-        })
-        .collect();
-    format!("{report}: {}", lines.join("; "))
 }
 
 /// Starts what is asked for and attends it.

@@ -6,7 +6,7 @@ use passable::visible_line;
 use super::acting::Acting;
 use super::output;
 use crate::cli::RunsArgs;
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
 use control::show::journal::state;

@@ -7,12 +7,13 @@ use model::{Found, Vendor};
 use passable::visible_line;
 use serde_json::json;
 
-use super::models::{in_words, lookup};
 use super::output;
 use super::prompt::{self, Typed};
 use crate::cli::surfaces::SetupArgs;
+use config::model_choice::{KnownModels, describe};
 use config::place::{self, Place};
 use config::settings;
+use config::vendor_keys;
 use control::exit::{Ended, Exit, Failure};
 
 /// `almoner setup`.
@@ -20,7 +21,7 @@ use control::exit::{Ended, Exit, Failure};
 /// # Errors
 /// When settings are to be written and cannot be.
 pub fn setup(place: &Place, args: &SetupArgs) -> Ended {
-    let found = model::survey(&lookup, &place.weights());
+    let found = KnownModels::new(place, &vendor_keys::from_env()).survey();
     let path = settings::path(place);
     let next = match found.first() {
         Some(_) => "almoner ask \"What is an almoner?\"",
@@ -53,7 +54,7 @@ pub fn setup(place: &Place, args: &SetupArgs) -> Ended {
 fn listing(found: &[Found]) -> String {
     let mut text = String::new();
     for found in found {
-        text += &format!("✓ {}\n", in_words(found));
+        text += &format!("✓ {}\n", describe(found));
     }
     let has = |vendor: &Vendor| {
         found

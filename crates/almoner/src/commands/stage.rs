@@ -8,7 +8,7 @@ use super::acting::Acting;
 use super::output;
 use super::run::command_line;
 use crate::cli::{ApplyArgs, DiscardArgs, StagedArgs};
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
 use control::undone::Part;

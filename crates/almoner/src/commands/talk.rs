@@ -10,7 +10,7 @@ use model::Reply;
 
 use super::acting::Acting;
 use super::{look, output};
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Exit, Failure};
 use control::protocol::{Request, Response};
 

@@ -6,9 +6,11 @@ use kernel::run::Limits;
 use worker::definition::Definition;
 
 use super::acting::Acting;
-use super::{models, output};
+use super::output;
 use crate::cli;
-use crate::trust;
+use config::model_choice::KnownModels;
+use config::trust;
+use config::vendor_keys;
 use control::exit::Failure;
 use resource::Endowment;
 
@@ -43,7 +45,9 @@ pub fn of(
 ) -> Result<Together, Failure> {
     let endow: Vec<Endowment> =
         endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
-    let said = model.map(str::to_owned).or_else(models::in_environment);
+    let said = model
+        .map(str::to_owned)
+        .or_else(|| KnownModels::new(acting.place, &vendor_keys::from_env()).in_environment());
     let project = trust::of_worker(acting.place, worker)?.unwrap_or_else(|unused| {
         output::progress(&unused);
         None

@@ -8,13 +8,14 @@ use kernel::BlobHash;
 use passable::visible_line;
 use serde_json::{Value, json};
 
-use super::cases::{Case, is_case};
+use super::cases::is_case;
 use super::output;
 use super::prompt::{self, Typed};
 use crate::cli::surfaces::TrustArgs;
-use crate::trust::{self, File, NAME};
+use config::case::Case;
 use config::place::Place;
 use config::settings::project;
+use config::trust::{self, File, NAME};
 use control::exit::{Ended, Exit, Failure};
 
 /// `almoner trust`.

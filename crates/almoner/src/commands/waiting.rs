@@ -68,7 +68,7 @@ fn glance(place: &Place) -> Option<usize> {
     }
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     stream.set_write_timeout(Some(PATIENCE)).ok()?;
-    let hello = Hello { version: VERSION, build: crate::BUILD.to_owned(), keys: Brought::new() };
+    let hello = Hello { version: VERSION, build: control::BUILD.to_owned(), keys: Brought::new() };
     frame::write(&mut stream, &hello).ok()?;
     match frame::read(&mut BufReader::new(stream)).ok()? {
         Some(Response::Welcome { waiting, .. }) => Some(waiting),

@@ -5,7 +5,7 @@ use kernel::{FormulaId, StepRef};
 use super::acting::Acting;
 use super::output;
 use crate::cli::WhyArgs;
-use crate::client::unexpected;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Look, Request, Response};
 use control::show::reason::{self, Reason, Thing};

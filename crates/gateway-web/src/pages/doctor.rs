@@ -50,7 +50,7 @@ pub fn part(asked: &Asked) -> Result<Answer, Failure> {
     let Some((part, title)) = PARTS.iter().find(|(part, _)| *part == name) else {
         return Err(Failure::new(Exit::NotFound, format!("there is no page for `{}`", visible_line(name))));
     };
-    let found = asked.site.backend.examine(part)?;
+    let found = take!(asked.ask(Request::Examine { part: (*part).to_owned() })?, Examined);
     let main = html! {
         h1 { "Doctor" }
         section #{ "part-" (part) } aria-labelledby={ "title-" (part) } {

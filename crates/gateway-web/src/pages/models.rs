@@ -1,6 +1,7 @@
 //! Models: which can be asked, which were, and what that cost.
 
 use control::exit::{Exit, Failure};
+use control::models::KnownModel;
 use control::protocol::{ModelChoice, Request, RunRequest, StartSpec, WorkerSource};
 use control::show::money;
 use control::show::stats::{OfModel, Stats};
@@ -38,6 +39,7 @@ fn page(asked: &Asked, wrong: Option<&Failure>) -> Result<Page, Failure> {
     let since_ms = days.map(|days| asked.site.backend.now_ms() - days * 86_400_000);
     let stats = take!(asked.ask(Request::Stats { since_ms })?, Stats);
     let all = &stats.model;
+    let known = take!(asked.ask(Request::Models)?, Models);
     let main = html! {
         h1 { "Models" }
         @if let Some(failure) = wrong { (parts::failure_at(failure, &[("model", "Another model")])) }
@@ -58,7 +60,7 @@ fn page(asked: &Asked, wrong: Option<&Failure>) -> Result<Page, Failure> {
         }
         section aria-labelledby="can-title" {
             h2 #can-title { "Which can be asked" }
-            (askable(asked))
+            (askable(asked, &known.can_ask))
             (another(asked, &stats, wrong))
         }
     };
@@ -66,8 +68,7 @@ fn page(asked: &Asked, wrong: Option<&Failure>) -> Result<Page, Failure> {
 }
 
 /// The models that are there, each with a button that tries it.
-fn askable(asked: &Asked) -> Markup {
-    let all = asked.site.backend.models();
+fn askable(asked: &Asked, all: &[KnownModel]) -> Markup {
     html! {
         @if all.is_empty() {
             p.note {
@@ -75,12 +76,12 @@ fn askable(asked: &Asked) -> Markup {
             }
         }
         ul.rows {
-            @for one in &all {
+            @for one in all {
                 li {
                     form.beside method="post" action="/models" {
                         (parts::token(&asked.session))
                         input type="hidden" name="model" value=(one.model);
-                        span { strong { (parts::word(&one.model)) } " " span.note { (parts::word(&one.words)) } }
+                        span { strong { (parts::word(&one.model)) } " " span.note { (parts::word(&one.origin)) } }
                         button aria-label={ "Try " (visible_line(&one.model)) } { "Try it" }
                     }
                 }

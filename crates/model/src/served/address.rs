@@ -7,7 +7,7 @@ use crate::secret::Lookup;
 /// An Ollama on this machine.
 pub(crate) const OLLAMA: &str = "http://127.0.0.1:11434";
 /// The variable with Ollama's address.
-pub(crate) const OLLAMA_HOST: &str = "OLLAMA_HOST";
+pub const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
 /// Scheme, host and port of a URL.
 pub(crate) fn origin(url: &str) -> String {

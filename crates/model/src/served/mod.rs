@@ -6,6 +6,8 @@
 //! between formats is in [`crate::formats`].
 
 pub(crate) mod address;
+
+pub use address::OLLAMA_HOST;
 mod answer;
 pub(crate) mod calls;
 mod date;

@@ -88,6 +88,16 @@ impl Report {
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         self.items.iter().map(|item| &item.diagnostic)
     }
+
+    /// Returns the whole report in one line, each diagnostic with its help.
+    pub fn one_line(&self) -> String {
+        let line = |d: &Diagnostic| match &d.help {
+            Some(help) => format!("{} ({help})", d.message),
+            None => d.message.clone(),
+        };
+        let lines: Vec<String> = self.diagnostics().map(line).collect();
+        format!("{self}: {}", lines.join("; "))
+    }
 }
 
 impl fmt::Display for Report {

@@ -9,14 +9,15 @@ use kernel::run::{Entry, RunOutcome, State};
 use passable::Untrusted;
 use serde_json::Value as Json;
 
-use super::case::{Case, Made, REPLIES};
 use super::staged::Staged;
 use super::within::Within;
-use crate::client::unexpected;
 use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
-use crate::commands::{look, run};
+use crate::commands::look;
+use config::case::{Case, Made, REPLIES};
 use config::machine::Machine;
+use config::worker_file;
+use control::ask::unexpected;
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, ModelChoice, Request, Response, RunRequest, StartSpec};
 use resource::{Endowment, Kind};
@@ -85,7 +86,7 @@ pub fn play(acting: &Acting<'_>, case: &Case, within: &Within, room: &Path) -> R
             Err(failure) => break Err(failure.message.visible_line().into_owned()),
         }
     };
-    Ok(Came::To { result, calls: super::made(acting, number)? })
+    Ok(Came::To { result, calls: config::case::made(acting, number)? })
 }
 
 /// Whether nothing more can be tried.
@@ -97,7 +98,7 @@ fn is_ours(failure: &Failure) -> bool {
 fn request(case: &Case, within: &Within, room: &Path) -> Result<RunRequest, String> {
     let said = |failure: Failure| failure.message.visible_line().into_owned();
     let file = within.real(&case.worker)?;
-    let bundle = run::load(&file).map_err(said)?;
+    let bundle = worker_file::load(&file).map_err(said)?;
     let (definition, diagnostics) = worker::definition::parse(&bundle);
     let Some(definition) = definition else {
         let first = diagnostics.first().map_or_else(String::new, |first| first.message.clone());
@@ -117,7 +118,7 @@ fn request(case: &Case, within: &Within, room: &Path) -> Result<RunRequest, Stri
     let beside = file.parent().and_then(|dir| dir.to_str().map(str::to_owned));
     Ok(RunRequest {
         text: Untrusted::new(format!("almoner test {}", case.root.display())),
-        worker: run::source_of(bundle, beside),
+        worker: worker_file::source_of(bundle, beside),
         spec: StartSpec {
             values: inputs.values,
             read_from: inputs.read_from,

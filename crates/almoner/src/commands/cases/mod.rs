@@ -8,26 +8,21 @@
 //! runs a program, its user has said so for exactly this case: `almoner trust`, or `almoner save`, which made it.
 
 mod again;
-mod case;
 mod staged;
 mod within;
 
 use std::path::{Path, PathBuf};
 
-pub use case::{Case, FILE, Made, Recorded, SLOTS, before, is_within, made, pretty};
+use config::case::{Case, Made, SUFFIX, is_trusted, keep, pretty};
 
 use super::acting::Acting;
 use super::{daemon, output};
 use crate::cli::surfaces::TestArgs;
-use crate::trust;
 use again::Came;
 use config::place::Place;
 use control::exit::{Ended, Exit, Failure};
 use control::show::difference;
 use within::Within;
-
-/// How the directory of a case ends.
-pub const SUFFIX: &str = ".case";
 
 /// `almoner test`.
 ///
@@ -46,22 +41,6 @@ pub fn test(own: &Place, args: &TestArgs) -> Ended {
     let tried = each(own, &place, &found, room.path(), args.accept);
     daemon::halt(&place)?;
     tried
-}
-
-/// Whether the user has said that exactly this case may lead anywhere and run programs.
-///
-/// # Errors
-/// When it cannot be looked up.
-pub fn is_trusted(own: &Place, case: &Case) -> Result<bool, Failure> {
-    trust::is_trusted(own, &case.known_as(), case.digest)
-}
-
-/// The user says so.
-///
-/// # Errors
-/// When it cannot be written down.
-pub fn keep(own: &Place, case: &Case) -> Result<(), Failure> {
-    trust::keep(own, &case.known_as(), case.digest)
 }
 
 /// Tries one after the other, in the home `place`; in their own home stands what the user trusts.

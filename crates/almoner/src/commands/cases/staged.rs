@@ -7,8 +7,8 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use passable::visible_line;
 
-use super::case::{Case, SLOTS, is_within};
 use super::within::Within;
+use config::case::{Case, SLOTS, is_within};
 use resource::{Endowment, ResourceSpec};
 
 /// No more bytes are copied for one case.

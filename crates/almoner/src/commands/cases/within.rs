@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use passable::visible_line;
 
-use super::case::is_within;
 use crate::cli::{self, Given, Inputs};
+use config::case::is_within;
 use control::protocol::Document;
 
 /// Where a case may lead: into the directory in which it lies; anywhere, if its user has said so for exactly this one.

@@ -10,11 +10,12 @@ use model::{ModelRef, Opener};
 use passable::{Untrusted, visible_line};
 
 use super::{bare_loop, folder, heading, read};
-use crate::client::{Client, unexpected};
+use crate::client::Client;
 use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::{daemon, look, output};
 use config::place::Place;
+use control::ask::unexpected;
 use control::exit::{Exit, Failure};
 use control::protocol::{ModelChoice, Request, Response, RunRequest, StartSpec, WorkerSource};
 use resource::{Endowment, PathSpec, ResourceSpec};

@@ -13,12 +13,15 @@ use worker::definition::Bundle;
 use super::facts::{Expected, Fact};
 use super::{heading, read};
 use crate::cli::{self, FollowArgs, OnAsk, PullArgs};
-use crate::client::{Client, unexpected};
+use crate::client::Client;
 use crate::commands::acting::Acting;
 use crate::commands::attend::{self, Asking, Followed, Telling};
 use crate::commands::look;
-use crate::commands::{models, output, run};
+use crate::commands::{models, output};
+use config::model_choice;
 use config::place::Place;
+use config::worker_file;
+use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{ModelChoice, Request, Response, RunRequest, StartShape, StartSpec};
 
@@ -121,10 +124,10 @@ fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(Ru
     let path = |name: &str| work.join(name).display().to_string();
     let request = RunRequest {
         text: Untrusted::new(format!("almoner demo: {command}")),
-        worker: run::source_of(bundle, Some(work.display().to_string())),
+        worker: worker_file::source_of(bundle, Some(work.display().to_string())),
         spec: StartSpec {
             documents: cli::gather(&[path("mail")])?.documents,
-            shape: StartShape::Each { jobs: models::jobs(&model) },
+            shape: StartShape::Each { jobs: model_choice::jobs(&model) },
             endow: vec![
                 cli::parse_endowment(&format!("out={}:rw", path("out")))?,
                 cli::parse_endowment(&format!("outbox={}", path("outbox")))?,

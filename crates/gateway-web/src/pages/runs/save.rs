@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use passable::Untrusted;
 
 use crate::answer::{Answer, Page};
-use crate::asked::Asked;
+use crate::asked::{Asked, take};
 use crate::page::{parts, seen};
 
 /// `GET /r/RUN/save`: under which name, and where.
@@ -54,7 +54,8 @@ fn saving(asked: &Asked, run: RunNumber, write: bool) -> Result<Saving, Failure>
     };
     let name = needs("name", "it has no name", "write one: letters, digits, `_` and `-`")?;
     let dir = needs("dir", "no directory is named", "write the whole path, beginning with /")?;
-    asked.site.backend.save(run, name, dir, write)
+    let request = Request::Save { run, name: name.to_owned(), dir: dir.to_owned(), write };
+    Ok(*take!(asked.ask(request)?, Saved))
 }
 
 fn page(run: RunNumber, body: &Markup) -> Page {

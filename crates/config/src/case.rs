@@ -1,0 +1,364 @@
+//! A case: what a run was given, what its model answered, what it called, and what came of it.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use kernel::proposal::{Effect, Proposal};
+use kernel::run::{Completion, Entry};
+use kernel::{BlobHash, RunNumber};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::place::Place;
+use crate::trust;
+use control::ask::Ask;
+use control::exit::{Exit, Failure};
+use control::show::journal::child;
+
+/// The end of the name of a case's directory.
+pub const SUFFIX: &str = ".case";
+/// The file that says how the run was begun, and what it called.
+pub const FILE: &str = "case.json";
+/// The file with what the model answered.
+pub const REPLIES: &str = "replies.json";
+/// The file with what came of it.
+pub const RESULT: &str = "result.json";
+/// The directory with what files were before the run changed them, by slot.
+pub const SLOTS: &str = "slots";
+/// The directory with the documents of the run.
+pub const DOCUMENTS: &str = "documents";
+/// No file of a case is read beyond so many bytes.
+const MOST: u64 = 64 << 20;
+
+/// A case, read.
+#[derive(Debug)]
+pub struct Case {
+    /// Its directory.
+    pub root: PathBuf,
+    /// The same as it was opened: nothing of the case is read but through it, so no link in it leads out.
+    pub dir: Dir,
+    /// The real path of the directory in which it lies.
+    pub base: PathBuf,
+    /// The worker's file, as its command names it.
+    pub worker: PathBuf,
+    /// What is written down of the run.
+    pub recorded: Recorded,
+    /// What came of it.
+    pub result: Json,
+    /// The hash of what says how the run was begun; of nothing, if nothing says so.
+    pub digest: BlobHash,
+}
+
+/// What is written down of a run beside its replies and its result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recorded {
+    /// What stands behind `almoner run`: the worker, its inputs, and what was handed over.
+    pub command: Vec<String>,
+    /// What it called, with what became of it; without it, calls are not compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<Vec<Made>>,
+    /// Files that the run made: in front the slot, then the path. They are not there when it is tried again.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub made: BTreeSet<String>,
+}
+
+/// A call, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Made {
+    /// The worker that called, if another one had called that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The slot and the method.
+    pub call: String,
+    /// The arguments.
+    pub arguments: Json,
+    /// `done`, `refused` or `failed`.
+    pub came_to: String,
+}
+
+impl Made {
+    /// A call as it was proposed, with what became of it.
+    pub fn of(by: Option<&str>, proposal: &Proposal, completion: Option<&Completion>) -> Made {
+        let came_to = match completion {
+            Some(Completion::Done { .. }) => "done",
+            Some(Completion::Refused(_)) => "refused",
+            Some(Completion::Failed(_)) => "failed",
+            None => "open",
+        };
+        Made {
+            by: by.map(str::to_owned),
+            call: format!("{}.{}", proposal.slot, proposal.method),
+            arguments: Json::Array(proposal.args.iter().map(kernel::Value::to_json).collect()),
+            came_to: came_to.to_owned(),
+        }
+    }
+
+    /// Whether it is the same call, whatever became of it.
+    pub fn is(&self, other: &Made) -> bool {
+        (&self.by, &self.call, &self.arguments) == (&other.by, &other.call, &other.arguments)
+    }
+
+    /// Whether it happened, or was at least tried.
+    pub fn was_let(&self) -> bool {
+        self.came_to == "done" || self.came_to == "failed"
+    }
+
+    /// In one line.
+    pub fn line(&self) -> String {
+        let by = self.by.as_ref().map(|by| format!("{by}: ")).unwrap_or_default();
+        format!("{by}{}{} → {}", self.call, self.arguments, self.came_to)
+    }
+}
+
+/// All that a run and those below it have called, in the order in which the callers did.
+///
+/// # Errors
+/// When the journals cannot be had.
+pub fn made(daemon: &dyn Ask, run: RunNumber) -> Result<Vec<Made>, Failure> {
+    let mut all = Vec::new();
+    gather(daemon, run, None, &mut all)?;
+    Ok(all)
+}
+
+fn gather(daemon: &dyn Ask, run: RunNumber, by: Option<&str>, all: &mut Vec<Made>) -> Result<(), Failure> {
+    let steps = daemon.journal(run)?;
+    let replaced = |number: u64| {
+        steps
+            .iter()
+            .any(|step| matches!(&step.entry, Entry::Proposed { replaces: Some(old), .. } if *old == number))
+    };
+    for step in &steps {
+        if let Entry::Proposed { proposal, .. } = &step.entry {
+            if replaced(step.number) {
+                continue;
+            }
+            let of_it = steps.iter().find_map(|later| match &later.entry {
+                Entry::Completed { proposal, completion } if *proposal == step.number => Some(completion),
+                _ => None,
+            });
+            all.push(Made::of(by, proposal, of_it));
+        }
+        if let Some(below) = child(&step.entry) {
+            let name = daemon.run(below)?.name;
+            gather(daemon, below, Some(&name), all)?;
+        }
+    }
+    Ok(())
+}
+
+/// What directories held before a run changed them.
+#[derive(Debug, Default)]
+pub struct Before {
+    /// What was not there, as `SLOT/PATH`.
+    pub made: BTreeSet<String>,
+    /// What was there, as `SLOT/PATH`, and what it held.
+    pub held: Vec<(String, kernel::BlobHash)>,
+}
+
+/// What directories held before a run itself changed them.
+///
+/// # Errors
+/// When its journal cannot be had.
+pub fn before(daemon: &dyn Ask, run: RunNumber) -> Result<Before, Failure> {
+    let steps = daemon.journal(run)?;
+    let done: BTreeSet<u64> = steps
+        .iter()
+        .filter_map(|step| match &step.entry {
+            Entry::Completed { proposal, completion: Completion::Done { .. } } => Some(*proposal),
+            _ => None,
+        })
+        .collect();
+    let (mut seen, mut found) = (BTreeSet::new(), Before::default());
+    for step in steps.iter().filter(|step| done.contains(&step.number)) {
+        let Entry::Proposed { proposal, .. } = &step.entry else { continue };
+        if proposal.effect == Effect::Observe {
+            continue;
+        }
+        for pin in proposal.pins.iter().filter(|pin| pin.kind == "file" && is_within(&pin.name)) {
+            let name = format!("{}/{}", proposal.slot, pin.name);
+            if seen.insert(name.clone()) {
+                match pin.digest {
+                    None => drop(found.made.insert(name)),
+                    Some(digest) => found.held.push((name, digest)),
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns whether the user trusts exactly this case to lead anywhere and run programs.
+///
+/// # Errors
+/// When the list of trusted files cannot be read.
+pub fn is_trusted(own: &Place, case: &Case) -> Result<bool, Failure> {
+    trust::is_trusted(own, &case.known_as(), case.digest)
+}
+
+/// Writes down that the user trusts exactly this case.
+///
+/// # Errors
+/// When the list of trusted files cannot be written.
+pub fn keep(own: &Place, case: &Case) -> Result<(), Failure> {
+    trust::keep(own, &case.known_as(), case.digest)
+}
+
+/// Whether a path stays below where it begins.
+pub fn is_within(path: &str) -> bool {
+    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// JSON as it lies in a file.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn pretty(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|e| Failure::new(Exit::Failure, e.to_string()))
+}
+
+impl Case {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// When a part of it is missing or not what it should be.
+    pub fn load(root: &Path) -> Result<Case, Failure> {
+        let Some(file_name) = root.file_name() else { return Err(broken(root, "it is no case")) };
+        let above = root.parent().filter(|dir| !dir.as_os_str().is_empty());
+        // Without what a path may end in, which would follow a link.
+        let root = above.map_or_else(|| PathBuf::from(file_name), |dir| dir.join(file_name));
+        if root.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) {
+            return Err(broken(&root, "it is a link, and a case is a directory"));
+        }
+        let opened = Dir::open_ambient_dir(&root, ambient_authority());
+        let dir = opened.map_err(|e| broken(&root, &e.to_string()))?;
+        let base = std::fs::canonicalize(above.unwrap_or(Path::new(".")));
+        let base = base.map_err(|e| broken(&root, &e.to_string()))?;
+        let name = file_name.to_str().unwrap_or_default();
+        let name = name.strip_suffix(SUFFIX).unwrap_or(name);
+        let at = |name: &str| root.join(name);
+        let result = json(&at(RESULT), &bytes(&dir, &root, RESULT)?)?;
+        let (recorded, digest) = match dir.symlink_metadata(FILE) {
+            Ok(_) => {
+                let bytes = bytes(&dir, &root, FILE)?;
+                let recorded = serde_json::from_value(json(&at(FILE), &bytes)?);
+                (recorded.map_err(|e| broken(&at(FILE), &e.to_string()))?, BlobHash::of(&bytes))
+            }
+            // Made by hand, or before commands were kept: all documents, and nothing handed over.
+            Err(_) => (Recorded { command: bare(&dir, name), ..Recorded::default() }, BlobHash::of(&[])),
+        };
+        let Some(worker) = recorded.command.first().map(PathBuf::from) else {
+            return Err(broken(&at(FILE), "`command` begins with the worker"));
+        };
+        Ok(Case { root, dir, base, worker, recorded, result, digest })
+    }
+
+    /// The path under which it is known whether the case is trusted.
+    pub fn known_as(&self) -> PathBuf {
+        self.base.join(self.root.file_name().unwrap_or_default()).join(FILE)
+    }
+
+    /// What the model answered, as a script.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn replies(&self) -> Result<Vec<u8>, Failure> {
+        bytes(&self.dir, &self.root, REPLIES)
+    }
+
+    /// From now on, this is what it comes to.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn accept(&self, result: &Json, calls: Vec<Made>) -> Result<(), Failure> {
+        let recorded = Recorded { calls: Some(calls), ..self.recorded.clone() };
+        for (file, text) in [(FILE, pretty(&recorded)?), (RESULT, pretty(result)?)] {
+            let new = format!("{file}.new");
+            // A file of its own in the place of what was there, whatever that was.
+            let _ = self.dir.remove_file(&new);
+            let mut options = OpenOptions::new();
+            let opened = self.dir.open_with(&new, options.write(true).create_new(true));
+            let written = opened.and_then(|mut out| std::io::Write::write_all(&mut out, text.as_bytes()));
+            written.and_then(|()| self.dir.rename(&new, &self.dir, file)).map_err(|e| {
+                Failure::new(Exit::Failure, format!("{}: {e}", shown(&self.root.join(file))))
+                    .help("check the directory and its permissions")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The command of a case that has none written down.
+fn bare(dir: &Dir, name: &str) -> Vec<String> {
+    let mut command = vec![format!("{name}.worker")];
+    let files = dir.read_dir(DOCUMENTS).into_iter().flatten().flatten();
+    let mut documents: Vec<String> = files
+        .filter_map(|file| Some(format!("{name}{}/{DOCUMENTS}/{}", SUFFIX, file.file_name().to_str()?)))
+        .collect();
+    documents.sort();
+    command.extend(documents);
+    command
+}
+
+/// What a file of a case holds. What is no file is not waited for, and what has no end is not read to it.
+fn bytes(dir: &Dir, root: &Path, name: &str) -> Result<Vec<u8>, Failure> {
+    let fail = |what: &dyn std::fmt::Display| broken(&root.join(name), &what.to_string());
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let file = dir.open_with(name, &options).map_err(|e| fail(&e))?;
+    if !file.metadata().map_err(|e| fail(&e))?.is_file() {
+        return Err(fail(&"it is no file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST + 1).read_to_end(&mut bytes).map_err(|e| fail(&e))?;
+    if bytes.len() as u64 > MOST {
+        return Err(fail(&"it is too large"));
+    }
+    Ok(bytes)
+}
+
+fn json(path: &Path, bytes: &[u8]) -> Result<Json, Failure> {
+    serde_json::from_slice(bytes).map_err(|e| broken(path, &e.to_string()))
+}
+
+/// Returns a path in one line, with nothing in it that a terminal obeys.
+fn shown(path: &Path) -> String {
+    passable::visible_line(&path.display().to_string()).into_owned()
+}
+
+fn broken(path: &Path, what: &str) -> Failure {
+    Failure::new(Exit::Invalid, format!("{}: {what}", shown(path)))
+        .help("`almoner save last as NAME` makes a case of a run")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_stays_below_is_a_path_of_a_case() {
+        for (path, fits) in
+            [("a", true), ("a/b.md", true), ("", false), ("../a", false), ("/a", false), ("a/../../b", false)]
+        {
+            assert_eq!(is_within(path), fits, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_call_in_one_line() {
+        let made = Made {
+            by: Some("judge".to_owned()),
+            call: "docs.read".to_owned(),
+            arguments: serde_json::json!(["a.txt"]),
+            came_to: "refused".to_owned(),
+        };
+        assert_eq!(made.line(), r#"judge: docs.read["a.txt"] → refused"#);
+        assert!(made.is(&Made { came_to: "done".to_owned(), ..made.clone() }) && !made.was_let());
+    }
+}

@@ -1,0 +1,68 @@
+//! An endowment as it stands behind `-e`.
+
+use std::path::Path;
+
+use resource::Endowment;
+
+use crate::machine::Machine;
+
+/// Returns the text behind `-e` that is read back as the same endowment where `base` is the current directory. Returns
+/// nothing if there is no such text.
+pub fn typed(base: &Path, endowment: &Endowment) -> Option<String> {
+    let mut short = endowment.clone();
+    short.fill.paths_mut().into_iter().for_each(|path| *path = relative(base, path));
+    let machine = Machine::At(base);
+    [short.typed(), endowment.typed()]
+        .into_iter()
+        .find(|text| machine.parse_endowment(text).is_ok_and(|read| read == *endowment))
+}
+
+/// Returns a path below `base` as it is written there, and any other one from the root.
+fn relative(base: &Path, path: &str) -> String {
+    match Path::new(path).strip_prefix(base).ok().and_then(Path::to_str) {
+        Some("") => ".".to_owned(),
+        Some(below) => format!("./{below}"),
+        None => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use resource::{Kind, PathSpec, ResourceSpec};
+
+    use super::*;
+
+    fn directory(path: &Path, max_bytes: Option<u64>) -> Endowment {
+        let path = path.display().to_string();
+        let fill = ResourceSpec::Path(PathSpec { path, max_bytes, ..PathSpec::default() });
+        Endowment { slot: "d".to_owned(), fill }
+    }
+
+    #[test]
+    fn path_below_the_directory_is_typed_from_there() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, expected) in [
+            ("a", "d=./a"),
+            ("git:x", "d=./git:x"),
+            ("clock", "d=./clock"),
+            ("x:rw", "d=\"./x:rw\""),
+            ("a?max=1", "d=\"./a?max=1\""),
+            ("new\nline", "d=./new\nline"),
+        ] {
+            let given = directory(&dir.path().join(name), None);
+            assert_eq!(typed(dir.path(), &given).as_deref(), Some(expected));
+            assert_eq!(given.fill.kind(), Kind::Dir { write: false });
+        }
+        assert_eq!(typed(dir.path(), &directory(dir.path(), None)).as_deref(), Some("d=."));
+    }
+
+    #[test]
+    fn text_that_names_another_file_is_not_typed() {
+        let dir = tempfile::tempdir().unwrap();
+        let given = directory(&dir.path().join("a"), Some(1));
+        assert_eq!(typed(dir.path(), &given).as_deref(), Some("d=./a?max=1"));
+        // A file of exactly that name is what the text would be read as.
+        std::fs::create_dir(dir.path().join("a?max=1")).unwrap();
+        assert_eq!(typed(dir.path(), &given), None);
+    }
+}

@@ -1,0 +1,407 @@
+//! The models that a person can name, and the choice of one for a run.
+//!
+//! The choice depends on variables of an environment: those of the command that asks, or those of the daemon when a page
+//! asks.
+
+use control::exit::{Exit, Failure};
+use control::models::{KnownModel, LocalModel, ModelList, VendorKey};
+use control::protocol::Brought;
+use model::weights::{self, Weights};
+use model::{Found, ModelRef, Price, Secret, Vendor};
+use passable::visible_line;
+
+use crate::place::{self, Place};
+use crate::settings;
+
+/// The variable that names the model for runs that name none.
+pub const VARIABLE: &str = "ALMONER_MODEL";
+
+/// A person who can be told something, and who may have weights fetched.
+pub trait Attendant {
+    /// Fetches the weights of a local model, if the person agrees.
+    ///
+    /// # Errors
+    /// When the person does not agree, or the weights cannot be fetched.
+    fn fetch(&mut self, weights: &Weights) -> Result<(), Failure>;
+
+    /// Tells the person something.
+    fn note(&mut self, text: &str);
+}
+
+/// Chooses without a person. Nothing is fetched.
+#[derive(Debug)]
+pub struct Unattended;
+
+impl Attendant for Unattended {
+    fn fetch(&mut self, _: &Weights) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn note(&mut self, _: &str) {}
+}
+
+/// The models of a place, for a process with these variables in its environment.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownModels<'a> {
+    place: &'a Place,
+    variables: &'a Brought,
+}
+
+impl<'a> KnownModels<'a> {
+    /// Returns the models of a place. `variables` are those of [`crate::vendor_keys::variables`] that are set.
+    pub fn new(place: &'a Place, variables: &'a Brought) -> KnownModels<'a> {
+        KnownModels { place, variables }
+    }
+
+    fn variable(&self, name: &str) -> Option<Secret> {
+        self.variables.get(name).map(|value| Secret::new(value.clone()))
+    }
+
+    /// Returns the model that the environment names.
+    pub fn in_environment(&self) -> Option<String> {
+        self.variables.get(VARIABLE).filter(|model| !model.is_empty()).cloned()
+    }
+
+    /// Returns the model that is found where none is named.
+    pub fn detect(&self) -> Found {
+        model::detect(&|name| self.variable(name), &self.place.weights())
+    }
+
+    /// Returns all models that are found here.
+    pub fn survey(&self) -> Vec<Found> {
+        model::survey(&|name| self.variable(name), &self.place.weights())
+    }
+
+    /// Returns the vendors, each with the variable that holds its key.
+    fn vendors(&self) -> impl Iterator<Item = (Vendor, Option<&'static str>)> + use<'a> {
+        let this = *self;
+        let is_set =
+            move |name: &&&str| this.variable(name).is_some_and(|key| !key.reveal().trim().is_empty());
+        // One key opens both of OpenAI's protocols.
+        let own = Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses);
+        own.map(move |vendor| (vendor, vendor.keys().iter().find(is_set).copied()))
+    }
+
+    /// Returns the list of `almoner models`.
+    pub fn list(&self) -> ModelList {
+        let (own, settings_failure) = match settings::read(&settings::path(self.place)) {
+            Ok(settings) => (settings.models, None),
+            Err(failure) => (settings::Models::default(), Some(failure)),
+        };
+        let local = weights::KNOWN.iter().map(|one| LocalModel {
+            name: one.name.to_owned(),
+            bytes: one.bytes,
+            memory: one.memory,
+            licence: one.licence.to_owned(),
+            sha256: one.sha256.to_owned(),
+            is_here: is_here(self.place, one),
+        });
+        let vendors = self.vendors().map(|(vendor, key)| VendorKey {
+            name: vendor.kind().to_owned(),
+            key: key.map(str::to_owned),
+            variables: vendor.keys().iter().map(|name| (*name).to_owned()).collect(),
+        });
+        let found = self.detect();
+        ModelList {
+            can_ask: self.askable(),
+            local: local.collect(),
+            vendors: vendors.collect(),
+            private: own.private.into_iter().collect(),
+            names: own.names,
+            used: found.reference().to_string(),
+            used_because: describe(&found),
+            dir: self.place.weights(),
+            prices_dated: Price::dated().to_owned(),
+            priced: Price::all().map(|(name, _)| name).collect(),
+            settings_failure,
+        }
+    }
+
+    /// Returns the models that can be asked. The one that is used when none is named comes first.
+    fn askable(&self) -> Vec<KnownModel> {
+        let own =
+            settings::read(&settings::path(self.place)).map(|settings| settings.models).unwrap_or_default();
+        let default = own.default.map(|model| (model, "the one in your settings".to_owned()));
+        let names =
+            own.names.into_iter().map(|(name, reference)| (name, format!("your name for {reference}")));
+        let found = self.survey();
+        let found = found.iter().map(|found| (found.reference().to_string(), describe(found)));
+        let weights = weights::KNOWN.iter().filter(|weights| is_here(self.place, weights));
+        let weights = weights.map(|weights| (format!("local:{}", weights.name), weights.licence.to_string()));
+        let mut all: Vec<KnownModel> = Vec::new();
+        for (model, origin) in default.into_iter().chain(names).chain(found).chain(weights) {
+            if !all.iter().any(|known| known.model == model) {
+                all.push(KnownModel { model, origin });
+            }
+        }
+        all
+    }
+
+    /// Examines the model that is used when none is named: whether it can be asked, what it is, and what to do if not.
+    pub fn examine(&self) -> (bool, String, String) {
+        let by_settings = || settings::read(&settings::path(self.place)).ok()?.models.default;
+        let named = self.in_environment().map(|model| (model, VARIABLE));
+        let named = named.or_else(|| Some((by_settings()?, "`default` in your settings")));
+        if let Some((model, whence)) = named {
+            let resolved = resolved(self.place, &model);
+            return match resolved.and_then(|text| expect_here(self.place, &text, false).map(|()| text)) {
+                Ok(text) if text == model => {
+                    (true, format!("{} ({whence})", visible_line(&model)), String::new())
+                }
+                Ok(text) => (
+                    true,
+                    format!("{}: {} ({whence})", visible_line(&model), visible_line(&text)),
+                    String::new(),
+                ),
+                Err(failure) => {
+                    (false, format!("{} ({whence})", failure.message.visible_line()), failure.help)
+                }
+            };
+        }
+        let found = self.detect();
+        (
+            !matches!(found, Found::Pull { .. }),
+            describe(&found),
+            "`almoner models pull`, start Ollama, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY"
+                .to_owned(),
+        )
+    }
+
+    /// Chooses the model for a run: the one that the person names, else the one that is found. The attendant fetches the
+    /// weights of a local one first. A worker file's wish counts only where it changes nothing but the model's name: the
+    /// file can come from anyone, and must not choose who receives the documents.
+    ///
+    /// The choice holds its server's address, so that the run keeps to that server when later clients have other variables.
+    ///
+    /// # Errors
+    /// When the text names no model, or there is none and the attendant fetches none.
+    pub fn choose(
+        &self,
+        named: Option<&str>,
+        by_file: Option<&str>,
+        dry: bool,
+        attendant: &mut dyn Attendant,
+    ) -> Result<String, Failure> {
+        let chosen = named.map(str::to_owned).or_else(|| self.in_environment());
+        let chosen = chosen.or_else(|| match settings::read(&settings::path(self.place)) {
+            Ok(settings) => settings.models.default,
+            Err(failure) => {
+                // Wrong settings end nothing.
+                attendant.note(&failure.message.visible());
+                None
+            }
+        });
+        let Some(text) = chosen else {
+            let found = self.detect();
+            if let (Found::Pull { weights, .. }, false) = (&found, dry) {
+                attendant.fetch(weights)?;
+            }
+            let found = self.pin(found.reference().clone())?;
+            let wanted = by_file.and_then(|asked| same_provider(asked, &found));
+            let wanted = wanted.filter(|wanted| match wanted {
+                ModelRef::Local { name: Some(name) } => {
+                    dry || weights::find(name).is_some_and(|weights| is_here(self.place, weights))
+                }
+                _ => true,
+            });
+            if let (Some(asked), None) = (by_file, &wanted) {
+                // Nothing to paste: a file should not get to write a command for a person.
+                attendant.note(&format!(
+                    "the worker file asks for the model “{}”; it is not here, or is another server's, and is not used \
+                     (`-m` names a model)",
+                    visible_line(asked)
+                ));
+            }
+            return Ok(wanted.unwrap_or(found).to_string());
+        };
+        let references = understood(&resolved(self.place, &text)?)?;
+        let ready: Vec<String> = references
+            .into_iter()
+            .map(|reference| self.made_ready(reference, dry, attendant))
+            .collect::<Result<_, _>>()?;
+        Ok(ready.join(","))
+    }
+
+    /// Returns a model that the person named, as a run stores it. The attendant fetches the weights of a local one first.
+    fn made_ready(
+        &self,
+        reference: ModelRef,
+        dry: bool,
+        attendant: &mut dyn Attendant,
+    ) -> Result<String, Failure> {
+        Ok(match reference {
+            // A file is meant as it lies here, whatever the directory of the daemon.
+            ModelRef::Scripted { path } => ModelRef::Scripted { path: here(path)? }.to_string(),
+            ModelRef::Replay { path } => ModelRef::Replay { path: here(path)? }.to_string(),
+            ModelRef::Local { name } => {
+                let wanted = local(name.as_deref())?;
+                if !is_here(self.place, wanted) && !dry {
+                    attendant.fetch(wanted)?;
+                }
+                ModelRef::Local { name }.to_string()
+            }
+            other => self.pin(other)?.to_string(),
+        })
+    }
+
+    /// Returns the reference with the address that the variables name.
+    fn pin(&self, reference: ModelRef) -> Result<ModelRef, Failure> {
+        reference.pinned(&|name| self.variable(name)).map_err(|e| {
+            Failure::new(Exit::Usage, e.to_string())
+                .help("set the variable to an address like https://HOST/v1")
+        })
+    }
+}
+
+/// Returns whether the weights of a local model are on this disk, whole.
+pub fn is_here(place: &Place, weights: &Weights) -> bool {
+    std::fs::metadata(weights.path(&place.weights())).is_ok_and(|meta| meta.len() == weights.bytes)
+}
+
+/// Describes a model that was found, in one line.
+pub fn describe(found: &Found) -> String {
+    let shown = |reference: &ModelRef| visible_line(&reference.to_string()).into_owned();
+    match found {
+        Found::Key { reference, variable } => format!("{} (the key in {variable})", shown(reference)),
+        Found::Ollama { reference, url } => {
+            let whose = if matches!(reference, ModelRef::Ollama { .. }) { "Ollama" } else { "llama.cpp" };
+            format!("{} ({whose} at {})", shown(reference), visible_line(url))
+        }
+        Found::Local { reference, .. } => format!("{} (weights on this disk)", shown(reference)),
+        Found::Pull { weights, .. } => {
+            format!(
+                "none is here; `almoner models pull` fetches {} ({} MiB)",
+                weights.name,
+                weights.bytes >> 20
+            )
+        }
+    }
+}
+
+/// Reads models as a person writes them.
+fn understood(text: &str) -> Result<Vec<ModelRef>, Failure> {
+    model::list(text).map_err(|e| {
+        Failure::new(Exit::Usage, format!("{e}")).help(
+            "write local, anthropic:NAME, openai:NAME, gemini:NAME, ollama:NAME, compat:URL#NAME, scripted:FILE, or a name \
+             of yours (`[models.names]` in `config.toml`); several, which are tried in turn, with commas between them",
+        )
+    })
+}
+
+/// The models that a person names on a page: as on a command line, but there is no directory from which a path is meant,
+/// and nobody to ask whether weights are to be fetched.
+///
+/// # Errors
+/// When one is none, or is not here.
+pub fn named_on_a_page(place: &Place, text: &str) -> Result<String, Failure> {
+    let text = resolved(place, text)?;
+    expect_here(place, &text, true)?;
+    Ok(text)
+}
+
+/// Refuses models of which something is not here; and, if they are to be `whole`, files that are named from a directory.
+fn expect_here(place: &Place, text: &str, whole: bool) -> Result<(), Failure> {
+    for reference in understood(text)? {
+        match &reference {
+            ModelRef::Scripted { path } | ModelRef::Replay { path } => {
+                if whole && !path.is_absolute() {
+                    return Err(place::not_whole(&path.to_string_lossy()));
+                }
+                here(path.clone())?;
+            }
+            ModelRef::Local { name } => {
+                let wanted = local(name.as_deref())?;
+                if !is_here(place, wanted) {
+                    let message = format!("the weights of local:{} are not here", wanted.name);
+                    let help = format!("`almoner models pull {}`", wanted.name);
+                    return Err(Failure::new(Exit::NotFound, message).help(help));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The weights of a local model.
+fn local(name: Option<&str>) -> Result<&'static Weights, Failure> {
+    name.map_or(Some(weights::default()), weights::find).ok_or_else(|| {
+        let shown = visible_line(name.unwrap_or_default());
+        Failure::new(Exit::NotFound, format!("there is no local model `local:{shown}`"))
+            .help(format!("the local models are: {}", weights::names()))
+    })
+}
+
+/// The models that a text names, with what the user's own names stand for.
+fn resolved(place: &Place, text: &str) -> Result<String, Failure> {
+    if model::list(text).is_ok() {
+        return Ok(text.to_owned());
+    }
+    let settings = settings::read(&settings::path(place))?;
+    settings.models.resolve(text).map_err(|(what, help)| Failure::new(Exit::Usage, what).help(help))
+}
+
+/// How many runs may ask a model at once, if nobody says: a local model answers one at a time.
+pub fn jobs(model: &str) -> u32 {
+    let models = model::list(model).unwrap_or_default();
+    if models.iter().any(|model| matches!(model, ModelRef::Local { .. })) { 1 } else { 4 }
+}
+
+/// The model that a worker file asks for, if the server that was found serves it. A file that names a server is not
+/// heard.
+fn same_provider(asked: &str, found: &ModelRef) -> Option<ModelRef> {
+    Some(match (asked.parse().ok()?, found.clone()) {
+        (ModelRef::Local { name }, ModelRef::Local { .. }) => ModelRef::Local { name },
+        // One server and one key, whichever of its protocols.
+        (
+            ModelRef::Vendor { vendor, base_url: None, model, .. },
+            ModelRef::Vendor { vendor: of, base_url, key, .. },
+        ) if vendor.keys() == of.keys() => ModelRef::Vendor { vendor, base_url, model, key },
+        (ModelRef::Ollama { url: None, model }, ModelRef::Ollama { url, .. }) => {
+            ModelRef::Ollama { url, model }
+        }
+        _ => return None,
+    })
+}
+
+fn here(path: std::path::PathBuf) -> Result<std::path::PathBuf, Failure> {
+    std::fs::canonicalize(&path)
+        .map_err(|e| Failure::new(Exit::NotFound, format!("{}: {e}", path.display())).help("check the path"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_file_changes_nothing_but_the_name_of_the_model() {
+        let check = |asked: &str, found: &str, expected: Option<&str>| {
+            let chosen = same_provider(asked, &found.parse().unwrap()).map(|chosen| chosen.to_string());
+            assert_eq!(chosen.as_deref(), expected, "{asked} where {found} was found");
+        };
+        check("openai:big", "openai:small", Some("openai:big"));
+        check("openai:big", "openai:https://own/v1#small", Some("openai:https://own/v1#big"));
+        check("openai:https://evil/v1#big", "openai:small", None);
+        check(
+            "openai:https://api.openai.com/v1#big",
+            "openai:https://own/v1#small",
+            Some("openai:https://own/v1#big"),
+        );
+        check("openai-responses:big", "openai:small", Some("openai-responses:big"));
+        check("anthropic:big", "anthropic:https://own#small", Some("anthropic:https://own#big"));
+        check("anthropic:https://evil#big", "anthropic:small", None);
+        check("openai:big?key=theirs", "openai:small", Some("openai:big"));
+        check("openai:big?key=theirs", "openai:small?key=own", Some("openai:big?key=own"));
+        check("anthropic:big", "openai:small", None);
+        check("gemini:big", "anthropic:small", None);
+        check("compat:https://evil/v1#m", "openai:small", None);
+        check("compat:https://own/v1#m", "compat:https://own/v1#n", None);
+        check("ollama:big", "ollama:http://box:11434#small", Some("ollama:http://box:11434#big"));
+        check("ollama:http://evil:11434#big", "ollama:small", None);
+        check("ollama:big", "openai:small", None);
+        check("openai:big", "local", None);
+        check("local:other", "local", Some("local:other"));
+        check("scripted:/etc/passwd", "local", None);
+        check("nonsense", "openai:small", None);
+    }
+}

@@ -1,0 +1,228 @@
+//! `almoner.toml`: what a project hands to its workers, once its user has said so for exactly this text.
+//!
+//! The file comes with the project, so anyone can have written it. It is not read before its digest has been found
+//! among those that the user trusts; `almoner trust` shows what it says, and asks.
+
+mod kept;
+
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use kernel::BlobHash;
+use passable::visible_line;
+
+pub use kept::{all, is_trusted, keep, revoke};
+
+use crate::place::Place;
+use crate::settings::project::{self, Handed, Workers};
+use crate::settings::trusted;
+use control::exit::{Exit, Failure};
+use resource::Endowment;
+
+/// The name of the file.
+pub const NAME: &str = "almoner.toml";
+
+/// What lies at the top of a project.
+const TOPS: [&str; 3] = [".git", ".jj", ".hg"];
+
+/// A project's file, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its real path.
+    pub path: PathBuf,
+    /// The directory in which it lies.
+    pub dir: PathBuf,
+    /// The hash of its bytes.
+    pub digest: BlobHash,
+    text: String,
+}
+
+impl File {
+    /// Reads the file at this path; `None` if there is nothing.
+    ///
+    /// # Errors
+    /// When it is a link, is no file, can have been written by others, or is no text.
+    pub fn load(path: &Path) -> Result<Option<File>, Failure> {
+        let shown = path.display().to_string();
+        let shown = visible_line(&shown).into_owned();
+        let fail = |what: String, help: &str| {
+            Err(Failure::new(Exit::Invalid, format!("{shown}: {what}")).help(help.to_owned()))
+        };
+        match std::fs::symlink_metadata(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return fail(e.to_string(), "it must be yours to read"),
+            Ok(meta) if meta.file_type().is_symlink() => {
+                return fail("it is a link".to_owned(), "put the file itself there");
+            }
+            Ok(_) => {}
+        }
+        let dir = path.parent().map(std::fs::canonicalize);
+        let Some(Ok(dir)) = dir else { return fail("its directory is gone".to_owned(), "try again") };
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+        let flags = i32::try_from(flags.bits()).unwrap_or(0);
+        let opened = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
+        let read = opened.and_then(|file| Ok((file.metadata()?, file)));
+        let (meta, file) = match read {
+            Ok(read) => read,
+            Err(e) => return fail(e.to_string(), "it must be yours to read"),
+        };
+        if let Err((what, help)) = trusted(&meta) {
+            return fail(what.to_owned(), help);
+        }
+        let mut bytes = Vec::new();
+        if let Err(e) = file.take(meta.len().saturating_add(1)).read_to_end(&mut bytes) {
+            return fail(e.to_string(), "it must be yours to read");
+        }
+        let digest = BlobHash::of(&bytes);
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(File { path: dir.join(NAME), dir, digest, text })),
+            Err(_) => fail("this is not UTF-8".to_owned(), "save it as plain text"),
+        }
+    }
+
+    /// What it says.
+    ///
+    /// # Errors
+    /// When it is not written as it should be.
+    pub fn workers(&self) -> Result<Workers, Failure> {
+        project::parse(&self.path, &self.dir, &self.text)
+    }
+}
+
+/// Where the file of a directory lies, whether it is there or not: in the directory itself, or else the nearest one above
+/// it up to the top of the project, if the project has one.
+pub fn nearest(dir: &Path) -> PathBuf {
+    let here = dir.join(NAME);
+    let is_there = |path: &Path| std::fs::symlink_metadata(path).is_ok();
+    if is_there(&here) {
+        return here;
+    }
+    let top = dir.ancestors().position(|above| TOPS.iter().any(|name| is_there(&above.join(name))));
+    let within = dir.ancestors().take(top.map_or(0, |at| at + 1));
+    within.map(|above| above.join(NAME)).find(|path| is_there(path)).unwrap_or(here)
+}
+
+/// What a trusted file hands to one worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endowed {
+    /// The file.
+    pub file: File,
+    /// What it hands over.
+    pub handed: Handed,
+}
+
+impl Endowed {
+    /// What is left of it beside what a command line says: that wins. A slot that is filled there is no matter of this
+    /// file, and neither is what is asked about it.
+    #[must_use]
+    pub fn beside(mut self, model: Option<&str>, endow: &[Endowment]) -> Endowed {
+        // What fills a slot is no more the file's than what lies in it.
+        let is_given = |slot: &str| {
+            endow.iter().any(|given| {
+                let below = slot.strip_prefix(given.slot.as_str());
+                below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
+            })
+        };
+        if model.is_some() {
+            self.handed.model = None;
+        }
+        self.handed.endow.retain(|own| !is_given(&own.slot));
+        self.handed.allow.retain(|rule| rule.rsplit_once('.').is_none_or(|(slot, _)| !is_given(slot)));
+        self
+    }
+
+    /// Returns the lines of the file for the worker in `worker`, which a dry run prints. Not made visible.
+    pub fn lines(&self, worker: &Path) -> Vec<String> {
+        let file = format!("{} ({})", self.file.path.display(), self.file.digest.short());
+        std::iter::once(file).chain(self.handed.lines(Some(worker))).collect()
+    }
+}
+
+/// What is to be said of a project's file that is not used, in one line.
+pub type Unused = String;
+
+/// What the file of its project hands to a worker, if it is trusted; or why it is not used.
+///
+/// # Errors
+/// When what is trusted cannot be told, or is not written as it should be.
+pub fn of_worker(place: &Place, worker: &Path) -> Result<Result<Option<Endowed>, Unused>, Failure> {
+    let parent = worker.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(dir) = std::fs::canonicalize(parent) else { return Ok(Ok(None)) };
+    let path = nearest(&dir);
+    let file = match File::load(&path) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Ok(Ok(None)),
+        Err(failure) => return Ok(Err(format!("{} (not used)", failure.message.visible_line()))),
+    };
+    let shown = path.display().to_string();
+    if !is_trusted(place, &file.path, file.digest)? {
+        let kept = all(place)?;
+        let was = kept.iter().any(|kept| kept.path == file.path);
+        let what = if was { "has changed since you trusted it" } else { "is not trusted" };
+        return Ok(Err(format!("{} {what}, and is not used: {}", visible_line(&shown), to_type(&file.path))));
+    }
+    let mut workers = file.workers()?;
+    let handed = name_in(&file.dir, &dir, worker).and_then(|name| workers.remove(&name));
+    Ok(Ok(handed.map(|handed| Endowed { file, handed })))
+}
+
+/// What a worker is called in the file: its path from there, without its suffix.
+fn name_in(base: &Path, dir: &Path, worker: &Path) -> Option<String> {
+    let name = worker.file_name()?.to_str()?;
+    let name = name.strip_suffix(".worker.md").or_else(|| name.strip_suffix(".worker"))?;
+    let below = dir.strip_prefix(base).ok()?.to_str()?;
+    Some(if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") })
+}
+
+/// The command that shows a file and asks. A path that a shell would not take as it stands is not part of it: whoever
+/// made the directory would be writing a command for a person.
+pub fn to_type(path: &Path) -> String {
+    let is_plain = |text: &&str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@".contains(c));
+    match path.to_str().filter(is_plain) {
+        Some(path) => format!("`almoner trust {path}` shows what it hands over, and asks"),
+        None => "`almoner trust`, in its directory, shows what it hands over, and asks".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_file_of_the_project_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(dir.path()).unwrap();
+        let deep = root.join("p/a/b");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::write(root.join(NAME), "").unwrap();
+        // Without a top only the directory itself counts.
+        assert_eq!(nearest(&deep), deep.join(NAME));
+        std::fs::create_dir(root.join("p/.git")).unwrap();
+        assert_eq!(nearest(&deep), deep.join(NAME));
+        std::fs::write(root.join("p").join(NAME), "").unwrap();
+        assert_eq!(nearest(&deep), root.join("p").join(NAME));
+        std::fs::write(deep.join(NAME), "").unwrap();
+        assert_eq!(nearest(&deep), deep.join(NAME));
+    }
+
+    #[test]
+    fn a_worker_is_known_by_its_path() {
+        for (dir, worker, name) in [
+            ("/p", "triage.worker", Some("triage")),
+            ("/p", "./triage.worker.md", Some("triage")),
+            ("/p/sub", "x/../triage.worker", Some("sub/triage")),
+            ("/q", "triage.worker", None),
+            ("/p", "triage.md", None),
+        ] {
+            let found = name_in(Path::new("/p"), Path::new(dir), Path::new(worker));
+            assert_eq!(found.as_deref(), name, "{worker}");
+        }
+    }
+
+    #[test]
+    fn nobody_elses_directory_writes_a_command() {
+        assert!(to_type(Path::new("/a/b.c/almoner.toml")).contains("trust /a/b.c/almoner.toml"));
+        assert!(!to_type(Path::new("/a/$(x)/almoner.toml")).contains('$'));
+    }
+}

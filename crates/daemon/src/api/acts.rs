@@ -1,0 +1,395 @@
+//! Acting as an agent: names, agents, grants and mail.
+
+use std::collections::BTreeMap;
+
+use kernel::command::{Act, Fault, Filled, GrantAct, MailAct, NameAct, Provided, Said, Text, TimerAct};
+use kernel::formula::Formula;
+use kernel::grant::EVERY_METHOD;
+use kernel::hub::{Hub, View};
+use kernel::message::{Body, Field};
+use kernel::modules::{Modules, Packed};
+use kernel::slot::{Slot, Want};
+use kernel::txn::ReadTxn;
+use kernel::{FormulaId, MessageNumber, NamePath, Number, Pattern, Value, query, table};
+use passable::{Untrusted, from_base64, visible_line, with_article};
+use worker::definition::Bundle;
+
+use crate::files::{directories, module_archives, trees};
+use crate::queries::mail;
+use crate::queries::pickable;
+use crate::runs::narrow;
+use crate::runs::start;
+use crate::runs::start::Endowed;
+use crate::state::blobs;
+use crate::state::daemon::HostDaemon;
+use crate::state::precondition::AsSeen;
+use crate::state::protected_paths::Own;
+use crate::state::worker_files;
+use crate::state::{daemon, sealing};
+use config::clock;
+use control::exit::{Exit, Failure};
+use control::protocol::{AgentAct, GivenModules, Response, RunRequest, StartSpec, Written};
+
+/// How long a sharing token can be used.
+const TOKEN_DAYS: i64 = 30;
+
+/// The agent as whom a person acts: the store's own host, or the one to which a path of that host's leads.
+pub fn agent(daemon: &HostDaemon, path: Option<&str>) -> Result<FormulaId, Failure> {
+    let root = daemon.host;
+    let Some(text) = path else { return Ok(root) };
+    let path = parse_path(text)?;
+    daemon.look(|txn| found(txn, &daemon.view(root), &path))
+}
+
+/// The agent to which a path leads. From an agent it goes on among that agent's names.
+fn found(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
+    match named(txn, view, path) {
+        Err(Fault::NotADirectory(_)) => {
+            let (before, last) = path.split();
+            let agent = found(txn, view, &NamePath::new(before.iter().cloned())?)?;
+            named(txn, &View { agent, ..*view }, &NamePath::new([last.to_owned()])?)
+        }
+        other => other,
+    }
+}
+
+/// The agent that has this name. Whoever reaches an agent itself has its powers. A mail address is not the power over
+/// whoever reads the mail: it stands for its agent only in the directory of whoever made that agent, where the agent
+/// itself could stand as well.
+fn named(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
+    let id = view.identify(txn, path)?;
+    // The agent itself, and no grant of it that would have to be asked.
+    if kernel::head::head(txn, &id)?.is_some_and(|head| head.agent().is_some()) {
+        return Ok(id);
+    }
+    let reached = table::reach(txn, &id)?.ok_or(Fault::Dangling(id))?;
+    match reached.formula {
+        Formula::Host { .. } | Formula::Guest { .. } => match reached.refusal(EVERY_METHOD, view.now_ms) {
+            Some(finding) => Err(Fault::Revoked(finding.message)),
+            None => Ok(reached.id),
+        },
+        Formula::Handle { agent } => {
+            let own = reached.grants.is_empty() && stands_with_its_maker(txn, view, path, &agent)?;
+            let refused = || Fault::NotAllowed(format!("{path} is only a mail address"));
+            own.then_some(agent).ok_or_else(refused)
+        }
+        other => Err(Fault::Misfit { what: format!("{path} is {}, not an agent", query::words(&other)) }),
+    }
+}
+
+/// Whether a path ends in a directory of the host who made the agent, and comes there without a grant: through that
+/// host's powers, not through what it has shared.
+fn stands_with_its_maker(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    path: &NamePath,
+    agent: &FormulaId,
+) -> Result<bool, Fault> {
+    let (before, _) = path.split();
+    for end in 1..=before.len() {
+        let passed = view.identify(txn, &NamePath::new(before[..end].iter().cloned())?)?;
+        if table::grant(txn, &passed)?.is_some() {
+            return Ok(false);
+        }
+    }
+    let whose = match view.hub(txn, before)? {
+        Hub::Agent(agent) => agent.number,
+        Hub::Directory { owner, .. } => owner,
+        Hub::Mailbox { .. } | Hub::Message { .. } => return Ok(false),
+    };
+    let Some(Formula::Guest { host: maker, .. } | Formula::Host { host: maker, .. }) =
+        table::formula(txn, agent)?.map(|row| row.formula)
+    else {
+        return Ok(false);
+    };
+    let maker = table::formula(txn, &maker)?.map(|row| row.formula);
+    Ok(matches!(maker, Some(Formula::Handle { agent }) if agent.number == whose))
+}
+
+fn parse_path(text: &str) -> Result<NamePath, Failure> {
+    NamePath::parse(text).map_err(|e| {
+        Failure::new(Exit::Usage, e.to_string())
+            .help("a name has no `@` or NUL; a path has `/` between names")
+    })
+}
+
+/// Does something as an agent, which a person calls by this name.
+pub fn act(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    name: Option<&str>,
+    said: Option<Said>,
+    act: AgentAct,
+) -> Result<Response, Failure> {
+    let act = match act {
+        AgentAct::Name { act } => {
+            expect_no_hash(&daemon.own, &act)?;
+            Act::Name(act)
+        }
+        AgentAct::StoreText { text, path, force } => {
+            let bytes = text.len() as u64;
+            let hash = blobs::upload(daemon, text.as_bytes())?;
+            let act = NameAct::StoreBlob { hash, bytes, path };
+            Act::Name(if force { NameAct::Forced { act: Box::new(act) } } else { act })
+        }
+        AgentAct::Provide { act } => Act::Provide(act),
+        AgentAct::Mail { act } => match *act {
+            MailAct::Define(_)
+            | MailAct::Edit { .. }
+            | MailAct::EndowCode { .. }
+            | MailAct::EndowWorker { .. }
+            | MailAct::Make { .. }
+            | MailAct::Give { .. }
+            | MailAct::AsSeen { .. }
+            | MailAct::Submit { .. } => {
+                return Err(Failure::new(Exit::Usage, "this act has a request of its own"));
+            }
+            // What was dismissed says so itself: a line about it would only lie there instead.
+            act @ (MailAct::Dismiss { .. } | MailAct::DismissAll) => {
+                return send(daemon, agent, None, Act::Mail(Box::new(act)));
+            }
+            act => Act::Mail(Box::new(act)),
+        },
+        AgentAct::Define { to, name, source, includes, slots, result_name, edit, done } => {
+            let program = text(daemon, name, source, includes, slots)?;
+            Act::Mail(Box::new(match edit {
+                Some(number) => AsSeen::edited(done).act(MailAct::Edit { number, program }),
+                None => MailAct::Define(kernel::command::Define { to, program, result_name }),
+            }))
+        }
+        AgentAct::Endow { number, names, spec, goes_to, result_name, seen } => {
+            let (program, slots) = mail::proposed(daemon, agent, number)?;
+            let seal = seen.as_ref().and_then(|seen| seen.plan);
+            let seen = seen.map(|seen| AsSeen::endowed(*seen, &names, result_name.as_ref()));
+            let seen = seen.unwrap_or_default();
+            let Some(bundle) = program else {
+                if let Some(endowment) = spec.endow.first() {
+                    let message = format!("slot `{}`: code takes names, not paths", endowment.slot);
+                    return Err(Failure::new(Exit::Usage, message)
+                        .help("give the thing a name first, then bind SLOT=NAME"));
+                }
+                if *spec != (StartSpec { dry_run: spec.dry_run, ..StartSpec::default() }) {
+                    let message =
+                        "code takes no inputs, documents, permissions or model: it is bound by names alone";
+                    return Err(Failure::new(Exit::Usage, message)
+                        .help(format!("`almoner endow {number} SLOT=NAME` for each of its slots")));
+                }
+                let act = MailAct::EndowCode { number, bindings: names, vat: None, goes_to, result_name };
+                let act = seen.act(act);
+                return send(daemon, agent, said, Act::Mail(Box::new(act)));
+            };
+            let daemon = daemon.host_of(agent, name)?;
+            if let Some(unknown) = names.keys().find(|name| !slots.contains_key(*name)) {
+                return Err(Failure::new(
+                    Exit::Invalid,
+                    format!("there is no slot `{}`", visible_line(unknown)),
+                )
+                .help(format!("its slots: {}", slots.keys().cloned().collect::<Vec<_>>().join(", "))));
+            }
+            let text = said.map_or_else(|| Untrusted::new("endow"), |said| said.text);
+            let request = RunRequest { text, worker: mail::source_of(bundle), spec: *spec };
+            let endowed = Endowed { number, names, goes_to, result_name, seen, seal };
+            return start::start_as(&daemon, request, Some(endowed));
+        }
+        AgentAct::Make { given, powers, env, result_name } => {
+            let modules = given_modules(daemon, agent, given, env)?;
+            let act = MailAct::Make { vat: None, modules, powers, new_guest: false, result_name };
+            Act::Mail(Box::new(act))
+        }
+        AgentAct::Resolve { number, answered } => {
+            return crate::runs::answer_request::answer(daemon, agent, name, said, number, answered);
+        }
+        AgentAct::Submit { number, values } => {
+            let values = filled(daemon, agent, number, values)?;
+            Act::Mail(Box::new(MailAct::Submit { number, values }))
+        }
+        AgentAct::Share { path } => {
+            let mut token = [0; 32];
+            daemon::random(&mut token)?;
+            let token: String = token.iter().map(|b| format!("{b:02x}")).collect();
+            let expires_ms = clock::now_ms().saturating_add(TOKEN_DAYS * 86_400_000);
+            let act = GrantAct::Share { path, token: hashed(&token), expires_ms };
+            send(daemon, agent, said, Act::Grant(act))?;
+            return Ok(Response::Token(token));
+        }
+        AgentAct::Accept { token, path } => {
+            Act::Grant(GrantAct::Accept { token: hashed(token.trim()), path })
+        }
+        AgentAct::Narrow { path, is, by, to, force } => {
+            Act::Grant(narrow::act(daemon, &daemon.view(agent), path, is, &by, to, force)?)
+        }
+        AgentAct::Revoke { grant } => Act::Grant(GrantAct::Revoke { grant }),
+        AgentAct::Cancel { what, reason } => Act::Cancel { what, reason },
+        AgentAct::Remake { path } => {
+            let view = daemon.view(agent);
+            return Ok(Response::Reply(crate::queries::code_journal::remake(daemon, &view, &path)?));
+        }
+        AgentAct::MakeTimer { path, interval_ms, label } => {
+            Act::Timer(TimerAct::Make { path, interval_ms, label })
+        }
+        AgentAct::Ticks { path, begin } => {
+            let timer = daemon.look(|txn| daemon.view(agent).identify(txn, &path))?;
+            Act::Timer(match begin {
+                true => TimerAct::Subscribe { timer },
+                false => TimerAct::Unsubscribe { timer },
+            })
+        }
+    };
+    send(daemon, agent, said, act)
+}
+
+/// Refuses the hash of bytes that did not come along: whoever knows it would reach what somebody else keeps. Bytes come
+/// with `store_text`, worker files with `define`, and the daemon computes their hashes.
+fn expect_no_hash(own: &Own, act: &NameAct) -> Result<(), Failure> {
+    match act {
+        NameAct::StoreBlob { .. } => {
+            Err(Failure::new(Exit::Usage, "bytes are kept by giving them, not by naming their hash")
+                .help("`store_text` takes text"))
+        }
+        NameAct::Provide { thing: Provided::Tree(_), .. } => {
+            Err(Failure::new(Exit::Usage, "a tree is kept by giving it, not by naming its hash"))
+        }
+        NameAct::Provide { thing: Provided::Mount { path, .. }, .. } => {
+            directories::look_for(own, path).map(drop)
+        }
+        NameAct::Within { act, .. } | NameAct::Forced { act } | NameAct::AsSeen { act, .. } => {
+            expect_no_hash(own, act)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn send(daemon: &HostDaemon, agent: FormulaId, said: Option<Said>, act: Act) -> Result<Response, Failure> {
+    Ok(Response::Reply(daemon.apply_as(agent, said, act)?.reply))
+}
+
+/// What the store knows of a token.
+fn hashed(token: &str) -> Number {
+    Number(blake3::derive_key("almoner sharing token v1", token.as_bytes()))
+}
+
+/// A program as the kernel takes it: a worker file is read, and its bytes are put beside the store first.
+fn text(
+    daemon: &HostDaemon,
+    name: String,
+    source: String,
+    includes: BTreeMap<String, String>,
+    slots: BTreeMap<String, (String, String)>,
+) -> Result<Text, Failure> {
+    if !source.trim_start().starts_with("---") {
+        let slots = slots
+            .into_iter()
+            .map(|(name, (label, pattern))| {
+                let pattern = pattern_of(&pattern, &format!("slot `{name}`"))?.to_value();
+                Ok((name, Slot { label: Untrusted::new(label), pattern }))
+            })
+            .collect::<Result<_, Failure>>()?;
+        return Ok(Text { source: Untrusted::new(source), worker: None, slots });
+    }
+    if !slots.is_empty() {
+        return Err(Failure::new(Exit::Usage, "a worker file says its slots itself")
+            .help("leave `--slot` out, or write them into the file"));
+    }
+    let file = format!("{name}.worker");
+    let bundle = Bundle { name, file, source, includes };
+    let definition = worker_files::parse(&bundle)?;
+    let worker = start::keep(daemon, &bundle, definition.limits)?;
+    let slots = mail::slots_of(&definition);
+    Ok(Text { source: Untrusted::new(bundle.source), worker: Some(worker), slots })
+}
+
+/// Where bytes that came with a request are kept.
+struct BlobShelf<'a>(&'a HostDaemon);
+
+impl trees::Shelf for BlobShelf<'_> {
+    fn put(&self, bytes: &[u8]) -> Result<kernel::BlobHash, Failure> {
+        blobs::upload(self.0, bytes)
+    }
+}
+
+/// A program of modules as the kernel takes it: unpacked, and put beside the store first.
+fn given_modules(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    given: GivenModules,
+    env: BTreeMap<String, String>,
+) -> Result<Modules, Failure> {
+    let head = daemon.read(|txn| kernel::head::head(txn, &agent))?;
+    if !head.is_some_and(|head| head.is_host()) {
+        return Err(Failure::new(Exit::Denied, "only a host can make programs of modules")
+            .help("an agent that is none can be handed what one has made"));
+    }
+    let decoded =
+        |base64: &str| from_base64(base64).map_err(|_| Failure::new(Exit::Invalid, "what came is no Base64"));
+    let (packed, unpacked) = match given {
+        GivenModules::Archive { base64 } => (Packed::Archive, module_archives::archive(&decoded(&base64)?)?),
+        GivenModules::Files { files } => {
+            let files = files.into_iter().map(|(path, base64)| Ok((path, decoded(&base64)?)));
+            (Packed::Tree, module_archives::files(&files.collect::<Result<_, Failure>>()?)?)
+        }
+        GivenModules::Named { path } => module_archives::named(daemon, daemon.view(agent), &path)?,
+    };
+    module_archives::keep(&BlobShelf(daemon), packed, env, &unpacked)
+}
+
+/// The pattern that a person wrote, as an `M.` expression or as a line of shorthand.
+pub fn pattern_of(text: &str, whose: &str) -> Result<Pattern, Failure> {
+    let word = || Pattern::from_shorthand(&passable::Node::Text(text.to_owned(), 0..text.len()));
+    let expression = text.contains("M.") || text.trim_start().starts_with(['{', '[', '"', '\'']);
+    let read = if expression { Pattern::parse(text) } else { word() };
+    read.map_err(|e| {
+        Failure::new(Exit::Invalid, format!("{whose}: {e}"))
+            .help("write `string`, `1..5`, `yes|no`, `dir`, or an `M.` expression")
+    })
+}
+
+/// What was written into a form, as the kernel takes it.
+fn filled(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    number: MessageNumber,
+    values: BTreeMap<String, Written>,
+) -> Result<BTreeMap<String, Filled>, Failure> {
+    let letter = mail::letter(daemon, agent, number)?;
+    let Some(Body::Form { fields, .. }) = letter.body() else {
+        let kind = &letter.mail.envelope.kind;
+        return Err(Failure::new(
+            Exit::Conflict,
+            format!("message {number} is {}, not a form", with_article(kind)),
+        )
+        .help(format!("`almoner inbox {number}` shows it")));
+    };
+    values
+        .into_iter()
+        .map(|(name, written)| {
+            let field = fields.iter().find(|field| field.name == name).ok_or_else(|| {
+                let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+                Failure::new(Exit::Invalid, format!("there is no field `{}`", visible_line(&name)))
+                    .help(visible_line(&format!("its fields: {}", known.join(", "))).into_owned())
+            })?;
+            let filled = fill(daemon, agent, field, written)?;
+            Ok((name, filled))
+        })
+        .collect()
+}
+
+/// Reads a field. The client has checked a value, and the kernel checks it once more; a secret is checked here, before it is
+/// sealed, because afterwards nobody can.
+fn fill(daemon: &HostDaemon, agent: FormulaId, field: &Field, written: Written) -> Result<Filled, Failure> {
+    let bad = |what: String| Failure::new(Exit::Invalid, what).help("nothing was sent");
+    let named = format!("field {:?}", field.name);
+    let pattern = Pattern::from_value(&field.pattern).map_err(|e| bad(e.to_string()))?;
+    match written {
+        Written::Value { .. } if field.secret => Err(bad(format!("{named} is secret: it takes text"))),
+        Written::Value { value } => Ok(Filled::Value { value: pickable::settled(daemon, agent, &value)? }),
+        Written::Text { text } if field.secret => {
+            pattern.check_named(&named, &Value::string(text.clone())).map_err(|e| bad(e.to_string()))?;
+            Ok(Filled::Sealed { sealed: sealing::seal(&daemon.vault, daemon.state(), &text)? })
+        }
+        // A name must not become the data that it stands for.
+        Written::Text { .. } if Want::of(&pattern) == Want::Pattern => {
+            Err(bad(format!("{named} takes a value, not text")))
+        }
+        Written::Text { text } => Ok(Filled::Name { path: parse_path(&text)? }),
+    }
+}

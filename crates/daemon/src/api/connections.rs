@@ -1,0 +1,213 @@
+//! Connections: who may talk, and one thread for each who does.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Write as _};
+use std::net::Shutdown;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+
+use super::follow::{Follower, follow};
+use super::services::Services;
+use super::{acts, dispatch};
+use crate::queries::runs;
+use control::exit::{Exit, Failure};
+use control::frame;
+use control::protocol::{Hello, OnBehalf, Request, Response, VERSION};
+
+/// Who is connected, and the services at which the store's own host is answered.
+pub struct Server {
+    /// The services; those of other hosts are made of it.
+    pub services: Services,
+    /// Who is connected.
+    clients: Mutex<Clients>,
+}
+
+#[derive(Default)]
+struct Clients {
+    next: u64,
+    streams: BTreeMap<u64, UnixStream>,
+}
+
+/// Listens on the socket. Whoever holds the store's lock owns the socket, so an old one is removed.
+///
+/// # Errors
+/// When the directory or the socket cannot be made.
+pub fn bind(socket: &Path) -> Result<UnixListener, Failure> {
+    let fail = |e: io::Error| {
+        Failure::new(Exit::Failure, format!("{}: {e}", socket.display()))
+            .help("set ALMONER_HOME to a directory on a local disk")
+    };
+    if let Some(dir) = socket.parent() {
+        config::place::private_dir(dir)?;
+    }
+    match std::fs::remove_file(socket) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(fail(e)),
+        _ => {}
+    }
+    let listener = UnixListener::bind(socket).map_err(fail)?;
+    // The directory has kept everybody else out between these two lines.
+    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600)).map_err(fail)?;
+    Ok(listener)
+}
+
+impl Server {
+    /// A server to whom nobody has connected yet.
+    pub fn new(services: Services) -> Server {
+        Server { services, clients: Mutex::default() }
+    }
+
+    fn clients(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anybody is connected, or was since this was last asked. `seen` is what it was told then; 0 at first.
+    pub fn has_had_clients(&self, seen: &mut u64) -> bool {
+        let clients = self.clients();
+        let before = std::mem::replace(seen, clients.next);
+        before != clients.next || !clients.streams.is_empty()
+    }
+
+    /// Ends every connection, for reading or altogether.
+    pub fn hang_up(&self, how: Shutdown) {
+        for stream in self.clients().streams.values() {
+            // One that has ended already is as good.
+            let _ = stream.shutdown(how);
+        }
+    }
+
+    /// Takes connections until the listener fails.
+    pub fn accept(server: &Weak<Server>, listener: &UnixListener) {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else {
+                // Nothing can be opened just now: trying without end would only make it worse.
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            };
+            let Some(server) = server.upgrade() else { return };
+            let Ok(number) = server.let_in(&stream) else { continue };
+            let thread = std::thread::Builder::new()
+                .name("client".to_owned())
+                .stack_size(crate::state::thread_stack::STACK);
+            let talking = Arc::clone(&server);
+            let spawned = thread.spawn(move || {
+                // A client that goes away is no trouble of ours.
+                let _ = talking.talk(stream);
+                talking.clients().streams.remove(&number);
+            });
+            if spawned.is_err() {
+                // Without a thread the connection is dropped, and the client is told so by its end.
+                server.clients().streams.remove(&number);
+            }
+        }
+    }
+
+    /// Notes who is connected.
+    fn let_in(&self, stream: &UnixStream) -> io::Result<u64> {
+        let handle = stream.try_clone()?;
+        let mut clients = self.clients();
+        // The daemon stops first and hangs up then: whoever is not noted by then is not let in.
+        if self.services.daemon.is_stopping() {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        clients.next += 1;
+        let number = clients.next;
+        clients.streams.insert(number, handle);
+        Ok(number)
+    }
+
+    fn talk(&self, mut stream: UnixStream) -> io::Result<()> {
+        let peer = rustix::net::sockopt::socket_peercred(&stream)?;
+        if peer.uid != rustix::process::getuid() {
+            return Ok(());
+        }
+        let mut reader = BufReader::new(stream.try_clone()?);
+        let Some(hello) = frame::read::<Hello>(&mut reader)? else { return Ok(()) };
+        if hello.version != VERSION {
+            let failure = Failure::new(
+                Exit::Conflict,
+                format!("the daemon speaks version {VERSION}, this client version {}", hello.version),
+            );
+            let help = format!("stop the daemon (process {}) and try again", std::process::id());
+            return frame::write(&mut stream, &Response::Failed(failure.help(help)));
+        }
+        self.services.daemon.keys.greet(&hello.keys);
+        // A store that cannot be read is told of by whatever needs it.
+        let waiting = runs::waiting(&self.services.daemon).unwrap_or(0);
+        frame::write(&mut stream, &Response::Welcome { build: control::BUILD.to_owned(), waiting })?;
+        loop {
+            let asked = match frame::read::<OnBehalf>(&mut reader) {
+                Ok(Some(asked)) => asked,
+                Ok(None) => return Ok(()),
+                Err(e) if e.kind() == io::ErrorKind::InvalidData => {
+                    let failure = Failure::new(Exit::Usage, format!("this is no request: {e}"));
+                    return frame::write(&mut stream, &Response::Failed(failure));
+                }
+                Err(e) => return Err(e),
+            };
+            if let Request::Follow { after, text } = asked.request {
+                let name = asked.agent.as_deref();
+                let services =
+                    acts::agent(&self.services.daemon, name).and_then(|agent| self.services.of(agent, name));
+                return match services {
+                    Ok(services) => follow(&services.daemon, &mut Socket(&mut stream), after, text),
+                    Err(failure) => frame::write(&mut stream, &Response::Failed(failure)),
+                };
+            }
+            let stop = asked.request == Request::Stop;
+            let response = dispatch::answer(&self.services, &hello.keys, asked);
+            // What was refused does not end it.
+            let stop = stop && response.is_ok();
+            let response = response.unwrap_or_else(Response::Failed);
+            let written = match frame::write(&mut stream, &response) {
+                // Nothing of it has been sent.
+                Err(e) if e.kind() == io::ErrorKind::InvalidData => {
+                    let failure = Failure::new(Exit::Failure, "the answer is too long to be sent");
+                    frame::write(&mut stream, &Response::Failed(failure.help("ask for less at once")))
+                }
+                written => written,
+            };
+            if stop {
+                self.services.daemon.stop();
+                return written;
+            }
+            written?;
+        }
+    }
+}
+
+/// A client at the other end of the socket who follows.
+struct Socket<'a>(&'a mut UnixStream);
+
+impl Follower for Socket<'_> {
+    fn tell(&mut self, response: Response) -> io::Result<()> {
+        frame::write(self.0, &response)
+    }
+
+    fn tell_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
+        // What came together is sent together: whoever follows is woken once.
+        let mut frames = Zeroizing::new(Vec::new());
+        for response in responses {
+            frame::write(&mut *frames, &response)?;
+        }
+        self.0.write_all(&frames)
+    }
+
+    fn has_gone(&mut self) -> bool {
+        has_gone(self.0)
+    }
+}
+
+/// Whether the client has closed its end. It has nothing more to say once it follows.
+fn has_gone(stream: &UnixStream) -> bool {
+    use rustix::net::RecvFlags;
+    let mut byte = [0_u8; 1];
+    match rustix::net::recv(stream, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+        Ok((_, n)) => n == 0,
+        Err(e) => e != rustix::io::Errno::AGAIN && e != rustix::io::Errno::INTR,
+    }
+}

@@ -1,0 +1,298 @@
+//! Requests and their answers.
+
+use std::path::Path;
+use std::time::Instant;
+
+use gateway_web::guard::sessions::Under;
+use kernel::command::{Act, AnswerApproval, Choice, Reply, Said};
+use kernel::run::State;
+use kernel::{FormulaId, HostRun, RunNumber};
+use passable::{Untrusted, visible_line};
+use store::BackupError;
+
+use super::look;
+use super::rejected_commands::Given;
+use super::services::Services;
+use super::{acts, examine, save};
+use crate::queries::{audit, bindings, export, messages, runs, stats, why};
+use crate::runs::approval_extras;
+use crate::runs::{bind, card, chat_message, chats, forget, staging, start, undo};
+use crate::state::{daemon, gateway_tokens, vault};
+use config::model_choice::KnownModels;
+use control::exit::{Exit, Failure};
+use control::messages::MessageFilter;
+use control::protocol::{Brought, Family, ModelChoice, OnBehalf, Pass, Request, Response, Status};
+
+/// Answers one request of a client who brought these keys along. `services` is that of the store's own host.
+///
+/// # Errors
+/// What the client is told when it is not done.
+pub fn answer(services: &Services, brought: &Brought, asked: OnBehalf) -> Result<Response, Failure> {
+    let OnBehalf { agent: name, request } = asked;
+    let name = name.as_deref();
+    let agent = acts::agent(&services.daemon, name)?;
+    let given = Given::of(&request);
+    let answered = answer_as(services, brought, (agent, name), request);
+    if let (Err(failure), Some(given)) = (&answered, given) {
+        given.refused(&services.daemon, agent, failure);
+    }
+    answered
+}
+
+fn answer_as(
+    services: &Services,
+    brought: &Brought,
+    (agent, name): (FormulaId, Option<&str>),
+    request: Request,
+) -> Result<Response, Failure> {
+    match request {
+        Request::Act { said, act } => acts::act(&services.daemon, agent, name, said, *act),
+        Request::Look { look } => look::look(&services.daemon, agent, look),
+        Request::Messages { filter: filter @ MessageFilter::Letters { .. }, page } => {
+            messages::list(&services.daemon, agent, filter, page)
+        }
+        Request::Pass => pass(services, agent),
+        Request::Examine { .. }
+        | Request::Models
+        | Request::Policy
+        | Request::Backup { .. }
+        | Request::Stop
+        | Request::Web { .. }
+        | Request::Sessions { .. }
+        | Request::Secret { .. }
+            if agent != services.daemon.host =>
+        {
+            Err(Failure::new(Exit::Denied, "this concerns the whole store, and so its own host alone")
+                .help("leave `--as` out"))
+        }
+        request => answer_host(&services.of(agent, name)?, brought, request),
+    }
+}
+
+/// Answers what only a host can ask for.
+pub fn answer_host(services: &Services, brought: &Brought, request: Request) -> Result<Response, Failure> {
+    let daemon = &services.daemon;
+    Ok(match request {
+        Request::Status => Response::Status(status(services)?),
+        Request::ServerTools { server } => {
+            Response::ServerTools(Box::new(bind::mcp::table(&services.daemon, &server)?))
+        }
+        Request::Run(mut run) => {
+            let model = start::model(&services.daemon, &run.spec.model)?;
+            daemon.keys.lend(std::slice::from_ref(&model), brought);
+            run.spec.model = ModelChoice::Reference(model);
+            start::start(&services.daemon, *run)?
+        }
+        Request::Approve { text, message, entries, for_run, added, raise } => {
+            let choice = match raise {
+                Some(by) => Choice::Raise { by },
+                None => Choice::Approve { for_run },
+            };
+            let addition = approval_extras::of(&services.daemon, message, entries.as_deref(), *added)?;
+            answer_approval(services, AnswerApproval { text, message, entries, choice, addition })?
+        }
+        Request::Adding { message, entry, added } => {
+            Response::Adding(Box::new(approval_extras::adding(&services.daemon, message, entry, *added)?))
+        }
+        Request::Deny { text, message, entries, reason } => {
+            let choice = Choice::Deny { reason };
+            answer_approval(services, AnswerApproval { text, message, entries, choice, addition: None })?
+        }
+        Request::Happened { text, message, happened } => {
+            let choice = if happened { Choice::Happened } else { Choice::Repeat };
+            answer_approval(
+                services,
+                AnswerApproval { text, message, entries: None, choice, addition: None },
+            )?
+        }
+        Request::Say { text, run, said, documents, dry_run } => chat_message::say(
+            &services.daemon,
+            brought,
+            run,
+            chat_message::Words { text, said, documents, dry_run },
+        )?,
+        Request::Web { to, by_address } => {
+            let under = if by_address { Under::Address } else { Under::Name };
+            Response::Web(services.web.open(services, &to, under)?)
+        }
+        Request::Sessions { act } => Response::Sessions(services.web.sessions(act)?),
+        Request::Undo { text, run, only, dry_run } => {
+            Response::Undone(Box::new(undo::undo(&services.daemon, text, run, &only, dry_run)?))
+        }
+        Request::Diff { run, only } => Response::Diff(Box::new(staging::diff(&services.daemon, run, &only)?)),
+        Request::Apply { text, run, only, parts } => {
+            Response::Undone(Box::new(staging::apply(&services.daemon, text, run, &only, &parts)?))
+        }
+        Request::Discard { text, run, only, parts } => {
+            staging::discard(&services.daemon, text, run, &only, &parts)?;
+            Response::Reply(Reply::Done)
+        }
+        Request::Forget { text, run } => Response::Forgotten(forget::forget(&services.daemon, text, run)?),
+        Request::Gc => Response::Freed(daemon.errands.ask(&|| daemon.is_stopping())?),
+        Request::Export { run, from } => Response::Exported(export::rows(&services.daemon, run, from)?),
+        Request::Copy { hash } => Response::Copy(export::copy(&services.daemon, &hash)?),
+        Request::Resume { text, run } => resume(services, brought, text, run)?,
+        Request::Runs { limit, below, roots } => Response::Runs(runs::runs(daemon, limit, below, roots)?),
+        Request::Chats { open, below, limit } => Response::Chats(chats::chats(daemon, open, below, limit)?),
+        Request::Talkers => Response::Talkers(chats::talkers(&services.daemon)?),
+        Request::Family { run } => {
+            let members = runs::family(daemon, run)?;
+            let numbers = members.iter().map(|run| run.number).collect();
+            Response::Family(Family { members, asked: runs::asked_by(daemon, &numbers)? })
+        }
+        Request::GetRun { run } => Response::Run(Box::new(runs::one(daemon, run)?)),
+        Request::Bindings { run } => Response::Bindings(bindings::bindings(daemon, run)?),
+        Request::Journal { run, from } => Response::Journal(runs::steps(daemon, run, from)?),
+        Request::Messages { filter, page } => messages::list(&services.daemon, daemon.host, filter, page)?,
+        Request::Card { message } => Response::Card(Box::new(card::card(&services.daemon, message)?)),
+        Request::Why { thing } => Response::Why(why::why(&services.daemon, &thing)?),
+        Request::Blob { hash } => {
+            let bytes =
+                daemon.store.blobs().get(&hash).map_err(|e| Failure::new(Exit::NotFound, e.to_string()))?;
+            Response::Blob(String::from_utf8(bytes).ok())
+        }
+        Request::Stats { since_ms } => Response::Stats(Box::new(stats::stats(daemon, since_ms)?)),
+        Request::LastEvent => Response::LastEvent(daemon.last_event()?),
+        Request::Audit { last, before, contains, unverified } => {
+            let last = last.map(|count| (count, before));
+            let found = if unverified {
+                audit::last(daemon, last.unwrap_or_default())?
+            } else {
+                audit::verify(daemon, last, contains)?
+            };
+            Response::Audited(Box::new(found))
+        }
+        Request::Secret { act } => vault::answer(&services.daemon, act)?,
+        Request::Examine { part } => Response::Examined(examine::examine(services, brought, &part)?),
+        Request::Models => {
+            Response::Models(Box::new(KnownModels::new(&services.daemon.place, brought).list()))
+        }
+        Request::Save { run, name, dir, write } => {
+            Response::Saved(Box::new(save::save(services, run, &name, Path::new(&dir), write)?))
+        }
+        Request::Policy => Response::Policy(Box::new(daemon.policies.report())),
+        Request::Backup { path } => backup(services, &path)?,
+        Request::Stop => Response::Reply(Reply::Done),
+        Request::Follow { .. } | Request::Act { .. } | Request::Look { .. } | Request::Pass => {
+            return Err(Failure::new(Exit::Usage, "this is asked in another way"));
+        }
+    })
+}
+
+/// Gives out a token for the gateway.
+fn pass(services: &Services, agent: FormulaId) -> Result<Response, Failure> {
+    let passes = &services.daemon.passes;
+    let Some(gateway) = passes.gateway() else {
+        return Err(Failure::new(Exit::Conflict, "the daemon has no gateway").help(
+            "`almoner stop`, then start it with an address of this machine: ENDO_ADDR=127.0.0.1:8920 almoner daemon",
+        ));
+    };
+    let mut random = [0; 32];
+    daemon::random(&mut random)?;
+    let token = passes.issue(agent, random, Instant::now());
+    Ok(Response::Pass(Pass {
+        url: format!("ws://{gateway}/"),
+        token,
+        seconds: gateway_tokens::LASTS.as_secs(),
+    }))
+}
+
+fn status(services: &Services) -> Result<Status, Failure> {
+    let daemon = &services.daemon;
+    let stats = daemon.store.stats();
+    let (mine, others): (Vec<HostRun>, Vec<HostRun>) =
+        services.engine.at_work().into_iter().partition(|at| at.host == daemon.host);
+    Ok(Status {
+        pid: std::process::id(),
+        build: control::BUILD.to_owned(),
+        store: daemon.store.dir().display().to_string(),
+        at_work: mine.into_iter().map(|at| at.run).collect(),
+        others_at_work: others.len(),
+        code: daemon.vats().map(|office| office.count(daemon)).transpose()?.unwrap_or_default(),
+        needs_you: runs::needs_you(daemon)?,
+        commits: stats.commits,
+        syncs: stats.syncs(),
+    })
+}
+
+fn answer_approval(services: &Services, answer: AnswerApproval) -> Result<Response, Failure> {
+    Ok(Response::Reply(services.daemon.apply(Act::Answer(answer))?.reply))
+}
+
+/// Lets stalled runs go on: one with all that it has started, or every one.
+fn resume(
+    services: &Services,
+    brought: &Brought,
+    text: Untrusted,
+    only: Option<RunNumber>,
+) -> Result<Response, Failure> {
+    let daemon = &services.daemon;
+    let stalled: Vec<(RunNumber, String)> = match only {
+        Some(run) => {
+            let mut family = runs::family(daemon, run)?;
+            // Whoever names a run names its services.
+            daemon.keys.lend(&family.iter().map(|run| run.model.clone()).collect::<Vec<_>>(), brought);
+            family.retain(|run| matches!(run.state, State::Stalled { .. }));
+            family.into_iter().map(|run| (run.number, run.model)).collect()
+        }
+        None => {
+            let mut stalled = Vec::new();
+            runs::for_each_run(daemon, None, |run| {
+                if matches!(run.state, State::Stalled { .. }) || daemon.stuck(run.number).is_some() {
+                    stalled.push((run.number, run.model));
+                }
+                Ok(true)
+            })?;
+            daemon.keys.lend(&stalled.iter().map(|(_, model)| model.clone()).collect::<Vec<_>>(), brought);
+            stalled.reverse();
+            stalled
+        }
+    };
+    // Oldest first, so that a parent comes before its children.
+    let runs: Vec<RunNumber> = stalled.into_iter().map(|(run, _)| run).collect();
+    runs.iter().for_each(|run| daemon.set_free(*run));
+    // Whoever only wants to see how it goes on has changed nothing that the transcript should tell of.
+    if !runs.is_empty() {
+        let said = (!text.raw().is_empty()).then(|| Said { verb: "resume".to_owned(), text });
+        services.daemon.apply_as(daemon.host, said, Act::Resume { runs, named: only })?;
+    }
+    // What was ready when the daemon came up is driven already, and so is what only the store had kept; asking again
+    // is harmless.
+    services.engine.take_up(daemon.host)?;
+    Ok(Response::Reply(Reply::Done))
+}
+
+/// Copies the store to where the person says.
+fn backup(services: &Services, path: &str) -> Result<Response, Failure> {
+    let to = Path::new(path);
+    let shown = visible_line(path);
+    if !to.is_absolute() {
+        return Err(Failure::new(Exit::Usage, format!("{shown} is not an absolute path")));
+    }
+    // The copy is made under this name first, and what an earlier one has left of it is removed: nobody else's
+    // directory may stand there.
+    let mut half = to.as_os_str().to_owned();
+    half.push(".partial");
+    let half = Path::new(&half);
+    if half.symlink_metadata().is_ok() {
+        let half = half.display().to_string();
+        return Err(Failure::new(Exit::Conflict, format!("{} is there already", visible_line(&half)))
+            .help("a copy that was cut off has left it; remove it, or choose another name"));
+    }
+    services.daemon.store.backup(to).map_err(|error| {
+        let exit = match &error {
+            BackupError::Exists { .. } => Exit::Conflict,
+            BackupError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => Exit::NotFound,
+            _ => Exit::Failure,
+        };
+        let help = match &error {
+            BackupError::Exists { .. } => "choose a name at which there is nothing; no copy is ever replaced",
+            BackupError::Blob(_) => "`almoner doctor` says what is damaged; nothing was copied",
+            BackupError::Rows(_) | BackupError::Io { .. } => {
+                "the directory that it goes into must be there, writable, and have room"
+            }
+        };
+        Failure::new(exit, error.to_string()).help(help)
+    })?;
+    Ok(Response::Reply(Reply::Done))
+}

@@ -1,0 +1,271 @@
+//! The examination of an installation, part by part.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use gateway_web::guard::sessions::Under;
+use sandbox::Standing;
+
+use super::services::Services;
+use super::web_file;
+use crate::queries::audit;
+use crate::state::vault;
+use config::model_choice::KnownModels;
+use config::place::Place;
+use config::settings::{self, NOTIFY};
+use config::{clock, policy_file};
+use control::examined::Examined as Check;
+use control::exit::{Exit, Failure};
+use control::protocol::{Brought, PolicyFile};
+
+/// Examines one part. `variables` are those that the client brings.
+///
+/// # Errors
+/// When there is no such part. A fault of the installation is a finding.
+pub fn examine(services: &Services, variables: &Brought, part: &str) -> Result<Vec<Check>, Failure> {
+    match part {
+        "daemon" => {
+            let evidence =
+                format!("answers on {} ({})", services.daemon.place.socket().display(), control::BUILD);
+            let here = Check { id: "daemon".to_owned(), ok: true, evidence, remedy: String::new() };
+            let store = match store(services) {
+                Ok(store) => store,
+                Err(failure) => vec![failed("daemon", failure)],
+            };
+            Ok([vec![here], store].concat())
+        }
+        "policy" => Ok(vec![policy(&services.daemon.place, Some(&services.daemon.policies.report()))]),
+        other => examine_without_daemon(&services.daemon.place, variables, other),
+    }
+}
+
+/// Examines one part where no daemon answers.
+///
+/// # Errors
+/// When there is no such part, or only a daemon can examine it.
+pub fn examine_without_daemon(place: &Place, variables: &Brought, part: &str) -> Result<Vec<Check>, Failure> {
+    Ok(match part {
+        "place" => match place.inspect_store() {
+            // Beside a store that another build wrote nothing is made and no mode is changed.
+            Err(failure) => vec![failed("state", failure)],
+            Ok(()) => vec![directory("state", &place.state), directory("cache", &place.cache)],
+        },
+        "settings" => vec![settings(place)],
+        "disk" => vec![space(place)],
+        "model" => vec![model(place, variables)],
+        "sandbox" => confinement(),
+        "policy" => vec![policy(place, None)],
+        "web" => vec![web(place)],
+        _ => return Err(Failure::new(Exit::NotFound, "`almoner doctor` examines no such part")),
+    })
+}
+
+/// Examines the store, the log, the vault and the notifier of a daemon.
+fn store(services: &Services) -> Result<Vec<Check>, Failure> {
+    let (daemon, place) = (&services.daemon, &services.daemon.place);
+    let remedy = |id: &String| match id.as_str() {
+        NOTIFY => format!(
+            "try the command of {} by hand; {} has what it said",
+            settings::path(place).display(),
+            place.log().display()
+        ),
+        _ => "copy the state directory before anything else; then report this".to_owned(),
+    };
+    let health = daemon.store.check(true).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
+    let mut found: Vec<(String, bool, String)> = health
+        .findings
+        .iter()
+        .map(|f| ("store".to_owned(), false, format!("{}: {} {}", f.path.display(), f.problem, f.remedy)))
+        .collect();
+    if found.is_empty() {
+        let blobs = health.blobs.unwrap_or(0);
+        let said = format!(
+            "{} KiB and {blobs} blobs, all readable, nobody else can read them",
+            (health.database_bytes + health.log_bytes) >> 10
+        );
+        found.push(("store".to_owned(), true, said));
+    }
+    found.extend(daemon.notices.examined());
+    found.push(audit::check(daemon)?);
+    found.extend([vault::examine(daemon), vault::examine_memory()]);
+    Ok(found.into_iter().map(|(id, ok, evidence)| Check { remedy: remedy(&id), id, ok, evidence }).collect())
+}
+
+fn directory(id: &str, dir: &std::path::Path) -> Check {
+    let made = config::place::private_dir(dir);
+    Check {
+        id: id.to_owned(),
+        ok: made.is_ok(),
+        evidence: match &made {
+            Ok(()) => format!("{} is yours alone", dir.display()),
+            Err(failure) => failure.message.visible_line().into_owned(),
+        },
+        remedy: made.err().map(|f| f.help).unwrap_or_default(),
+    }
+}
+
+fn failed(id: &str, failure: Failure) -> Check {
+    Check {
+        id: id.to_owned(),
+        ok: false,
+        evidence: failure.message.visible_line().into_owned(),
+        remedy: failure.help,
+    }
+}
+
+fn settings(place: &Place) -> Check {
+    let path = settings::path(place);
+    let (ok, evidence, remedy) = match settings::read(&path) {
+        Ok(_) if !path.exists() => {
+            (true, format!("{} is not there; nothing needs it", path.display()), String::new())
+        }
+        Ok(_) => (true, format!("{} is followed", path.display()), String::new()),
+        Err(failure) => (false, failure.message.visible_line().into_owned(), failure.help),
+    };
+    Check { id: "settings".to_owned(), ok, evidence, remedy }
+}
+
+/// How a kind of restrictions is proved.
+type Prove = fn(&sandbox::Helper, &std::path::Path) -> Result<Vec<sandbox::Proof>, sandbox::SandboxError>;
+
+/// What programs, and the host of a local model, are held within on this kernel: each restriction is tried, confined and not.
+fn confinement() -> Vec<Check> {
+    let check = |id: &str, ok: bool, evidence: String, remedy: &str| Check {
+        id: id.to_owned(),
+        ok,
+        evidence,
+        remedy: remedy.to_owned(),
+    };
+    if !cfg!(target_os = "linux") {
+        let evidence = "this system cannot confine programs: slots of the kind `program` refuse every call; the host \
+                        of a local model is not confined";
+        return vec![check("sandbox", true, evidence.to_owned(), "")];
+    }
+    let mut checks = Vec::new();
+    for (kind, who, prove, missing, remedy) in [
+        (
+            "sandbox",
+            "program",
+            sandbox::prove as Prove,
+            "programs are refused until this is mended; it takes Linux 6.2 or later with Landlock",
+            "do not endow programs on this machine, and report this",
+        ),
+        (
+            "model-host",
+            "local model",
+            sandbox::prove_host,
+            "there is no local model, and no guest code runs, until this is mended; it takes Linux 5.13 or later with Landlock",
+            "use a model on a server, and report this",
+        ),
+    ] {
+        let proofs = tempfile::Builder::new()
+            .prefix("almoner-doctor-")
+            .tempdir()
+            .map_err(|e| sandbox::SandboxError::Warden(e.to_string()))
+            .and_then(|place| prove(&sandbox::Helper::own(), place.path()));
+        let proofs = match proofs {
+            Ok(proofs) => proofs,
+            Err(error) => {
+                checks.push(check(kind, false, error.to_string(), missing));
+                continue;
+            }
+        };
+        checks.extend(proofs.into_iter().map(|proof| {
+            let id = format!("{kind}/{}", proof.name);
+            match proof.standing {
+                Standing::Held(how) => check(&id, true, format!("no {who} {}: {how}", proof.what), ""),
+                Standing::Untried(why) => check(
+                    &id,
+                    true,
+                    format!("not tried, it fails unconfined as well: {} ({why})", proof.what),
+                    "",
+                ),
+                Standing::Open(how) => {
+                    check(&id, false, format!("a confined {who} {}: {how}", proof.what), remedy)
+                }
+            }
+        }));
+    }
+    checks
+}
+
+fn space(place: &Place) -> Check {
+    const LEAST: u64 = 200 << 20;
+    let free = rustix::fs::statvfs(&place.state).map(|s| s.f_bavail.saturating_mul(s.f_frsize));
+    Check {
+        id: "disk".to_owned(),
+        ok: free.as_ref().is_ok_and(|free| *free >= LEAST),
+        evidence: match free {
+            Ok(free) => format!("{} MiB free for the store", free >> 20),
+            Err(e) => e.to_string(),
+        },
+        remedy: "make room: a full disk stops every run (and loses none)".to_owned(),
+    }
+}
+
+fn policy(place: &Place, in_force: Option<&PolicyFile>) -> Check {
+    let file = place.config.join(policy_file::NAME);
+    let (ok, evidence) = match policy_file::load(&file, operator::Whose::Operator) {
+        Ok(None) => (true, format!("no policy file; one would stand in {}", file.display())),
+        Ok(Some((policies, _))) => (
+            true,
+            format!(
+                "{}: {}",
+                file.display(),
+                policy_file::counted(policies.policies().len(), policies.examples())
+            ),
+        ),
+        Err(problems) => (false, problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+    };
+    // A daemon may go on with policies that are no longer in the file.
+    let stale = in_force.and_then(|report| report.problems.first().map(|it| it.visible_line().into_owned()));
+    let (ok, evidence) = match stale {
+        Some(problem) if ok => (false, format!("{problem}; the policies from before are in force")),
+        _ => (ok, evidence),
+    };
+    let remedy = "mend it; `almoner policy` says what is in force until then".to_owned();
+    Check { id: "policy".to_owned(), ok, evidence, remedy }
+}
+
+fn model(place: &Place, variables: &Brought) -> Check {
+    let (ok, evidence, remedy) = KnownModels::new(place, variables).examine();
+    Check { id: "model".to_owned(), ok, evidence, remedy }
+}
+
+/// Where the pages are served, and whether anything there is less safe than it could be.
+fn web(place: &Place) -> Check {
+    let path = web_file::path(&place.state);
+    let check = |ok: bool, evidence: String, remedy: &str| Check {
+        id: "web".to_owned(),
+        ok,
+        evidence,
+        remedy: remedy.to_owned(),
+    };
+    let kept = match web_file::read(&path) {
+        Ok(Some(kept)) => kept,
+        Ok(None) => return check(true, "the pages were never opened: no port is open".to_owned(), ""),
+        Err(failure) => {
+            return check(false, failure.message.visible_line().into_owned(), &failure.help);
+        }
+    };
+    let mode = std::fs::metadata(&path).map(|meta| meta.permissions().mode() & 0o777);
+    if mode.as_ref().is_ok_and(|mode| mode & 0o077 != 0) {
+        let evidence = format!("{} can be read by others", path.display());
+        return check(false, evidence, "chmod 600 it: the private name of the pages stands there");
+    }
+    let open: Vec<_> = kept.sessions.open(clock::now_ms()).collect();
+    let bare: Vec<_> = open.iter().filter(|one| one.under == Under::Address).map(|one| one.number).collect();
+    if let Some(first) = bare.first() {
+        let evidence = format!(
+            "{} of {} sessions came under the bare address: whatever listens on another port of this machine may be \
+             sent their cookie, and read the pages with it",
+            bare.len(),
+            open.len()
+        );
+        let remedy = format!(
+            "`almoner sessions --revoke {first}`, and `almoner open` with a browser that knows names below `localhost`"
+        );
+        return check(false, evidence, &remedy);
+    }
+    let evidence = format!("port {}, under a name of their own; sessions: {}", kept.port, open.len());
+    check(true, evidence, "")
+}

@@ -1,0 +1,89 @@
+//! Telling of events as they come, to whoever follows.
+
+use std::io;
+use std::time::Duration;
+
+use passable::Untrusted;
+
+use crate::state::daemon::HostDaemon;
+use crate::state::text_stream::Had;
+use control::exit::{Exit, Failure};
+use control::protocol::Response;
+
+/// How many events go out before looking up again.
+const BATCH: usize = 256;
+
+/// Someone who follows.
+pub trait Follower {
+    /// Tells of something.
+    ///
+    /// # Errors
+    /// When nobody listens any more.
+    fn tell(&mut self, response: Response) -> io::Result<()>;
+
+    /// Tells of what came together.
+    ///
+    /// # Errors
+    /// When nobody listens any more.
+    fn tell_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
+        responses.into_iter().try_for_each(|response| self.tell(response))
+    }
+
+    /// Whether nobody listens any more. Asked at least once a second.
+    fn has_gone(&mut self) -> bool;
+}
+
+/// Tells every event of the host after `after`, then each as it comes, until the follower or the daemon goes; with
+/// `text` also what models write, while they write it.
+///
+/// # Errors
+/// When the follower listens no more.
+pub fn follow(
+    daemon: &HostDaemon,
+    follower: &mut dyn Follower,
+    mut after: u64,
+    text: bool,
+) -> io::Result<()> {
+    let mut had = Had::default();
+    let mut tick = daemon.news.tick();
+    for (run, trouble) in daemon.all_stuck() {
+        follower.tell(Response::Stuck { run, trouble })?;
+    }
+    loop {
+        loop {
+            let events = match daemon.events(after, BATCH) {
+                Ok(events) => events,
+                Err(failure) => return follower.tell(Response::Failed(failure)),
+            };
+            let full = events.len() == BATCH;
+            after = events.last().map_or(after, |event| event.seq);
+            follower.tell_all(events.into_iter().map(|event| Response::Event(Box::new(event))).collect())?;
+            if !full {
+                break;
+            }
+        }
+        if daemon.is_stopping() {
+            return follower.tell(Response::Failed(stopped()));
+        }
+        if follower.has_gone() {
+            return Ok(());
+        }
+        let unseen = daemon.news.wait(&daemon.host, tick, Duration::from_secs(1));
+        tick = unseen.tick;
+        for (run, line) in unseen.progress {
+            follower.tell(Response::Progress { run, line: Untrusted::new(line) })?;
+        }
+        if text {
+            had.send(unseen.text, &mut |response| follower.tell(response))?;
+        }
+        for (run, trouble) in unseen.stuck {
+            follower.tell(Response::Stuck { run, trouble })?;
+        }
+    }
+}
+
+/// What a follower is told whose daemon ends on purpose: nobody should start it again for that.
+fn stopped() -> Failure {
+    Failure::new(Exit::NoDaemon, "the daemon was stopped; the run goes on when it runs again")
+        .help("`almoner resume` starts it and follows on")
+}

@@ -1,0 +1,195 @@
+//! The daemon's main: opens the store, listens, ends when told, signalled or long idle.
+
+use std::io::Write as _;
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use model::Opener;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use store::{Options, Store};
+
+use super::connections::{Server, bind};
+use super::services::Services;
+use crate::maintenance::collector::Gardener;
+use crate::maintenance::timers::keep_time;
+use crate::state::daemon::{HostDaemon, environment};
+use crate::state::vault;
+use config::place::{self, Place};
+use config::vendor_keys;
+use control::exit::{Ended, Exit, Failure};
+
+/// How long drivers get to reach their next step when the daemon ends.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long the last who hold the store get to let go of it.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// How the daemon was asked to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Started by a client: says why it cannot start as JSON on standard output, ends when idle.
+    pub on_demand: bool,
+    /// How long it may be idle; `None` means for ever.
+    pub idle: Option<Duration>,
+}
+
+/// Runs the daemon until it ends.
+///
+/// # Errors
+/// When the store cannot be opened or the socket not be made.
+pub fn run(place: &Place, manner: Manner) -> Ended {
+    vault::keep_to_itself();
+    // Whoever started it may have had files open that are not for the model's process or for a command of the user's.
+    // Where it cannot be done they are handed on, as everywhere.
+    let _ = sandbox::hand_nothing_on();
+    open_many();
+    // From here on a signal is an orderly end, also while the store is being opened.
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
+        .map_err(|e| Failure::new(Exit::Failure, format!("signals: {e}")))?;
+    let (open_while_held, closed) = channel();
+    let (server, listener) = match open(place, open_while_held) {
+        Ok(opened) => opened,
+        Err(failure) => return Err(told(manner, failure)),
+    };
+    // Threads that outlive the work hold it weakly: the last to let go of the store closes it.
+    let daemon = server.services.daemon.shared();
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            match daemon.upgrade() {
+                Some(daemon) => daemon.stop(),
+                None => return,
+            }
+        }
+    });
+    // What a daemon that was killed has left of its programs. Those of others that are at work are locked.
+    std::thread::spawn(caps::sweep_calls);
+    server.services.engine.recover()?;
+    let notifier = crate::maintenance::notifier::start(&server.services.daemon, place);
+    let vats = crate::code::start(&server.services.daemon, own_program()?);
+    let (alarms, timed) = (Arc::clone(&server.services.daemon.alarms), server.services.daemon.shared());
+    std::thread::spawn(move || keep_time(&alarms, &timed));
+    let endo =
+        crate::captp::start(&server.services.daemon, place).map_err(|failure| told(manner, failure))?;
+    server.services.web.resume(&server.services);
+    let accepting = Arc::downgrade(&server);
+    std::thread::spawn(move || Server::accept(&accepting, &listener));
+    let mut busy = Instant::now();
+    let mut gardener = Gardener::new();
+    let mut seen = 0;
+    let Services { daemon, engine, web, .. } = &server.services;
+    while !daemon.is_stopping() {
+        daemon.news.rest(Duration::from_secs(1));
+        let has_clients = server.has_had_clients(&mut seen)
+            || endo.as_ref().is_some_and(crate::captp::Endo::has_clients)
+            || web.is_looked_at();
+        // Whoever waits for a tick wants it when it comes, and not with the next command.
+        if has_clients || !engine.at_work().is_empty() || daemon.alarms.is_awaited() {
+            busy = Instant::now();
+        }
+        crate::files::guest_files::flush(daemon);
+        crate::state::grant_usage::flush(daemon);
+        gardener.look_around(
+            daemon,
+            &|| {
+                let mut pins = endo.as_ref().map(crate::captp::Endo::pins).unwrap_or_default();
+                pins.extend(daemon.vats().map(|code| code.pins()).unwrap_or_default());
+                pins
+            },
+            &|| {
+                let mut kept = endo.as_ref().map(crate::captp::Endo::trees).unwrap_or_default();
+                kept.extend(daemon.uploads().pins());
+                kept
+            },
+        );
+        if manner.idle.is_some_and(|idle| busy.elapsed() >= idle) {
+            daemon.stop();
+        }
+    }
+    // Nobody new is let in; what is at work ends at its next step, and its journal says where.
+    let _ = std::fs::remove_file(place.socket());
+    drop(endo);
+    crate::files::guest_files::flush(daemon);
+    crate::state::grant_usage::flush(daemon);
+    server.services.web.end();
+    notifier.end();
+    vats.end();
+    close(server, &closed);
+    Ok(Exit::Ok)
+}
+
+/// How many files the daemon can have open, where the machine lets it: a connection is one, and so is much of what a run
+/// works with. What is given to programs has a limit of its own.
+const FILES: u64 = 4096;
+
+/// Has as many files open as it may want. Where it cannot be done, there are as many as there were.
+fn open_many() {
+    let had = getrlimit(Resource::Nofile);
+    let wanted = had.maximum.map_or(FILES, |most| most.min(FILES));
+    if had.current.is_some_and(|now| now < wanted) {
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..had });
+    }
+}
+
+/// This program, which the daemon starts again for what it does not do itself.
+fn own_program() -> Result<std::path::PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|e| Failure::new(Exit::Failure, format!("this program cannot find itself: {e}")))
+}
+
+/// Why it cannot start, told to the client that started it if there is one.
+fn told(manner: Manner, failure: Failure) -> Failure {
+    if !manner.on_demand {
+        return failure;
+    }
+    let said = serde_json::to_string(&failure).unwrap_or_default();
+    // The client reads this; if it has gone, nobody needs it.
+    let _ = writeln!(std::io::stdout(), "{said}");
+    Failure::silent(failure.exit)
+}
+
+/// Lets go of the store and waits until it is closed, so that the next start need not examine it. Whoever holds it
+/// for too long is left behind; that loses nothing either.
+fn close(server: Arc<Server>, closed: &Receiver<()>) {
+    // A client that is being answered gets its answer; one that has asked nothing is let go of.
+    server.hang_up(Shutdown::Read);
+    server.services.engine.settle(GRACE);
+    let left = Arc::downgrade(&server);
+    drop(server);
+    if closed.recv_timeout(FAREWELL) != Err(RecvTimeoutError::Timeout) {
+        return;
+    }
+    // Clients that do not take what is sent to them.
+    if let Some(server) = left.upgrade() {
+        server.hang_up(Shutdown::Both);
+    }
+    let _ = closed.recv_timeout(FAREWELL);
+}
+
+fn open(
+    place: &Place,
+    open_while_held: Sender<()>,
+) -> Result<(Arc<Server>, std::os::unix::net::UnixListener), Failure> {
+    let options = Options { quota: Some(config::quota::blob_quota()?), ..Options::default() };
+    // Before a mode is changed: what another build wrote is left as it is.
+    place.inspect_store()?;
+    place::private_dir(&place.state)?;
+    let store = Store::open(&place.store(), options).map_err(place::refused)?;
+    let env = environment()?;
+    let host = store.write(move |txn| kernel::genesis(txn, &env)).map_err(|e| {
+        Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor` examines the store")
+    })?;
+    let exe = own_program()?;
+    let opener = Opener::new(|_| None, place.weights())
+        .with_launch(move |weights| crate::hosts::model_host::command(&exe, weights));
+    let daemon = HostDaemon::new(store, host, opener, place, own_program()?, open_while_held);
+    daemon.follow_prices(config::settings::path(place));
+    vault::begin(&daemon);
+    // Whoever started it is its first client: what goes on at once has its key.
+    daemon.keys.greet(&vendor_keys::from_env());
+    let listener = bind(&place.socket())?;
+    let services = Services::new(daemon);
+    Ok((Arc::new(Server::new(services)), listener))
+}

@@ -1,0 +1,14 @@
+//! Requests and their answers: the only module that sees all of the daemon.
+
+pub mod acts;
+pub mod connections;
+pub mod dispatch;
+pub mod examine;
+pub mod follow;
+pub mod look;
+pub mod main_loop;
+pub mod rejected_commands;
+pub mod save;
+pub mod services;
+pub mod web;
+pub mod web_file;

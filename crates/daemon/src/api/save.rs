@@ -1,0 +1,437 @@
+//! `almoner save`: a run becomes a worker file, with what it was given and what its model answered as a case to try it by.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use kernel::run::{Entry, Run, RunOutcome, Shape, State};
+use kernel::{BlobHash, RunNumber};
+use model::Reply;
+use passable::visible_line;
+use serde_json::{Value as Json, json};
+use worker::definition::Bundle;
+
+use super::dispatch;
+use super::services::Services;
+use crate::state::worker_files;
+use config::case::{self, Case, Recorded, pretty};
+use config::endowment_text;
+use control::ask::Ask;
+use control::binding::{SlotBinding, SlotContent};
+use control::examined::Saving;
+use control::exit::{Exit, Failure};
+use control::protocol::{Brought, Request, Response};
+use resource::{Endowment, PathSpec, ResourceSpec};
+
+/// The directory of a case in which the workers lie that filled slots.
+const WORKERS: &str = "workers";
+
+/// Saves a run as a worker of this name in a directory, or returns what that would write.
+///
+/// # Errors
+/// When the run is not over, was not one execution, or something is in the way of its files. Nothing is replaced.
+pub fn save(
+    services: &Services,
+    run: RunNumber,
+    name: &str,
+    dir: &Path,
+    write: bool,
+) -> Result<Saving, Failure> {
+    if !dir.is_absolute() {
+        return Err(config::place::not_whole(&dir.to_string_lossy()));
+    }
+    let saved = Saved::of(services, run, name, dir)?;
+    saved.files.iter().try_for_each(|(path, _)| services.daemon.own.keeps_from(path))?;
+    saved.expect_free()?;
+    if write {
+        put_all(&saved.files)?;
+        case::keep(&services.daemon.place, &Case::load(&saved.root)?)?;
+    }
+    Ok(saved.report())
+}
+
+/// A run as the files of a worker and of its case, which are not written yet.
+struct Saved {
+    /// What is written where.
+    files: Vec<(PathBuf, Vec<u8>)>,
+    /// The directory of the case.
+    root: PathBuf,
+    /// The worker's file.
+    worker: PathBuf,
+    /// What stands behind `almoner run`, given where the worker's file lies.
+    command: Vec<String>,
+    /// What is not kept.
+    notes: Vec<String>,
+}
+
+impl Saved {
+    /// A run under a name in a directory.
+    ///
+    /// # Errors
+    /// When the run is not over, was none of one execution, or is of what cannot be saved.
+    fn of(daemon: &dyn Ask, number: RunNumber, name: &str, dir: &Path) -> Result<Saved, Failure> {
+        expect_name(name)?;
+        let found = daemon.run(number)?;
+        let result = expect_result(&found)?;
+        let bundle = bundle(daemon, &found, name)?;
+        worker_files::parse(&bundle)?;
+        let mut notes = Vec::new();
+        let replies = replies(daemon, &found, &mut notes)?;
+        let inside = PathBuf::from(format!("{name}{}", case::SUFFIX));
+        let root = dir.join(&inside);
+        let worker = dir.join(&bundle.file);
+        let mut files = vec![(worker.clone(), bundle.source.clone().into_bytes())];
+        files.extend(includes_of(dir, &bundle)?);
+        files.push((root.join("replies.json"), pretty(&replies)?.into_bytes()));
+        files.push((root.join("result.json"), pretty(&result.to_json())?.into_bytes()));
+        // What the worker was asked is part of its text now.
+        let is_question = question(&found).is_some();
+        let mut inputs = if is_question { vec![] } else { inputs(&found) };
+        for document in &found.input.attachments {
+            let to = Path::new("documents")
+                .join(Path::new(&document.name).file_name().unwrap_or_else(|| document.name.as_ref()));
+            match daemon.text(document.hash, &document.name) {
+                Ok(text) => {
+                    inputs.push(inside.join(&to).display().to_string());
+                    files.push((root.join(to), text.into_bytes()));
+                }
+                Err(failure) if failure.exit == Exit::Invalid => {
+                    inputs.push(document.name.clone());
+                    notes.push(format!("{}; hand it over again", failure.message.visible_line()));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        let handed = handed(daemon, number, (dir, &inside), &mut notes)?;
+        files.extend(handed.files);
+        let command = [vec![bundle.file.clone()], inputs, handed.words].concat();
+        let before = case::before(daemon, number)?;
+        for (place, hash) in before.held {
+            match daemon.text(hash, &place) {
+                Ok(text) => files.push((root.join(case::SLOTS).join(place), text.into_bytes())),
+                Err(failure) if failure.exit == Exit::Invalid => {
+                    notes.push(format!("{}, as it was before", failure.message.visible_line()));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        let calls = Some(case::made(daemon, number)?);
+        let recorded = Recorded { command: command.clone(), calls, made: before.made };
+        files.push((root.join(case::FILE), pretty(&recorded)?.into_bytes()));
+        Ok(Saved { files, root, worker, command, notes })
+    }
+
+    /// Refuses if anything lies where a file would be written.
+    ///
+    /// # Errors
+    /// When it does.
+    fn expect_free(&self) -> Result<(), Failure> {
+        match self.files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
+            None => Ok(()),
+            Some((there, _)) => {
+                Err(Failure::new(Exit::Conflict, format!("{} is there already", shown(there)))
+                    .help("choose another name, or remove it; nothing was written"))
+            }
+        }
+    }
+
+    fn command_line(&self) -> String {
+        let command: Vec<String> = self.command.iter().map(|each| word(each)).collect();
+        format!("almoner run {}", command.join(" "))
+    }
+
+    fn report(&self) -> Saving {
+        Saving {
+            files: self.files.iter().map(|(path, _)| path.display().to_string()).collect(),
+            worker: self.worker.display().to_string(),
+            replies: self.root.join(case::REPLIES).display().to_string(),
+            result: self.root.join(case::RESULT).display().to_string(),
+            notes: self.notes.clone(),
+            command: self.command_line(),
+        }
+    }
+}
+
+/// What the run came to.
+fn expect_result(found: &Run) -> Result<&kernel::Value, Failure> {
+    let number = found.number;
+    let State::Finished { outcome: RunOutcome::Done(result) } = &found.state else {
+        return Err(Failure::new(Exit::Conflict, format!("{number} has no result"))
+            .help("a run that came to its end can be saved; see `almoner runs`"));
+    };
+    if found.shape != Shape::Single {
+        return Err(Failure::new(Exit::Conflict, format!("{number} is no single execution"))
+            .help("run the worker over one document, and save that run"));
+    }
+    Ok(result)
+}
+
+/// The files that the worker includes, but those that lie there already as they were: they are not in the way.
+fn includes_of(dir: &Path, bundle: &Bundle) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
+    let mut files = Vec::new();
+    for (include, text) in &bundle.includes {
+        // Whoever proposed the worker chose this name.
+        if !case::is_within(include) {
+            let message = format!("the worker includes `{}`, which lies elsewhere", visible_line(include));
+            return Err(Failure::new(Exit::Invalid, message).help("it cannot be saved as it is"));
+        }
+        let path = dir.join(include);
+        if std::fs::read_to_string(&path).ok().as_ref() != Some(text) {
+            files.push((path, text.clone().into_bytes()));
+        }
+    }
+    Ok(files)
+}
+
+fn expect_name(name: &str) -> Result<(), Failure> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+        return Err(Failure::new(Exit::Usage, "this is no name for a worker")
+            .help("a name has letters, digits, `_` and `-`, at most 64 of them"));
+    }
+    Ok(())
+}
+
+/// The worker file of the run, under its new name.
+fn bundle(daemon: &dyn Ask, found: &Run, name: &str) -> Result<Bundle, Failure> {
+    let source = daemon.text(found.definition, "the worker's definition")?;
+    // A question becomes what the worker is told to do, word for word.
+    let source = match question(found) {
+        Some(question) => of_question(&source, question),
+        None => source,
+    };
+    Bundle::stored(name, source, &found.includes, |include, hash| daemon.text(*hash, include))
+}
+
+/// What was asked, if it was a question once.
+fn question(found: &Run) -> Option<&str> {
+    found.input.values.get("question").and_then(kernel::Value::as_str).filter(|_| found.name == "ask")
+}
+
+fn of_question(source: &str, question: &str) -> String {
+    const INPUT: &str = "input: { question: string }\n";
+    let front = source.split("---\n").nth(1).unwrap_or_default().replace(INPUT, "");
+    let about = question.lines().next().unwrap_or_default().replace('"', "'");
+    let front = front.replace("Answers one question.", &format!("{:?}", about.trim()));
+    format!("---\n{front}---\n{}\n", literal(question))
+}
+
+/// A text as a template that says exactly that: whatever looks like a part of a template in it is none.
+fn literal(text: &str) -> String {
+    let mut told = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        let (before, from) = rest.split_at(at);
+        told.push_str(before);
+        match from.as_bytes().get(1) {
+            Some(b'{' | b'%' | b'#') => {
+                told.push_str(&format!("{{{{ '{}' }}}}", &from[..2]));
+                rest = &from[2..];
+            }
+            _ => {
+                told.push('{');
+                rest = &from[1..];
+            }
+        }
+    }
+    told + rest
+}
+
+/// What the model answered, as a script: that of the run, and those of the workers that it called once.
+fn replies(daemon: &dyn Ask, found: &Run, notes: &mut Vec<String>) -> Result<Json, Failure> {
+    let mut entries = vec![];
+    let mut open = vec![(found.number, found.name.clone())];
+    let mut named = std::collections::BTreeSet::new();
+    while let Some((number, name)) = open.pop() {
+        if !named.insert(name.clone()) {
+            notes.push(format!(
+                "`{}` was called more than once: its replies after the first call are not kept",
+                visible_line(&name)
+            ));
+            continue;
+        }
+        let mut turns = vec![];
+        for step in daemon.journal(number)? {
+            match &step.entry {
+                Entry::Replied { reply, .. } => turns.push(turn(daemon, *reply)?),
+                Entry::Begun { child: Some(child), .. } => {
+                    open.push((*child, daemon.run(*child)?.name));
+                }
+                _ => {}
+            }
+        }
+        let own = number == found.number;
+        entries.push(if own { json!({ "turns": turns }) } else { json!({ "worker": name, "turns": turns }) });
+    }
+    // The first that fits answers: those that say for whom they are come first.
+    entries.reverse();
+    Ok(Json::Array(entries))
+}
+
+fn turn(daemon: &dyn Ask, hash: BlobHash) -> Result<Json, Failure> {
+    let reply: Reply = serde_json::from_str(&daemon.text(hash, "a reply")?)
+        .map_err(|e| Failure::new(Exit::Failure, format!("a recorded reply cannot be read: {e}")))?;
+    let calls: Vec<Json> = reply
+        .calls
+        .iter()
+        .map(|call| json!({ "name": call.name, "arguments": call.arguments }))
+        .chain(
+            reply
+                .malformed
+                .iter()
+                .map(|call| json!({ "name": call.name, "arguments": format!("!{}", call.arguments) })),
+        )
+        .collect();
+    let mut turn = json!({});
+    if !reply.text.is_empty() {
+        turn["text"] = json!(reply.text);
+    }
+    if !calls.is_empty() {
+        turn["calls"] = Json::Array(calls);
+    }
+    Ok(turn)
+}
+
+/// The named inputs, as they are typed.
+fn inputs(found: &Run) -> Vec<String> {
+    let Json::Object(values) = found.input.values.to_json() else { return vec![] };
+    values
+        .into_iter()
+        .map(|(name, value)| match value {
+            Json::String(text) => format!("{name}={text}"),
+            other => format!("{name}:={other}"),
+        })
+        .collect()
+}
+
+/// The words of a command line that fill the slots of a run, and the files of workers that fill some.
+#[derive(Default)]
+struct Handed {
+    words: Vec<String>,
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+/// Reads what fills the slots of a run from the store. `dir` is where the worker's file lies, and `inside` its case.
+fn handed(
+    daemon: &dyn Ask,
+    run: RunNumber,
+    (dir, inside): (&Path, &Path),
+    notes: &mut Vec<String>,
+) -> Result<Handed, Failure> {
+    let bindings = daemon.bindings(run)?;
+    let here = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let base = std::fs::canonicalize(here).unwrap_or_else(|_| here.to_owned());
+    let written = |endowment: Endowment| {
+        endowment_text::typed(&base, &endowment)
+            .ok_or_else(|| "its name cannot be written behind `-e`".to_owned())
+    };
+    let mut handed = Handed::default();
+    for SlotBinding { slot, content, allow } in bindings {
+        let text = match content {
+            SlotContent::Typed { fill } => written(Endowment { slot: slot.clone(), fill }),
+            SlotContent::Worker { name, definition, includes, limits } => {
+                let below = inside.join(WORKERS).join(&slot);
+                let bundle = inner(daemon, &name, definition, &includes)?;
+                let place = dir.join(&below);
+                handed.files.extend(includes_of(&place, &bundle)?);
+                handed.files.push((place.join(&bundle.file), bundle.source.into_bytes()));
+                let path = base.join(below).join(&bundle.file).display().to_string();
+                let fill = ResourceSpec::Path(PathSpec::limited(path, &limits));
+                written(Endowment { slot: slot.clone(), fill })
+            }
+            SlotContent::Own => Err(String::new()),
+            SlotContent::Untyped { words } => Err(format!("it was filled with {}", visible_line(&words))),
+        };
+        match text {
+            Ok(text) => handed.words.extend(["-e".to_owned(), text]),
+            Err(why) if why.is_empty() => {}
+            Err(why) => {
+                notes.push(format!("slot `{}` is not kept: {why}; bind it again", visible_line(&slot)))
+            }
+        }
+        for method in allow {
+            handed.words.extend(["--allow".to_owned(), format!("{slot}.{method}")]);
+        }
+    }
+    Ok(handed)
+}
+
+/// The worker file of a worker that filled a slot.
+fn inner(
+    daemon: &dyn Ask,
+    name: &str,
+    definition: BlobHash,
+    includes: &BTreeMap<String, BlobHash>,
+) -> Result<Bundle, Failure> {
+    expect_name(name)?;
+    let source = daemon.text(definition, "the definition of a worker in a slot")?;
+    Bundle::stored(name, source, includes, |include, hash| daemon.text(*hash, include))
+}
+
+/// A word as a shell takes it.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// Returns a path in one line, with nothing in it that a terminal obeys.
+fn shown(path: &Path) -> String {
+    visible_line(&path.display().to_string()).into_owned()
+}
+
+impl Ask for Services {
+    fn ask(&self, request: Request) -> Result<Response, Failure> {
+        dispatch::answer_host(self, &Brought::new(), request)
+    }
+}
+
+fn put_all(files: &[(PathBuf, Vec<u8>)]) -> Result<(), Failure> {
+    for (path, bytes) in files {
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let fail = |e: std::io::Error| {
+            Failure::new(Exit::Failure, format!("{}: {e}", shown(path)))
+                .help("check the directory and its permissions")
+        };
+        made.map_err(fail)?;
+        let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+        file.and_then(|mut file| std::io::Write::write_all(&mut file, bytes)).map_err(fail)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn word_is_quoted_as_a_shell_takes_it() {
+        for (text, shown) in
+            [("a=b.c", "a=b.c"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''"), ("$x", "'$x'")]
+        {
+            assert_eq!(word(text), shown);
+        }
+    }
+
+    #[test]
+    fn a_question_is_taken_word_for_word() {
+        let source = "---\ndescription: Answers one question.\ninput: { question: string }\nslots:\n  d: dir\n---\nx {{ input.question }}\n";
+        let made = of_question(source, "What is \"{{ x }}\" {% if %}?");
+        assert!(
+            made.starts_with("---\ndescription: \"What is '{{ x }}' {% if %}?\"\nslots:\n  d: dir\n---\n"),
+            "{made}"
+        );
+        let bundle = Bundle {
+            name: "q".to_owned(),
+            file: "q.worker".to_owned(),
+            source: made,
+            includes: Default::default(),
+        };
+        let (definition, problems) = worker::definition::parse(&bundle);
+        assert!(problems.is_empty(), "{problems:?}");
+        let data = json!({ "input": {}, "attachments": [] });
+        let told = worker::definition::render_prompt(&definition.unwrap(), &bundle, &data).unwrap();
+        assert_eq!(told.trim(), "What is \"{{ x }}\" {% if %}?");
+    }
+}

@@ -1,0 +1,345 @@
+//! The web pages of this daemon: their port, which opens when somebody asks for them, and their sessions, which
+//! outlive it.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use gateway_web::backend::Backend;
+use gateway_web::guard::names::Names;
+use gateway_web::guard::sessions::{Session, Sessions, Under};
+use gateway_web::serve::{Site, serve};
+
+use super::dispatch;
+use super::follow::{Follower, follow};
+use super::services::Services;
+use super::web_file;
+use super::web_file::WebFile;
+use crate::runs::{chats, proposal};
+use crate::state::daemon::random;
+use crate::state::log;
+use crate::state::private_file;
+use config::{clock, model_choice, raise, settings, vendor_keys};
+use control::exit::{Exit, Failure};
+use control::protocol::{OnBehalf, Request, Response};
+use control::sessions::{SessionAct, SessionRow};
+use control::talk::{Wanted, With};
+use kernel::BlobHash;
+use kernel::budget::Raise;
+use resource::Endowment;
+
+/// The pages, open or not.
+pub struct WebPages {
+    path: PathBuf,
+    open: Mutex<Option<Open>>,
+}
+
+/// The pages, as they are served.
+struct Open {
+    site: Arc<Site>,
+    thread: JoinHandle<()>,
+    /// What the settings said when they were opened.
+    settings: Option<settings::Web>,
+}
+
+impl Open {
+    fn end(self) {
+        self.site.end();
+        // One that has panicked is as good.
+        let _ = self.thread.join();
+    }
+}
+
+impl WebPages {
+    /// The pages of the daemon whose state lies here.
+    pub fn new(state: &Path) -> WebPages {
+        WebPages { path: web_file::path(state), open: Mutex::new(None) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the pages if they are not, and lets one browser in: the address for it.
+    ///
+    /// # Errors
+    /// When no port can be had, or what is kept cannot be read or written.
+    pub fn open(&self, services: &Services, to: &str, under: Under) -> Result<String, Failure> {
+        let mut open = self.lock();
+        web_file::close(&self.path);
+        let settings = web_settings(services)?;
+        if open.as_ref().is_none_or(|open| open.thread.is_finished() || open.settings != settings) {
+            // The port that is had now may be the one that is wanted.
+            if let Some(before) = open.take() {
+                before.end();
+            }
+            *open = Some(self.start(services, settings)?);
+        }
+        match open.as_ref() {
+            Some(open) => open.site.link(under, to),
+            None => Err(Failure::new(Exit::Failure, "the pages are closed")),
+        }
+    }
+
+    /// Opens them again if there are sessions: somebody may have a page before them.
+    pub fn resume(&self, services: &Services) {
+        let has_sessions = self.kept().is_ok_and(|kept| kept.sessions.open(clock::now_ms()).next().is_some());
+        if has_sessions {
+            match web_settings(services).and_then(|settings| self.start(services, settings)) {
+                Ok(started) => *self.lock() = Some(started),
+                Err(failure) => log::line(&format!("the web pages: {}", failure.message.visible_line())),
+            }
+        }
+    }
+
+    /// Looks at the sessions, or ends some; those that are left.
+    ///
+    /// # Errors
+    /// When there is none of this number, or what is kept cannot be read or written.
+    pub fn sessions(&self, act: SessionAct) -> Result<Vec<SessionRow>, Failure> {
+        let end = |sessions: &mut Sessions| match act {
+            SessionAct::List => Ok(()),
+            SessionAct::Revoke { number } if sessions.revoke(number) => Ok(()),
+            SessionAct::Revoke { number } => {
+                Err(Failure::new(Exit::NotFound, format!("there is no session {number}"))
+                    .help("`almoner sessions` lists them"))
+            }
+            SessionAct::RevokeAll => {
+                sessions.revoke_all();
+                Ok(())
+            }
+        };
+        let open = self.lock();
+        if let Some(open) = open.as_ref() {
+            open.site.change(end)??;
+            return Ok(rows(&open.site.sessions()));
+        }
+        let mut kept = self.kept()?;
+        end(&mut kept.sessions)?;
+        if act != SessionAct::List {
+            private_file::write(&self.path, &kept)?;
+        }
+        Ok(rows(&kept.sessions))
+    }
+
+    /// Whether a browser has a page before it.
+    pub fn is_looked_at(&self) -> bool {
+        self.lock().as_ref().is_some_and(|open| open.site.is_looked_at())
+    }
+
+    /// Closes them.
+    pub fn end(&self) {
+        let open = self.lock().take();
+        if let Some(open) = open {
+            open.end();
+        }
+    }
+
+    fn start(&self, services: &Services, settings: Option<settings::Web>) -> Result<Open, Failure> {
+        let mut kept = self.kept()?;
+        let listened = listen(settings.as_ref(), kept.port);
+        // Whoever stands where these pages stood is sent what their browsers have: the cookie, and to its page the key.
+        let is_lost = match &listened {
+            Ok(place) => place.address.port() != kept.port,
+            Err(no) => no.address.port() == kept.port,
+        };
+        if kept.seed.is_empty() || is_lost {
+            let mut bytes = [0; 6];
+            random(&mut bytes)?;
+            kept.seed = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            if kept.sessions.open(clock::now_ms()).next().is_some() {
+                log::line("the web pages have left their port: all sessions have ended");
+            }
+            kept.sessions.revoke_all();
+            private_file::write(&self.path, &kept)?;
+        }
+        let Listening { address, listeners } = listened?;
+        let names = match settings.as_ref().map(|web| &web.hosts).filter(|hosts| !hosts.is_empty()) {
+            Some(hosts) => Names::behind_tls(hosts.clone()),
+            None => Names::private(&kept.seed, address),
+        };
+        kept.port = address.port();
+        private_file::write(&self.path, &kept)?;
+        let backend = Pages {
+            services: services.clone(),
+            path: self.path.clone(),
+            seed: kept.seed.clone(),
+            port: kept.port,
+        };
+        let site = Arc::new(Site::new(Arc::new(backend), names, kept.sessions));
+        let served = Arc::clone(&site);
+        let thread = std::thread::Builder::new().name("web".to_owned()).spawn(move || {
+            if let Err(error) = serve(&served, listeners) {
+                log::line(&format!("the web pages have ended: {error}"));
+            }
+        });
+        let thread = thread.map_err(|error| NoPort { address, error })?;
+        Ok(Open { site, thread, settings })
+    }
+
+    fn kept(&self) -> Result<WebFile, Failure> {
+        Ok(web_file::read(&self.path)?.unwrap_or_default())
+    }
+}
+
+/// What the settings say of the pages now.
+fn web_settings(services: &Services) -> Result<Option<settings::Web>, Failure> {
+    Ok(settings::read(&services.daemon.place.config.join(settings::FILE))?.web)
+}
+
+/// The sessions that have not ended, newest first.
+fn rows(sessions: &Sessions) -> Vec<SessionRow> {
+    let row = |one: &Session| SessionRow {
+        number: one.number,
+        browser: one.browser.clone(),
+        begun_ms: one.begun_ms,
+        ends_ms: one.ends_ms,
+        by_address: one.under == Under::Address,
+    };
+    sessions.open(clock::now_ms()).map(row).collect()
+}
+
+/// Where the pages are served.
+struct Listening {
+    /// The first of the addresses.
+    address: SocketAddr,
+    listeners: Vec<TcpListener>,
+}
+
+/// The port of the settings; else the one that was had before; else any. Only this machine reaches it, unless a proxy
+/// that ends TLS is said to stand before it.
+fn listen(settings: Option<&settings::Web>, before: u16) -> Result<Listening, NoPort> {
+    match settings.and_then(|web| web.bind.map(|address| (address, &web.hosts))) {
+        // Browsers come to our own name, and that is both addresses of this machine.
+        Some((address, hosts)) if address.ip().is_loopback() && hosts.is_empty() => {
+            let found = local(address.port())?;
+            let is_it = |one: &TcpListener| one.local_addr().is_ok_and(|own| own == address);
+            match found.listeners.iter().any(is_it) {
+                true => Ok(found),
+                false => Err(NoPort { address, error: ErrorKind::AddrNotAvailable.into() }),
+            }
+        }
+        Some((address, _)) => bind(address),
+        None if before == 0 => any(),
+        None => local(before).or_else(|_| any()),
+    }
+}
+
+/// How many ports are tried of which one is wanted in both of this machine's addresses.
+const PORTS: usize = 8;
+
+/// Any port of this machine.
+fn any() -> Result<Listening, NoPort> {
+    (1..PORTS).find_map(|_| local(0).ok()).map_or_else(|| local(0), Ok)
+}
+
+/// A port of this machine, in both of its addresses: browsers try the newer one first, and nobody else may stand there.
+fn local(port: u16) -> Result<Listening, NoPort> {
+    let mut old = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+    match bind(SocketAddr::from((Ipv6Addr::LOCALHOST, old.address.port()))) {
+        Ok(new) => old.listeners.extend(new.listeners),
+        Err(no) if no.error.kind() == ErrorKind::AddrInUse => return Err(no),
+        // A machine without it.
+        Err(_) => {}
+    }
+    Ok(old)
+}
+
+fn bind(address: SocketAddr) -> Result<Listening, NoPort> {
+    let bound = TcpListener::bind(address).and_then(|one| Ok((one.local_addr()?, one)));
+    let (address, listener) = bound.map_err(|error| NoPort { address, error })?;
+    Ok(Listening { address, listeners: vec![listener] })
+}
+
+/// An address at which the pages cannot be served.
+struct NoPort {
+    address: SocketAddr,
+    error: std::io::Error,
+}
+
+impl From<NoPort> for Failure {
+    fn from(no: NoPort) -> Failure {
+        let message = format!("the web pages cannot be served at {}: {}", no.address, no.error);
+        Failure::new(Exit::Failure, message)
+            .help("another program may have it: see `[web]` in docs/settings.md")
+    }
+}
+
+/// The daemon, as its pages see it.
+struct Pages {
+    services: Services,
+    path: PathBuf,
+    seed: String,
+    port: u16,
+}
+
+impl Backend for Pages {
+    fn ask(&self, request: Request) -> Result<Response, Failure> {
+        dispatch::answer(&self.services, &vendor_keys::from_env(), OnBehalf { agent: None, request })
+    }
+
+    fn follow(&self, after: u64, tell: &mut dyn FnMut(Option<Response>) -> bool) {
+        // A browser that goes away is no trouble of ours.
+        let _ = follow(&self.services.daemon, &mut Browser(tell), after, true);
+    }
+
+    fn keep(&self, sessions: &Sessions) -> Result<(), Failure> {
+        let (seed, port) = (self.seed.clone(), self.port);
+        let kept = WebFile { seed, port, sessions: sessions.clone(), ..WebFile::default() };
+        private_file::write(&self.path, &kept)
+    }
+
+    fn model(&self, named: Option<&str>) -> Result<String, Failure> {
+        let named = match named {
+            Some(named) => Some(named.to_owned()),
+            None => settings::read(&self.services.daemon.place.config.join(settings::FILE))?.models.default,
+        };
+        let Some(text) = named else {
+            return Err(Failure::new(Exit::Usage, "no model is named, and the settings name none")
+                .help("write one, like `ollama:qwen3` or `local`, or let `almoner setup` find one"));
+        };
+        model_choice::named_on_a_page(&self.services.daemon.place, &text)
+    }
+
+    fn wanted(&self, with: &With) -> Result<Wanted, Failure> {
+        chats::wanted(&self.services.daemon, with)
+    }
+
+    fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
+        self.services.daemon.uploads().bring(&self.services.daemon, bytes)
+    }
+
+    fn endowment(&self, text: &str) -> Result<Endowment, Failure> {
+        proposal::typed(text)
+    }
+
+    fn raise(&self, said: &[(&str, String)]) -> Result<Option<Raise>, Failure> {
+        let amounts = said.iter().map(|(option, text)| (*option, text.as_str()));
+        raise::parse(amounts)
+    }
+
+    fn random(&self) -> Result<[u8; 32], Failure> {
+        let mut bytes = [0; 32];
+        random(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn now_ms(&self) -> i64 {
+        clock::now_ms()
+    }
+}
+
+/// A browser that follows.
+struct Browser<'a>(&'a mut dyn FnMut(Option<Response>) -> bool);
+
+impl Follower for Browser<'_> {
+    fn tell(&mut self, response: Response) -> std::io::Result<()> {
+        if (self.0)(Some(response)) { Ok(()) } else { Err(std::io::ErrorKind::BrokenPipe.into()) }
+    }
+
+    fn has_gone(&mut self) -> bool {
+        !(self.0)(None)
+    }
+}

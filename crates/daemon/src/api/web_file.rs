@@ -1,0 +1,104 @@
+//! What outlives a daemon of its web pages: port, name and sessions, in a file for the user alone.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use gateway_web::guard::sessions::Sessions;
+use serde::{Deserialize, Serialize};
+
+use control::exit::{Exit, Failure};
+
+/// The form of the file.
+pub const VERSION: u32 = 1;
+
+/// What is kept.
+#[derive(Serialize, Deserialize)]
+pub struct WebFile {
+    /// The form of this file.
+    pub version: u32,
+    /// The private part of the name under which the pages are served.
+    pub seed: String,
+    /// The port.
+    pub port: u16,
+    /// The sessions; what opens a door is kept as a hash.
+    #[serde(default)]
+    pub sessions: Sessions,
+}
+
+impl Default for WebFile {
+    fn default() -> WebFile {
+        WebFile { version: VERSION, seed: String::new(), port: 0, sessions: Sessions::default() }
+    }
+}
+
+/// Where it lies: in the state directory.
+pub fn path(state: &Path) -> PathBuf {
+    state.join("web.json")
+}
+
+/// Reads it; none if the pages were never opened.
+///
+/// # Errors
+/// When it is not what was written.
+pub fn read(path: &Path) -> Result<Option<WebFile>, Failure> {
+    let fail = |what: String| {
+        Failure::new(Exit::Failure, format!("{}: {what}", path.display()))
+            .help("remove this file: all sessions end with it, and `almoner open` begins again")
+    };
+    match std::fs::read(path) {
+        Ok(bytes) => {
+            let kept: WebFile = serde_json::from_slice(&bytes).map_err(|error| fail(error.to_string()))?;
+            match kept.version {
+                VERSION => Ok(Some(kept)),
+                other => Err(fail(format!("it is of version {other}, and this program knows {VERSION}"))),
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(fail(error.to_string())),
+    }
+}
+
+/// Takes it away from everybody but the user, if somebody has opened it to others. It lies in a directory that is closed to
+/// them; this is the second lock.
+pub fn close(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    if std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
+        // Where it cannot be done, the directory still keeps others out.
+        let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::state::private_file::write;
+
+    #[test]
+    fn what_another_program_has_written_is_not_taken_for_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = path(directory.path());
+        assert!(read(&path).unwrap().is_none());
+        let mut kept = WebFile { port: 7, ..WebFile::default() };
+        write(&path, &kept).unwrap();
+        assert_eq!(read(&path).unwrap().unwrap().port, 7);
+        kept.version = 99;
+        write(&path, &kept).unwrap();
+        let refused = read(&path).err().unwrap();
+        assert!(refused.message.raw().contains("version 99"), "{refused:?}");
+    }
+
+    #[test]
+    fn nobody_else_reads_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = path(directory.path());
+        close(&path);
+        write(&path, &WebFile::default()).unwrap();
+        let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o600);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        close(&path);
+        assert_eq!(mode(), 0o600);
+    }
+}

@@ -1,0 +1,280 @@
+//! The listener for Endo's clients: CapTP over a unix socket, where Endo's clients look for it.
+//!
+//! Each connection has two threads: one reads and does what is asked ([`link`]), one writes what the socket did not take
+//! at once. What clients see as objects is in [`home`]: agents, directories, messages through `kernel::facet`, promises
+//! that settle when the store says so, and iterators over what comes. One more thread looks at the news for all of them.
+
+mod connection;
+mod websocket;
+mod writer;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use kernel::{BlobHash, FormulaId, table};
+use switchboard::Switchboard;
+use worker::World as _;
+
+use crate::state::daemon::{HostDaemon, WeakHostDaemon};
+use config::place::{Claim, Place};
+use connection::Link;
+use control::exit::{Exit, Failure};
+
+/// How many clients may be connected at a time.
+const MOST: usize = 512;
+
+/// How long nobody looks at the news when there are none.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The listener. Dropping it ends every connection.
+pub struct Endo {
+    shared: Arc<Shared>,
+    /// What lies there only while the daemon runs.
+    traces: Vec<PathBuf>,
+}
+
+/// By which way a client comes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The unix socket: it is the user, and gets the root of the store.
+    Socket,
+    /// The gateway: it has to show a token.
+    Gateway,
+}
+
+/// What all connections share.
+struct Shared {
+    daemon: WeakHostDaemon,
+    board: Mutex<Switchboard>,
+    links: Mutex<Links>,
+    /// Somebody has connected, or the daemon ends.
+    arrived: Condvar,
+    ending: AtomicBool,
+}
+
+#[derive(Default)]
+struct Links {
+    next: u64,
+    open: BTreeMap<u64, Arc<Link>>,
+}
+
+impl Shared {
+    fn board(&self) -> MutexGuard<'_, Switchboard> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn links(&self) -> MutexGuard<'_, Links> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many clients of the gateway have shown no good token yet.
+    fn outside(&self) -> usize {
+        self.links().open.values().filter(|link| link.is_outside()).count()
+    }
+}
+
+/// Begins to listen. `None` if somebody else does where Endo's daemon would, and nobody has said that we should.
+///
+/// # Errors
+/// When the socket cannot be made, or the gateway not be where `ENDO_ADDR` says.
+pub fn start(daemon: &HostDaemon, place: &Place) -> Result<Option<Endo>, Failure> {
+    let gateway = websocket::address()?;
+    let shared = Arc::new(Shared {
+        daemon: daemon.downgrade(),
+        board: Mutex::new(Switchboard::new()),
+        links: Mutex::default(),
+        arrived: Condvar::new(),
+        ending: AtomicBool::new(false),
+    });
+    let traces = match place.endo.claim {
+        Claim::Asked => {
+            let mut traces = write_down(daemon, place)?;
+            traces.push(listen(&shared, place)?);
+            traces
+        }
+        // Where none can be, on a full disk or under a path that is too long, nobody has asked for one.
+        Claim::Own => listen(&shared, place).ok().into_iter().collect(),
+        // A live daemon of Endo's own keeps its socket.
+        Claim::Shared => match UnixStream::connect(&place.endo.socket) {
+            Ok(_) => vec![],
+            Err(_) => listen(&shared, place).ok().into_iter().collect(),
+        },
+    };
+    if let Some(address) = gateway {
+        daemon.passes.opened(websocket::start(&shared, address)?);
+    } else if traces.is_empty() {
+        return Ok(None);
+    }
+    let looking = Arc::downgrade(&shared);
+    let looking = move || look_at_news(&looking);
+    let thread = std::thread::Builder::new()
+        .name("endo-news".to_owned())
+        .stack_size(crate::state::thread_stack::STACK);
+    thread.spawn(looking).map_err(|e| Failure::new(Exit::Failure, format!("no thread: {e}")))?;
+    Ok(Some(Endo { shared, traces }))
+}
+
+/// Writes down what Endo's clients look for, before anybody can connect; what must go when the daemon does.
+fn write_down(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathBuf>, Failure> {
+    let path = place.state.join("root");
+    let root = format!("{}\n", daemon.host);
+    // It is the same each time, and a full disk is no reason not to start.
+    if std::fs::read_to_string(&path).ok().as_deref() != Some(&root) {
+        std::fs::write(&path, root)
+            .map_err(|e| Failure::new(Exit::Failure, format!("{}: {e}", path.display())))?;
+    }
+    config::place::private_dir(&place.runtime)?;
+    let pid = place.runtime.join("endo.pid");
+    let _ = std::fs::write(&pid, format!("{}\n", std::process::id()));
+    Ok(vec![pid])
+}
+
+/// Listens. A socket on which nobody listens any more is removed; one that is alive is another daemon's.
+fn bind(socket: &Path) -> Result<UnixListener, Failure> {
+    if UnixStream::connect(socket).is_ok() {
+        let said = format!("{}: another daemon listens there", socket.display());
+        return Err(Failure::new(Exit::Conflict, said).help("end it, or set ENDO_SOCK_PATH to another path"));
+    }
+    let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{}: {e}", socket.display()));
+    if let Some(dir) = socket.parent() {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(fail)?;
+    }
+    match std::fs::remove_file(socket) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(fail(e)),
+        _ => {}
+    }
+    let listener = UnixListener::bind(socket).map_err(fail)?;
+    // Whoever gets in between these two lines is asked who they are all the same.
+    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600)).map_err(fail)?;
+    Ok(listener)
+}
+
+/// Listens on the unix socket: its path.
+fn listen(shared: &Arc<Shared>, place: &Place) -> Result<PathBuf, Failure> {
+    let socket = place.endo.socket.clone();
+    let listener = bind(&socket)?;
+    let accepting = Arc::downgrade(shared);
+    std::thread::spawn(move || accept(&accepting, &listener));
+    Ok(socket)
+}
+
+impl Endo {
+    /// Whether anybody is connected.
+    pub fn has_clients(&self) -> bool {
+        !self.shared.links().open.is_empty()
+    }
+
+    /// What clients refer to: it must not be collected.
+    pub fn pins(&self) -> BTreeSet<FormulaId> {
+        let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
+        links.iter().flat_map(|link| link.pins()).collect()
+    }
+
+    /// The trees that clients refer to and no formula does: their bytes must stay.
+    pub fn trees(&self) -> BTreeSet<BlobHash> {
+        let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
+        links.iter().flat_map(|link| link.trees()).collect()
+    }
+}
+
+impl Drop for Endo {
+    fn drop(&mut self) {
+        self.shared.ending.store(true, Ordering::SeqCst);
+        self.shared.arrived.notify_all();
+        for trace in &self.traces {
+            let _ = std::fs::remove_file(trace);
+        }
+        let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
+        for link in links {
+            link.end(&self.shared, "the daemon ends");
+        }
+    }
+}
+
+/// Takes connections until the listener fails or the daemon ends.
+fn accept(shared: &Weak<Shared>, listener: &UnixListener) {
+    for stream in listener.incoming() {
+        let Some(shared) = shared.upgrade() else { return };
+        let Ok(stream) = stream else {
+            // Nothing can be opened just now: trying without end would only make it worse.
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        };
+        // Connections that cannot be had are dropped, and the client is told so by their end.
+        let _ = let_in(&shared, stream, Way::Socket);
+    }
+}
+
+/// Opens a connection, if whoever is there may have one.
+fn let_in(shared: &Arc<Shared>, stream: UnixStream, way: Way) -> std::io::Result<Option<Arc<Link>>> {
+    let peer = rustix::net::sockopt::socket_peercred(&stream)?;
+    if peer.uid != rustix::process::getuid() {
+        return Ok(None);
+    }
+    let Some(daemon) = shared.daemon.upgrade() else { return Ok(None) };
+    let mut links = shared.links();
+    if shared.ending.load(Ordering::SeqCst) || daemon.is_stopping() || links.open.len() >= MOST {
+        return Ok(None);
+    }
+    let Ok(Some(root)) = daemon.read(|txn| table::endo(txn)) else { return Ok(None) };
+    let host = daemon.host;
+    let opened = match way {
+        Way::Socket => Link::open(&mut shared.board(), stream.try_clone()?, root, host),
+        Way::Gateway => Link::behind_gateway(&mut shared.board(), stream.try_clone()?),
+    };
+    let link = Arc::new(opened.map_err(std::io::Error::other)?);
+    links.next += 1;
+    let number = links.next;
+    links.open.insert(number, Arc::clone(&link));
+    shared.arrived.notify_all();
+    drop(links);
+    let (reading, writing) = (Arc::clone(&link), Arc::clone(&link));
+    let (sharing, forgetting) = (Arc::clone(shared), Arc::downgrade(shared));
+    let writer = std::thread::Builder::new().name("endo-writer".to_owned()).stack_size(256 << 10);
+    let reader = std::thread::Builder::new()
+        .name("endo-client".to_owned())
+        .stack_size(crate::state::thread_stack::STACK);
+    let spawned = writer.spawn(move || writing.write()).and_then(|_| {
+        reader.spawn(move || {
+            reading.read(&forgetting, stream);
+            if let Some(shared) = forgetting.upgrade() {
+                shared.links().open.remove(&number);
+            }
+        })
+    });
+    if spawned.is_err() {
+        link.end(&sharing, "no thread to be had");
+        sharing.links().open.remove(&number);
+    }
+    Ok(Some(link))
+}
+
+/// Tells connections of what is new in the store.
+fn look_at_news(shared: &Weak<Shared>) {
+    let mut tick = 0;
+    loop {
+        let Some(shared) = shared.upgrade() else { return };
+        // While nobody is connected, nothing is news to anybody.
+        let links = shared.links();
+        if links.open.is_empty() && !shared.ending.load(Ordering::SeqCst) {
+            drop(shared.arrived.wait_timeout(links, PATIENCE));
+            continue;
+        }
+        drop(links);
+        let Some(daemon) = shared.daemon.upgrade() else { return };
+        if daemon.is_stopping() {
+            return;
+        }
+        tick = daemon.news.wait(&daemon.host, tick, PATIENCE).tick;
+        let links: Vec<Arc<Link>> = shared.links().open.values().cloned().collect();
+        for link in links {
+            link.look_around(&shared, &daemon);
+            link.look_at_clock(&shared);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The gateway for clients that cannot open a unix socket: CapTP over WebSockets, on this machine alone.
+//!
+//! It is off unless `ENDO_ADDR` says where it listens. A page of somebody else's must not reach it, so who asks for a
+//! connection must name this machine (`Host`), and if it is a page it must come from this machine (`Origin`). What a
+//! client sees first has one method, `fetch(token)`, which takes a token that `almoner gateway` gave out.
+//!
+//! Each message is a frame of its own, binary as Endo's clients send them, or text. Inside, a connection is the same as
+//! one over the unix socket: [`pump`] moves messages between the two.
+
+mod admission;
+mod deadline;
+mod pump;
+
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tungstenite::handshake::server::{ErrorResponse, Request, Response};
+use tungstenite::protocol::WebSocketConfig;
+
+use super::Shared;
+use super::connection::{Link, OUTSIDE};
+use control::exit::{Exit, Failure};
+use deadline::Timed;
+
+/// The variable that says where the gateway listens.
+const ADDRESS: &str = "ENDO_ADDR";
+
+/// How long the whole handshake may take, however slowly a client speaks.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// How many connections may be between their beginning and their first good token.
+pub(crate) const MOST_OUTSIDE: usize = 64;
+
+/// Where the gateway is to listen, if anywhere.
+///
+/// # Errors
+/// When `ENDO_ADDR` is no address of this machine.
+pub fn address() -> Result<Option<SocketAddr>, Failure> {
+    match std::env::var_os(ADDRESS).filter(|said| !said.is_empty()) {
+        None => Ok(None),
+        Some(said) => read(&said.to_string_lossy()).map(Some),
+    }
+}
+
+fn read(said: &str) -> Result<SocketAddr, Failure> {
+    let wrong = |what: &str| {
+        let said = passable::visible_line(said);
+        Failure::new(Exit::Usage, format!("{ADDRESS}={said}: {what}"))
+            .help(format!("write an address and a port of this machine, like {ADDRESS}=127.0.0.1:8920"))
+    };
+    let numbers = said.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    let address: SocketAddr =
+        numbers.as_deref().unwrap_or(said).parse().map_err(|_| wrong("this is no address with a port"))?;
+    match address.ip().is_loopback() {
+        true => Ok(address),
+        false => Err(wrong("the gateway is for this machine alone")),
+    }
+}
+
+/// Begins to listen; where.
+///
+/// # Errors
+/// When the address cannot be had.
+pub fn start(shared: &Arc<Shared>, address: SocketAddr) -> Result<SocketAddr, Failure> {
+    let fail = |e: std::io::Error| {
+        Failure::new(Exit::Failure, format!("the gateway at {address}: {e}"))
+            .help(format!("set {ADDRESS} to another port, or leave it out"))
+    };
+    let listener = TcpListener::bind(address).map_err(fail)?;
+    let address = listener.local_addr().map_err(fail)?;
+    let accepting = Arc::downgrade(shared);
+    std::thread::spawn(move || accept(&accepting, &listener, address));
+    Ok(address)
+}
+
+/// Takes connections until the listener fails or the daemon ends.
+fn accept(shared: &Weak<Shared>, listener: &TcpListener, address: SocketAddr) {
+    let shaking = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        let Some(shared) = shared.upgrade() else { return };
+        let Ok(stream) = stream else {
+            // Nothing can be opened just now: trying without end would only make it worse.
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        };
+        if shaking.load(Ordering::SeqCst) + shared.outside() >= MOST_OUTSIDE {
+            refuse(stream, "503 Service Unavailable", "too many clients have not shown a token yet");
+            continue;
+        }
+        shaking.fetch_add(1, Ordering::SeqCst);
+        let (done, weak) = (Arc::clone(&shaking), Arc::downgrade(&shared));
+        let thread = std::thread::Builder::new().name("endo-gateway".to_owned()).stack_size(512 << 10);
+        let spawned = thread.spawn(move || {
+            let opened = shake_hands(stream, address).and_then(|socket| {
+                weak.upgrade().and_then(|shared| open(&shared)).map(|opened| (socket, opened))
+            });
+            done.fetch_sub(1, Ordering::SeqCst);
+            if let Some((socket, (inner, link))) = opened {
+                pump::run(socket, &inner, &link);
+            }
+        });
+        if spawned.is_err() {
+            // Without a thread the connection is dropped, and the client is told so by its end.
+            shaking.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// The client's side of a connection like those over the unix socket, and the connection.
+fn open(shared: &Arc<Shared>) -> Option<(UnixStream, Arc<Link>)> {
+    let (theirs, ours) = UnixStream::pair().ok()?;
+    // Who cannot be let in is told so by the end of its connection.
+    let link = super::let_in(shared, ours, super::Way::Gateway).ok()??;
+    Some((theirs, link))
+}
+
+fn shake_hands(stream: TcpStream, address: SocketAddr) -> Option<pump::Socket> {
+    stream.set_nodelay(true).ok()?;
+    let plain = stream.try_clone().ok()?;
+    let stream = Timed::new(stream, HANDSHAKE);
+    let admit = |request: &Request, response: Response| match admission::admit(request.headers(), address) {
+        Ok(()) => Ok(response),
+        Err(reason) => Err(forbidden(&reason)),
+    };
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(OUTSIDE))
+        .max_frame_size(Some(OUTSIDE))
+        .read_buffer_size(16 << 10)
+        .write_buffer_size(64 << 10);
+    match tungstenite::accept_hdr_with_config(stream, admit, Some(config)) {
+        Ok(socket) => Some(socket),
+        // It has been answered already.
+        Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(_))) => None,
+        Err(_) => {
+            refuse(plain, "400 Bad Request", "this is a gateway for WebSockets");
+            None
+        }
+    }
+}
+
+fn forbidden(reason: &str) -> ErrorResponse {
+    let mut response = ErrorResponse::new(Some(format!("{reason}\n")));
+    *response.status_mut() = tungstenite::http::StatusCode::FORBIDDEN;
+    response
+}
+
+/// Answers what is no handshake.
+fn refuse(mut stream: TcpStream, status: &str, reason: &str) {
+    let length = reason.len() + 1;
+    let head = format!("HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n");
+    // Whoever does not listen misses nothing.
+    let _ = stream.write_all(format!("{head}connection: close\r\n\r\n{reason}\n").as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_this_machine() {
+        let check = |said: &str, expected: Result<&str, &str>| match (read(said), expected) {
+            (Ok(address), Ok(expected)) => assert_eq!(address.to_string(), expected),
+            (Err(failure), Err(says)) => {
+                assert_eq!(failure.exit, Exit::Usage, "{said}");
+                assert!(failure.message.raw().contains(says), "{said}: {}", failure.message.raw());
+                assert!(failure.help.contains("127.0.0.1:8920"));
+            }
+            (got, expected) => panic!("{said}: {got:?}, not {expected:?}"),
+        };
+        check("127.0.0.1:8920", Ok("127.0.0.1:8920"));
+        check("127.9.8.7:1", Ok("127.9.8.7:1"));
+        check("localhost:8920", Ok("127.0.0.1:8920"));
+        check("[::1]:8920", Ok("[::1]:8920"));
+        check("0.0.0.0:8920", Err("for this machine alone"));
+        check("192.168.1.2:8920", Err("for this machine alone"));
+        check("[::]:8920", Err("for this machine alone"));
+        for rubbish in ["8920", "127.0.0.1", "127.0.0.1:99999", "localhost:", "example.org:80", "\u{202e}x"] {
+            check(rubbish, Err("no address with a port"));
+        }
+    }
+}

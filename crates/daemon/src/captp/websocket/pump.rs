@@ -1,0 +1,235 @@
+//! Messages between a WebSocket and the client's side of a connection, which is a unix socket with netstrings.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use captp::netstring::{self, Decoder, LONGEST};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tungstenite::protocol::frame::coding::CloseCode;
+use tungstenite::protocol::{CloseFrame, WebSocket};
+use tungstenite::{Error, Message};
+
+use super::deadline::Timed;
+use crate::captp::connection::Link;
+
+/// A WebSocket after its handshake.
+pub(super) type Socket = WebSocket<Timed>;
+
+/// When so many bytes wait for the daemon to take them, nothing more is read from the client.
+const ENOUGH: usize = 1 << 20;
+
+/// How long a client gets to take the end of its connection.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// How long it is waited at a time until what a client without a token has said is looked at.
+const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+
+/// Only what has happened already is looked at.
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
+/// Moves messages until one of the two ends.
+pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Link) {
+    socket.get_mut().lift();
+    let mut pump = Pump {
+        socket,
+        inner,
+        link,
+        heard: 0,
+        is_outside: true,
+        incoming: vec![],
+        is_behind: true,
+        decoder: Decoder::new(LONGEST),
+        stuck: false,
+    };
+    let served = pump.serve();
+    // Whatever came in between: what the daemon has said is told, above all why it ends the connection.
+    let _ = pump.hear_daemon();
+    let code = match served {
+        Ok(()) => CloseCode::Normal,
+        Err(Error::Capacity(_)) => CloseCode::Size,
+        Err(Error::Protocol(_) | Error::Utf8(_)) => CloseCode::Protocol,
+        Err(_) => CloseCode::Away,
+    };
+    // Whoever is at the other end of either hears that it is over.
+    let _ = inner.shutdown(Shutdown::Both);
+    pump.farewell(code);
+}
+
+struct Pump<'a> {
+    socket: Socket,
+    inner: &'a UnixStream,
+    /// The connection, which says whether the client has shown a token.
+    link: &'a Link,
+    /// How many messages have come from the client.
+    heard: u64,
+    /// Whether it has shown none, as far as is known here.
+    is_outside: bool,
+    /// From the client, for the daemon.
+    incoming: Vec<u8>,
+    /// Whether the client may have said more that has left the kernel's buffer already, so that no event tells of it.
+    is_behind: bool,
+    /// From the daemon, for the client.
+    decoder: Decoder,
+    /// Whether the client has not taken all that was written.
+    stuck: bool,
+}
+
+impl Pump<'_> {
+    /// Until the daemon ends the connection, or the client does.
+    fn serve(&mut self) -> Result<(), Error> {
+        self.socket.get_ref().stream().set_nonblocking(true)?;
+        self.inner.set_nonblocking(true)?;
+        loop {
+            // What was read ahead in the handshake is there without any event.
+            self.hear_client()?;
+            self.tell_daemon()?;
+            if !self.stuck && !self.hear_daemon()? {
+                return Ok(());
+            }
+            self.flush()?;
+            self.wait()?;
+        }
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let wanted = |reads: bool, writes: bool| {
+            let reads = if reads { PollFlags::IN } else { PollFlags::empty() };
+            reads | if writes { PollFlags::OUT } else { PollFlags::empty() }
+        };
+        let waits = self.waits_for_entrance();
+        let client = wanted(self.incoming.len() < ENOUGH && !waits, self.stuck);
+        let daemon = wanted(!self.stuck, !self.incoming.is_empty());
+        // The end of either is told although nothing is wanted of it.
+        let mut all = [PollFd::new(self.socket.get_ref().stream(), client), PollFd::new(self.inner, daemon)];
+        let timeout = match (self.is_behind, waits) {
+            (false, _) => None,
+            (true, true) => Some(&MOMENT),
+            (true, false) => (self.incoming.len() < ENOUGH).then_some(&AT_ONCE),
+        };
+        match poll(&mut all, timeout) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let over = PollFlags::HUP | PollFlags::ERR;
+        let [client_says, daemon_says] = all.map(|one| one.revents());
+        // Of an end of which nothing is read any more nobody else would hear.
+        let gone = (client.is_empty() && client_says.intersects(over))
+            || (self.stuck && daemon_says.intersects(over));
+        match gone {
+            true => Err(ErrorKind::ConnectionAborted.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether nothing more is read until it is known what came of what the client has said: it may have been a token.
+    fn waits_for_entrance(&self) -> bool {
+        // Messages are counted as long as the client is outside, and what it sends right behind a good token may be
+        // looked at when it is not any more.
+        self.is_outside && self.link.is_outside() && self.link.taken() < self.heard
+    }
+
+    /// Whether the next message may be read, and how long it may be.
+    fn may_hear(&mut self) -> bool {
+        if self.waits_for_entrance() {
+            return false;
+        }
+        if self.is_outside && !self.link.is_outside() {
+            self.is_outside = false;
+            self.socket.set_config(|config| {
+                config.max_message_size = Some(LONGEST);
+                config.max_frame_size = Some(LONGEST);
+            });
+        }
+        true
+    }
+
+    fn take(&mut self, message: &[u8]) {
+        self.heard += 1;
+        netstring::write(message, &mut self.incoming);
+    }
+
+    fn hear_client(&mut self) -> Result<(), Error> {
+        self.is_behind = true;
+        while self.incoming.len() < ENOUGH && self.may_hear() {
+            match self.socket.read() {
+                Ok(Message::Binary(bytes)) => self.take(&bytes),
+                Ok(Message::Text(text)) => self.take(text.as_bytes()),
+                // Pings are answered by themselves, and a close frame ends the reading.
+                Ok(_) => {}
+                Err(Error::Io(error)) if is_for_later(&error) => {
+                    self.is_behind = false;
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_daemon(&mut self) -> io::Result<()> {
+        let mut done = 0;
+        while let Some(rest) = self.incoming.get(done..).filter(|rest| !rest.is_empty()) {
+            match self.inner.write(rest) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => done += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_for_later(&error) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        self.incoming.drain(..done);
+        Ok(())
+    }
+
+    /// Takes what the daemon has to say; false when it has nothing more to say, ever.
+    fn hear_daemon(&mut self) -> Result<bool, Error> {
+        let mut buffer = [0; 32 << 10];
+        while !self.stuck {
+            let count = match self.inner.read(&mut buffer) {
+                Ok(0) => return Ok(false),
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if is_for_later(&error) => return Ok(true),
+                Err(error) => return Err(error.into()),
+            };
+            self.decoder.push(buffer.get(..count).unwrap_or_default());
+            // The daemon frames what it says as it should.
+            while let Ok(Some(message)) = self.decoder.next() {
+                let message = Message::Binary(message.to_vec().into());
+                match self.socket.write(message) {
+                    Ok(()) => {}
+                    // It is in the buffer all the same.
+                    Err(Error::Io(error)) if is_for_later(&error) => self.stuck = true,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        match self.socket.flush() {
+            Ok(()) => self.stuck = false,
+            Err(Error::Io(error)) if is_for_later(&error) => self.stuck = true,
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn farewell(&mut self, code: CloseCode) {
+        let stream = self.socket.get_ref().stream();
+        let timely = stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(FAREWELL)));
+        if timely.is_ok() {
+            // A client that has gone needs no farewell.
+            let _ = self.socket.close(Some(CloseFrame { code, reason: "".into() }));
+            let _ = self.socket.flush();
+        }
+        let _ = self.socket.get_ref().stream().shutdown(Shutdown::Both);
+    }
+}
+
+fn is_for_later(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::WouldBlock
+}

@@ -1,0 +1,56 @@
+//! Processes for guest code.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use vat::Host;
+
+use crate::hosts::vat_host;
+
+/// Starts processes, and keeps one that has nothing of anybody's in it.
+pub struct Reserve {
+    program: PathBuf,
+    blank: Mutex<Option<Host>>,
+}
+
+impl Reserve {
+    /// An empty reserve of this program.
+    pub fn new(program: PathBuf) -> Reserve {
+        Reserve { program, blank: Mutex::new(None) }
+    }
+
+    /// A process that nobody has used.
+    ///
+    /// # Errors
+    /// When none can be started.
+    pub fn take(&self) -> Result<Host, String> {
+        let blank = self.blank.lock().unwrap_or_else(PoisonError::into_inner).take();
+        blank.map_or_else(|| self.start(), Ok)
+    }
+
+    /// Sees that there is one.
+    pub fn fill(&self) {
+        let mut blank = self.blank.lock().unwrap_or_else(PoisonError::into_inner);
+        if blank.is_none() {
+            // Whoever needs one will say why there is none.
+            *blank = self.start().ok();
+        }
+    }
+
+    /// A new process.
+    ///
+    /// # Errors
+    /// When none can be started.
+    pub fn start(&self) -> Result<Host, String> {
+        let begun = Instant::now();
+        let clock: vat::SharedClock =
+            Arc::new(move || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+        Host::start(vat_host::command(&self.program), clock).map_err(|e| {
+            match std::error::Error::source(&e) {
+                Some(why) => format!("{e}: {why}"),
+                None => e.to_string(),
+            }
+        })
+    }
+}

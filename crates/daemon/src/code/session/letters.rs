@@ -1,0 +1,148 @@
+//! Messages from others to objects that the code has made.
+
+use kernel::code::{self, Bound, Entry};
+use passable::Value;
+use vat::{HostError, Order, Outcome, Slot, Verb};
+
+use super::answers::{DEEPEST, TOO_DEEP};
+use super::{Broken, Letter, Phase, RESULT, Session, Stand, Tools, convert, locked, read, restarted, write};
+
+/// How many bytes others may tell code on the way to its end: all of them are kept in its journal.
+const MOST_CALLED: usize = 32 << 20;
+
+impl Session {
+    /// Takes a message to one of the objects.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    pub fn take_letter(&mut self, tools: &mut Tools<'_>, letter: Letter) -> Result<Stand, Broken> {
+        self.letters.push_back(letter);
+        match self.phase {
+            // Nobody is in its way: what it does now is recorded nowhere.
+            Phase::Live => {
+                while let Some(letter) = self.letters.pop_front() {
+                    self.open_letter(tools, letter)?;
+                }
+                Ok(Stand::On)
+            }
+            // One after the other, and after what it was told before.
+            Phase::Running => self.go_on(tools),
+            Phase::Reviving | Phase::Ending => Ok(Stand::On),
+        }
+    }
+
+    pub(super) fn open_letter(&mut self, tools: &mut Tools<'_>, letter: Letter) -> Result<(), Broken> {
+        if letter.target.heap.is_some_and(|heap| heap != self.slots.heap) {
+            letter.reply.answer(Err(restarted()));
+            return Ok(());
+        }
+        let (mut args, mut bound) = (Vec::new(), Vec::<Bound>::new());
+        for value in &letter.args {
+            let live = convert::rebuild(value, &mut |remote: &passable::Remote<code::Reference>, _| {
+                let reference = self.home.adopt(&mut locked(&self.board), &remote.reference)?;
+                Ok::<_, switchboard::Full>(passable::Remote { reference, iface: remote.iface.clone() })
+            });
+            let inward = live.and_then(|live| self.slots.inward(&self.home, &self.board, &live, &mut bound));
+            match inward {
+                Ok(value) if value.depth() > DEEPEST => {
+                    letter.refuse(TOO_DEEP);
+                    return Ok(());
+                }
+                Ok(value) => args.push(value),
+                Err(full) => {
+                    letter.refuse(&full.to_string());
+                    return Ok(());
+                }
+            }
+        }
+        self.next_reply = self.next_reply.wrapping_add(1).max(RESULT + 1);
+        let (vat, answer) = (self.vat, self.next_reply);
+        let (number, call) = (letter.target.number, (letter.verb, Value::array(args)));
+        if self.phase == Phase::Running {
+            let told = write(&call)?;
+            // What others say is not the fault of the code: it goes on.
+            self.called = self.called.saturating_add(told.len());
+            if self.called > MOST_CALLED {
+                let what = format!(
+                    "this code has been told more than {} MiB by others before its end: it takes no more",
+                    MOST_CALLED >> 20
+                );
+                letter.reply.answer(Err(Value::error("Error", what)));
+                return Ok(());
+            }
+            self.fresh.push(Entry::Called { answer, target: number, call: told, bound });
+        }
+        let (target, (verb, args)) = (Slot::Vat(number), call);
+        let order = Order::Deliver { vat, answer: Some(answer), target, verb, args };
+        match tools.host.order(&order) {
+            Ok(()) => {
+                self.orders += 1;
+                self.replies.insert(answer, (letter.reply, letter.from));
+                Ok(())
+            }
+            Err(HostError::Frame(e)) => {
+                letter.reply.answer(Err(Value::error("Error", e.to_string())));
+                Ok(())
+            }
+            Err(error) => {
+                // Nothing of it has happened.
+                letter.reply.answer(Err(restarted()));
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Calls one of the objects as it was called before.
+    pub(super) fn called_again(
+        &mut self,
+        tools: &mut Tools<'_>,
+        answer: u32,
+        number: u32,
+        call: &str,
+        bound: &[Bound],
+    ) -> Result<(), Broken> {
+        self.called = self.called.saturating_add(call.len());
+        let (verb, args): (Verb, Value<Slot>) = read(call)?;
+        self.slots.bind(&mut self.home, &self.board, bound, &args).map_err(super::too_full)?;
+        self.next_reply = self.next_reply.max(answer);
+        let vat = self.vat;
+        let target = Slot::Vat(number);
+        self.order(tools, &Order::Deliver { vat, answer: Some(answer), target, verb, args })
+    }
+
+    pub(super) fn answer_letter(
+        &mut self,
+        tools: &mut Tools<'_>,
+        answer: u32,
+        outcome: &Outcome,
+    ) -> Result<(), Broken> {
+        let (Outcome::Ok(value) | Outcome::Err(value)) = outcome;
+        if matches!(self.phase, Phase::Running | Phase::Reviving) {
+            self.slots.note_lasting(value);
+        }
+        let reply = self.replies.remove(&answer);
+        if reply.is_some() {
+            // Others will know of it: it follows from what the code was told.
+            self.record(tools)?;
+        }
+        // Also what an earlier heap has answered: others hold what is in that.
+        match self.phase {
+            Phase::Running | Phase::Live => self.export(tools, value)?,
+            Phase::Reviving | Phase::Ending => {}
+        }
+        if let Some((reply, from)) = reply {
+            let mut convert = |value: &Value<Slot>| -> Result<Value<code::Reference>, String> {
+                let live =
+                    self.slots.outward(&mut self.home, &self.board, value).map_err(|stuck| stuck.words())?;
+                self.home.references(tools.daemon, &live, from, "answer")
+            };
+            reply.answer(match outcome {
+                Outcome::Ok(value) => convert(value).map_err(|what| Value::error("Error", what)),
+                Outcome::Err(value) => Err(convert(value).unwrap_or_else(|what| Value::error("Error", what))),
+            });
+        }
+        // The heap need not keep the answer for us.
+        let vat = self.vat;
+        self.order(tools, &Order::Drop { vat, exports: vec![], answers: vec![answer] })
+    }
+}

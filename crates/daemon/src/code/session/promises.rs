@@ -1,0 +1,172 @@
+//! Promises that the code has made, as promises of the store's: whoever waits for one waits durably.
+
+use kernel::code::{CodePromise, Reference};
+use kernel::command::CodeAct;
+use kernel::run::RunOutcome;
+use kernel::table::{self, PromiseRow};
+use kernel::{FormulaId, code};
+use passable::{Remote, Value};
+use switchboard::Ref;
+use vat::{Outcome, Slot};
+
+use super::{Broken, Phase, Session, Tools, failed, locked, said, threw};
+use crate::objects::convert;
+
+/// For how many of its promises others may wait at a time: each has its place in the store.
+const MOST_PROMISES: usize = 1_000;
+
+impl Session {
+    /// Gives the promises in a value an identity that need one.
+    pub(super) fn promise(&mut self, tools: &Tools<'_>, value: &Value<Slot>) -> Result<(), Broken> {
+        let promises = self.unpromised(value);
+        if promises.is_empty() {
+            return Ok(());
+        }
+        self.unsettled += promises.len();
+        if self.unsettled > MOST_PROMISES {
+            let what = format!("others wait for more than {MOST_PROMISES} promises of it at a time");
+            return Err(Broken::Code(failed("vat/promises", what, "let it promise less at a time")));
+        }
+        super::act(tools, CodeAct::Promise { eval: self.parcel.eval, promises: promises.clone() })?;
+        promises.into_iter().for_each(|which| self.promised(which));
+        Ok(())
+    }
+
+    /// The promises in a value that need an identity. Numbers that come up after the end mean something else in the next
+    /// heap.
+    pub(super) fn unpromised(&self, value: &Value<Slot>) -> Vec<CodePromise> {
+        let mut found = self.slots.unpromised(value);
+        if self.phase == Phase::Live {
+            found.retain(|which| matches!(which, CodePromise::Own(_)));
+        }
+        found
+    }
+
+    /// Notes that the store waits for a promise.
+    pub(super) fn promised(&mut self, which: CodePromise) {
+        self.slots.promise(which);
+        if let CodePromise::Answer(question) = which {
+            self.open_answers.insert(question);
+        }
+    }
+
+    /// Tells the store what became of promises of the heap's.
+    pub(super) fn settle_resolved(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
+        let told = self.resolved.keys().copied().filter(|number| {
+            // Nobody else has seen the others yet.
+            self.slots.is_promised(CodePromise::Own(*number))
+        });
+        let mut settled = Vec::new();
+        for number in told.collect::<Vec<_>>() {
+            let Some(outcome) = self.resolved.remove(&number) else { continue };
+            let outcome = match &outcome {
+                Outcome::Ok(value) => {
+                    if self.phase != Phase::Live {
+                        self.slots.note_lasting(value);
+                    }
+                    self.export(tools, value)?;
+                    self.lasting_value(value).map_or_else(|()| not_durable(), RunOutcome::Done)
+                }
+                Outcome::Err(value) => threw(value, None),
+            };
+            settled.push((CodePromise::Own(number), outcome));
+        }
+        self.settle_promises(tools, settled)
+    }
+
+    /// Tells the store what answered sends of the code's own came to, as far as it waits for that.
+    pub(super) fn settle_answers(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
+        if self.open_answers.is_empty() {
+            return Ok(());
+        }
+        let board = locked(&self.board);
+        let came = self.open_answers.iter().filter_map(|question| {
+            let answer = self.slots.target(Slot::Question(*question))?;
+            Some((*question, board.outcome(answer).cloned()?))
+        });
+        let came: Vec<_> = came.collect();
+        drop(board);
+        let mut settled = Vec::new();
+        for (question, outcome) in came {
+            self.open_answers.remove(&question);
+            let outcome = match outcome {
+                Ok(value) => self.lasting_ids(&value).map_or_else(|()| not_durable(), RunOutcome::Done),
+                Err(value) => failed("vat/threw", said(&value), ""),
+            };
+            settled.push((CodePromise::Answer(question), outcome));
+        }
+        self.settle_promises(tools, settled)
+    }
+
+    fn settle_promises(
+        &mut self,
+        tools: &Tools<'_>,
+        mut settled: Vec<(CodePromise, RunOutcome)>,
+    ) -> Result<(), Broken> {
+        if settled.is_empty() {
+            return Ok(());
+        }
+        self.unsettled = self.unsettled.saturating_sub(settled.len());
+        let eval = self.parcel.eval;
+        let open = tools.daemon.read(|txn| {
+            let is_open = |(which, _): &(CodePromise, RunOutcome)| {
+                let row = table::promise(txn, &code::promise_id(&eval, *which))?;
+                Ok::<_, kernel::txn::StoreFault>(row == Some(PromiseRow::Pending))
+            };
+            settled.iter().map(is_open).collect::<Result<Vec<bool>, _>>()
+        })?;
+        let mut open = open.into_iter();
+        settled.retain(|_| open.next().unwrap_or_default());
+        if settled.is_empty() {
+            return Ok(());
+        }
+        // It follows from what the code was told.
+        self.record(tools)?;
+        super::act(tools, CodeAct::Settle { eval, settled }).map(drop)
+    }
+
+    /// A value of the heap's as the store keeps it, if all in it lasts.
+    pub(super) fn lasting_value(&self, value: &Value<Slot>) -> Result<kernel::Value, ()> {
+        convert::rebuild(value, &mut |remote: &Remote<Slot>, is_promise| {
+            let reference = match remote.reference {
+                Slot::Vat(number) if is_promise => self.promise_id(CodePromise::Own(number))?,
+                Slot::Vat(number) => match self.slots.object(number) {
+                    Reference::Object { id, .. } => id,
+                    _ => return Err(()),
+                },
+                Slot::Question(number) if self.slots.is_promised(CodePromise::Answer(number)) => {
+                    self.promise_id(CodePromise::Answer(number))?
+                }
+                slot => self.slots.target(slot).ok_or(()).and_then(|found| self.lasting_id(found))?,
+            };
+            Ok(Remote { reference, iface: remote.iface.clone() })
+        })
+    }
+
+    fn promise_id(&self, which: CodePromise) -> Result<FormulaId, ()> {
+        self.slots.is_promised(which).then(|| code::promise_id(&self.parcel.eval, which)).ok_or(())
+    }
+
+    fn lasting_ids(&self, value: &Value<Ref>) -> Result<kernel::Value, ()> {
+        convert::rebuild(value, &mut |remote: &Remote<Ref>, _| {
+            let reference = self.lasting_id(remote.reference)?;
+            Ok(Remote { reference, iface: remote.iface.clone() })
+        })
+    }
+
+    fn lasting_id(&self, found: Ref) -> Result<FormulaId, ()> {
+        match self.home.reference(found) {
+            Some(Reference::Object { id, through, .. } | Reference::Promise { id, through, .. })
+                if through.is_empty() =>
+            {
+                Ok(id)
+            }
+            _ => Err(()),
+        }
+    }
+}
+
+fn not_durable() -> RunOutcome {
+    let what = "what it came to has something in it that ends with it";
+    failed("vat/not-durable", what, "let it come to data, or to objects of its own")
+}

@@ -1,0 +1,316 @@
+//! One call: judged, proposed, begun, made, completed.
+
+use std::collections::BTreeSet;
+
+use kernel::command::{Judgement, Move};
+use kernel::facet::FileOp;
+use kernel::proposal::{Caller, Decision, Effect, Finding, Proposal, Verdict};
+use kernel::provenance::{Provenance, Source};
+use kernel::run::{CallSite, Completion, Origin};
+use kernel::{BlobHash, HostRun, Number, RunNumber, Value};
+use passable::Quoting;
+
+use super::gates::{ASKS, redact};
+use super::ground::Handed;
+use super::hand::InHand;
+use super::journal;
+use super::journal::{Asked, Proposed};
+use crate::files::directories;
+use crate::files::directories::{Came, Hand, Spot};
+use crate::files::trees::Shelf;
+use crate::state::blobs;
+use crate::state::daemon::HostDaemon;
+use caps::Capability as _;
+use control::exit::{Exit, Failure};
+use kernel::facet::Part;
+
+/// The longest text that stands in a journal itself, in bytes. What is longer, or no text, is kept beside the store.
+const LONGEST: usize = 64 << 10;
+
+/// How often a call is judged again when somebody else changes the same thing at the same time.
+const TRIES: usize = 5;
+
+/// A call of something that was handed over.
+pub struct Call<'a> {
+    /// What it is made on.
+    pub handed: &'a Handed,
+    /// Where in it.
+    pub spot: &'a Spot,
+    /// What is to be done.
+    pub op: FileOp,
+    /// The bytes that it brings apart.
+    pub bytes: Option<&'a [u8]>,
+    /// Which send of which code it is, if code makes it.
+    pub origin: Option<Origin>,
+}
+
+/// How a call went.
+pub enum Outcome {
+    /// It was made.
+    Came(Came),
+    /// It waits, and is answered with this once it was made.
+    Waits(Asked, Came),
+}
+
+/// A call as it is proposed.
+struct Words {
+    method: &'static str,
+    args: Vec<Value>,
+    /// What is to be kept beside the store before it is proposed.
+    beside: Option<Vec<u8>>,
+}
+
+impl Call<'_> {
+    /// The place from which its ways lead: a file is reached from the directory that it lies in.
+    fn within(&self) -> (&[String], FileOp) {
+        match (self.spot.kind, self.spot.place.split_last()) {
+            (Part::File, Some((name, before))) => {
+                (before, self.op.clone().behind(std::slice::from_ref(name)))
+            }
+            _ => (&self.spot.place[..], self.op.clone()),
+        }
+    }
+
+    /// The same as it is proposed; `None` if nothing is looked at.
+    fn words(&self) -> Option<Words> {
+        let (within, op) = self.within();
+        let path = |way: &[String]| {
+            let all: Vec<&str> = within.iter().chain(way).map(String::as_str).collect();
+            Value::from(all.join("/"))
+        };
+        let mut beside = None;
+        let (method, mut args) = match &op {
+            FileOp::Has(way) => ("has", vec![path(way)]),
+            FileOp::List(way) => ("list", vec![path(way)]),
+            FileOp::Lookup(way) => ("lookup", vec![path(way)]),
+            FileOp::Read { way, .. } | FileOp::ReadJson(way) | FileOp::Stream(way) => {
+                ("read", vec![path(way)])
+            }
+            FileOp::Snapshot => ("snapshot", vec![path(&[])]),
+            FileOp::Write { way, text } if text.len() <= LONGEST => {
+                ("write", vec![path(way), Value::from(text.as_str())])
+            }
+            FileOp::Write { way, text } => put(path(way), text.as_bytes(), &mut beside),
+            FileOp::Append { way, text } => ("append", vec![path(way), Value::from(text.as_str())]),
+            FileOp::WriteBytes(way) => {
+                let bytes = self.bytes.unwrap_or_default();
+                match std::str::from_utf8(bytes) {
+                    Ok(text) if text.len() <= LONGEST => ("write", vec![path(way), Value::from(text)]),
+                    _ => put(path(way), bytes, &mut beside),
+                }
+            }
+            FileOp::Remove(way) => ("remove", vec![path(way)]),
+            FileOp::MakeDirectory(way) => ("makeDirectory", vec![path(way)]),
+            FileOp::Move { from, to } => ("move", vec![path(from), path(to)]),
+            FileOp::ReadOnly | FileOp::Digest(_) => return None,
+        };
+        let is_direct = self.handed.target == self.handed.grant.id && self.handed.through.is_empty();
+        if !is_direct || !within.is_empty() {
+            args.push(match within {
+                [] => Value::undefined(),
+                _ => Value::from(within.join("/")),
+            });
+        }
+        if !is_direct {
+            // What has the files comes first, and then what was passed on the way to it.
+            let way = std::iter::once(&self.handed.target).chain(&self.handed.through);
+            args.push(Value::array(way.map(|id| Value::remotable(*id))));
+        }
+        Some(Words { method, args, beside })
+    }
+}
+
+fn put(path: Value, bytes: &[u8], beside: &mut Option<Vec<u8>>) -> (&'static str, Vec<Value>) {
+    *beside = Some(bytes.to_vec());
+    let digest = Value::from(BlobHash::of(bytes).to_string());
+    ("put", vec![path, digest, Value::number(bytes.len() as f64)])
+}
+
+/// Makes a call.
+///
+/// # Errors
+/// When it is refused, or fails.
+pub fn make(daemon: &HostDaemon, shelf: &dyn Shelf, call: &Call<'_>) -> Result<Outcome, Failure> {
+    let handed = call.handed;
+    if let FileOp::Append { text, .. } = &call.op
+        && text.len() > LONGEST
+    {
+        let what = format!("{} bytes are too many to be put behind a file at once", text.len());
+        return Err(
+            Failure::new(Exit::Invalid, what).help(format!("{LONGEST} at a time, or write all of it"))
+        );
+    }
+    let capability = handed.capability(daemon, daemon.state())?;
+    let gates = handed.gates(daemon)?;
+    let looks = capability.looks();
+    let leads = |way: &[String]| {
+        let all: Vec<String> = call.spot.place.iter().chain(way).cloned().collect();
+        let real = looks.leads(&all)?;
+        // What leads out of the place was refused when the place was entered.
+        Some(real.strip_prefix(&call.spot.place[..]).map_or(real.clone(), <[String]>::to_vec))
+    };
+    let is_directory = |way: &[String]| {
+        let all: Vec<String> = call.spot.place.iter().chain(way).cloned().collect();
+        looks.is_directory(&all)
+    };
+    let Some(mut words) = call.words() else {
+        gates.pass(&call.spot.place, &call.op, &leads)?;
+        return directories::narrowed(call.spot, &call.op).map(Outcome::Came);
+    };
+    let changes = call.op.changes();
+    let at = journal::of(daemon, handed.agent)?;
+    for tried in 1.. {
+        let mut verdict = gates.judge(&call.spot.place, &call.op, call.bytes, &leads, &is_directory);
+        if changes && call.spot.read_only {
+            verdict.decision = Decision::Deny;
+            verdict.findings.push(Finding::new("mount/read-only", "this directory is for reading only"));
+        }
+        let judgement = judgement(call, &capability, &mut words, verdict, &gates.rules().secrets);
+        let decision = judgement.verdict.decision;
+        if decision != Decision::Deny {
+            if let Some(bytes) = &words.beside {
+                blobs::upload(daemon, bytes)?;
+            }
+            keep_operands(daemon, &capability, &judgement)?;
+        }
+        let step = match journal::propose(daemon, at, judgement)? {
+            Proposed::At(step) => step,
+            Proposed::Begun(begun) => {
+                let hand = InHand::new(daemon, at.host, begun.step());
+                if !changes {
+                    let came = directories::carry_out(
+                        daemon.state(),
+                        shelf,
+                        Hand::Begun(&capability, &begun),
+                        call.spot,
+                        call.op.clone(),
+                        None,
+                        &|place| gates.reads(place),
+                    );
+                    saw(daemon, at, &begun, &came);
+                    hand.done();
+                    return came.map(Outcome::Came);
+                }
+                let mut completion = capability.perform(&begun);
+                redact_completion(&gates.rules().secrets, &mut completion);
+                let complete = Move::Complete { proposal: begun.step().step, completion: completion.clone() };
+                journal::advance(daemon, at, complete)?;
+                hand.done();
+                if is_changed(&completion) && tried < TRIES {
+                    continue;
+                }
+                return journal::outcome(completion).map(|()| Outcome::Came(answer(call)));
+            }
+        };
+        let mut asked = Asked { host: at.host, step };
+        return match asked.look(daemon) {
+            Ok(Some(())) => Ok(Outcome::Came(answer(call))),
+            Ok(None) => Ok(Outcome::Waits(asked, answer(call))),
+            Err(failure) => Err(failure),
+        };
+    }
+    Err(Failure::new(Exit::Conflict, "somebody else changes the same thing all the time"))
+}
+
+/// The call with what the gates said of it.
+fn judgement(
+    call: &Call<'_>,
+    capability: &caps::mount::Handed,
+    words: &mut Words,
+    mut verdict: Verdict,
+    secrets: &policy::Secrets,
+) -> Judgement {
+    let changes = call.op.changes();
+    // What must not be written does not stand in the journal either.
+    for arg in &mut words.args {
+        let redacted = secrets.redact_value(arg);
+        if redacted != *arg {
+            *arg = redacted;
+            if verdict.decision != Decision::Deny {
+                verdict.decision = Decision::Deny;
+                verdict.findings.push(Finding::new("secrets/vault", "a secret of the vault stands in it"));
+            }
+        }
+    }
+    if verdict.decision == Decision::Ask && !changes {
+        verdict.decision = Decision::Deny;
+        verdict.findings.push(Finding::new("handed/asks", ASKS));
+    }
+    let pins = match verdict.decision {
+        Decision::Deny => BTreeSet::new(),
+        _ => capability.facts(words.method, &words.args).pins,
+    };
+    let proposal = Proposal {
+        principal: call.handed.agent,
+        run: RunNumber(0),
+        grant: call.handed.grant.id,
+        slot: call.handed.grant.slot.clone(),
+        method: words.method.to_owned(),
+        args: words.args.clone(),
+        effect: if changes { Effect::Modify } else { Effect::Observe },
+        caller: Caller::Code,
+        pins,
+        provenance: Provenance::of(Source::Agent(Number(call.handed.agent.number))),
+        traces: vec![],
+        place: Some(capability.path().to_owned()),
+    };
+    // Looking once more is harmless, and what was seen is kept nowhere.
+    let origin = call.origin.filter(|_| changes);
+    Judgement { site: CallSite::Direct { origin }, proposal, verdict }
+}
+
+/// Keeps what a person is about to be asked about, so that it can be shown what has changed since.
+fn keep_operands(
+    daemon: &HostDaemon,
+    capability: &caps::mount::Handed,
+    judgement: &Judgement,
+) -> Result<(), Failure> {
+    if judgement.verdict.decision != Decision::Ask {
+        return Ok(());
+    }
+    for pin in &judgement.proposal.pins {
+        let Some(digest) = pin.digest else { continue };
+        if let Some(bytes) = capability.operand(pin).filter(|bytes| BlobHash::of(bytes) == digest) {
+            blobs::upload(daemon, &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes down that something was seen, and of what size, and not what it was.
+fn saw(daemon: &HostDaemon, at: HostRun, begun: &kernel::begun::Begun, came: &Result<Came, Failure>) {
+    let completion = match came {
+        Ok(came) => Completion::Done { value: came.seen(), provenance: begun.proposal().provenance.clone() },
+        Err(failure) => {
+            Completion::Failed(Finding::new("mount/failed", Quoting::theirs(failure.message.raw())))
+        }
+    };
+    let done = Move::Complete { proposal: begun.step().step, completion };
+    if daemon.unwritten.add(at, done) {
+        journal::flush(daemon);
+    }
+}
+
+fn is_changed(completion: &Completion) -> bool {
+    matches!(completion, Completion::Refused(findings)
+        if findings.iter().any(|finding| finding.rule == "mount/changed"))
+}
+
+pub(super) fn redact_completion(secrets: &policy::Secrets, completion: &mut Completion) {
+    match completion {
+        Completion::Done { .. } => {}
+        Completion::Refused(findings) => redact(secrets, findings),
+        Completion::Failed(finding) => redact(secrets, std::slice::from_mut(finding)),
+    }
+}
+
+/// What a change returns once it was made.
+fn answer(call: &Call<'_>) -> Came {
+    match &call.op {
+        FileOp::MakeDirectory(way) => {
+            let place = call.spot.place.iter().chain(way).cloned().collect();
+            Came::Part { place, kind: Part::Directory, read_only: call.spot.read_only }
+        }
+        _ => Came::Value(Value::undefined()),
+    }
+}

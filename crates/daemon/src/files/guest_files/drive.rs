@@ -1,0 +1,135 @@
+//! What goes on in an agent's journal when nobody calls: what was approved, and what a crash has left.
+
+use std::path::Path;
+
+use caps::{Capability as _, Settled};
+use kernel::begun::Begun;
+use kernel::command::{Fault, Judgement, Move, Reply};
+use kernel::proposal::{Finding, Proposal};
+use kernel::run::{Completion, Entry, Phase, State, Trouble};
+use kernel::{HostRun, RunNumber, StepRef, table};
+use passable::Untrusted;
+use worker::World as _;
+
+use super::call::redact_completion;
+use super::ground::capability_of;
+use crate::state::daemon::HostDaemon;
+use control::exit::Failure;
+
+/// Takes up all that nobody else has in hand, and lets the journal rest.
+///
+/// # Errors
+/// When the store fails.
+pub fn drive(daemon: &HostDaemon, state: &Path, number: RunNumber) -> Result<(), Trouble> {
+    let at = HostRun { host: daemon.host, run: number };
+    loop {
+        let run = daemon.run(number)?;
+        if run.is_finished() || daemon.is_stopping() {
+            return Ok(());
+        }
+        for step in daemon.orphans.take(at) {
+            if let Some(Phase::Begun { .. }) = run.open.get(&step.step)
+                && let Err(trouble) = settle(daemon, state, step)
+            {
+                daemon.orphans.add(at.host, step);
+                return Err(trouble);
+            }
+        }
+        let approved = run.open.iter().filter(|(_, phase)| **phase == Phase::Approved);
+        let approved: Vec<u64> = approved.map(|(step, _)| *step).collect();
+        if approved.is_empty() {
+            if run.state != State::Ready {
+                return Ok(());
+            }
+            let suspend = Move::Suspend { seen: run.next_step, why: "nothing is left to do".to_owned() };
+            match daemon.advance(number, vec![suspend])?.reply {
+                Reply::NotSuspended => continue,
+                _ => return Ok(()),
+            }
+        }
+        for step in approved {
+            begin(daemon, state, StepRef { run: number, step })?;
+        }
+    }
+}
+
+/// Begins what was approved, and makes it. If what it depends on has changed since, the host is shown what it would be now.
+fn begin(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> {
+    let step =
+        |number| daemon.read(|txn| table::step(txn, &daemon.host.number, StepRef { step: number, ..at }));
+    let proposed = step(at.step).map_err(|failure| trouble(&failure))?.map(|step| step.entry);
+    let judged = step(at.step.saturating_add(1)).map_err(|failure| trouble(&failure))?.map(|step| step.entry);
+    let mut next = Move::Begin { proposal: at.step };
+    // The verdict follows the proposal at once.
+    if let (Some(Entry::Proposed { site, proposal, .. }), Some(Entry::Judged { verdict, .. })) =
+        (proposed, judged)
+        && let Ok(capability) = capability_of(daemon, state, &proposal)
+    {
+        let pins = capability.facts(&proposal.method, &proposal.args).pins;
+        if pins != proposal.pins {
+            for pin in &pins {
+                if let Some(bytes) = capability.operand(pin) {
+                    daemon.put_blob(&bytes)?;
+                }
+            }
+            let proposal = Proposal { pins, ..*proposal };
+            let judgement = Box::new(Judgement { site, proposal, verdict });
+            next = Move::Restate { proposal: at.step, judgement };
+        }
+    }
+    for begun in daemon.advance(at.run, vec![next])?.begun {
+        let step = begun.step();
+        if let Err(trouble) = perform(daemon, state, &begun) {
+            daemon.orphans.add(daemon.host, step);
+            return Err(trouble);
+        }
+    }
+    Ok(())
+}
+
+/// Takes up an effect whose outcome nobody has recorded.
+fn settle(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> {
+    match daemon.store.read(|txn| kernel::reopen(txn, &daemon.host, at)) {
+        Ok(None) => Ok(()),
+        Ok(Some(begun)) => perform(daemon, state, &begun),
+        // The agent has let go of what it used.
+        Err(store::ReadError::Refused(Fault::Dangling(_))) => complete(daemon, at, gone()),
+        Err(other) => Err(Trouble {
+            code: "store/failed".to_owned(),
+            message: Untrusted::new(other.to_string()),
+            help: "`almoner doctor` examines the store".to_owned(),
+        }),
+    }
+}
+
+fn gone() -> Completion {
+    let message = "it may or may not have happened: what it went through is gone since";
+    Completion::Failed(Finding::new("effect/unknown", message))
+}
+
+/// Makes what has begun, or finds out whether it was made, and records that.
+fn perform(daemon: &HostDaemon, state: &Path, begun: &Begun) -> Result<(), Trouble> {
+    let at = begun.step();
+    let Ok(capability) = capability_of(daemon, state, begun.proposal()) else {
+        let completion = match begun.reopened() {
+            true => gone(),
+            false => Completion::Failed(Finding::new("mount/gone", "what it was to be made on is gone")),
+        };
+        return complete(daemon, at, completion);
+    };
+    match caps::settle(&capability, begun) {
+        Settled::Completed(mut completion) => {
+            redact_completion(&daemon.secrets(), &mut completion);
+            complete(daemon, at, completion)
+        }
+        Settled::Unknown => daemon.advance(at.run, vec![Move::Doubt { proposal: at.step }]).map(drop),
+    }
+}
+
+fn complete(daemon: &HostDaemon, at: StepRef, completion: Completion) -> Result<(), Trouble> {
+    daemon.advance(at.run, vec![Move::Complete { proposal: at.step, completion }]).map(drop)
+}
+
+fn trouble(failure: &Failure) -> Trouble {
+    Trouble { code: "store/failed".to_owned(), message: failure.message.clone(), help: failure.help.clone() }
+}

@@ -1,0 +1,169 @@
+//! Whose hand a call comes from: the host's own, or somebody's who was handed what it is made on.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kernel::facet::{FileCall, Ground};
+use kernel::formula::Formula;
+use kernel::grant::{Attenuation, Grant};
+use kernel::proposal::Proposal;
+use kernel::txn::{ReadTxn, StoreFault};
+use kernel::{FormulaId, standing, table};
+use policy::Rules;
+use worker::World as _;
+
+use super::gates::Gates;
+use crate::files::directories;
+use crate::state::daemon;
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+
+/// A directory that no grant leads to: the person's own hand. Only looking at how it was reached makes one.
+pub struct Own {
+    ground: Ground,
+}
+
+/// A directory that was handed over, as it was reached. Only looking at how it was reached makes one.
+pub struct Handed {
+    ground: Ground,
+    /// What was called.
+    pub(super) target: FormulaId,
+    /// The grants that were passed on the way.
+    pub(super) through: Vec<FormulaId>,
+    /// The agent for whom it is used.
+    pub(super) agent: FormulaId,
+    /// The grant through which it is used, as one with those behind it.
+    pub(super) grant: Grant,
+}
+
+/// How a directory was reached.
+pub enum Reached {
+    /// By nobody but its host.
+    Own(Box<Own>),
+    /// By somebody who was handed it.
+    Handed(Box<Handed>),
+}
+
+/// The grant through which an agent uses something, and the agent.
+fn used(
+    txn: &mut dyn ReadTxn,
+    agent: FormulaId,
+    way: &[FormulaId],
+) -> Result<Option<(FormulaId, Grant)>, StoreFault> {
+    let mut others = Vec::new();
+    for id in way {
+        let Some(reached) = table::reach(txn, id)? else { continue };
+        let (Some(nearest), Some(all)) = (reached.grants.first(), reached.grant()) else { continue };
+        if standing::may_use(txn, &agent, nearest)? {
+            return Ok(Some((agent, all)));
+        }
+        others.push((nearest.holder, all));
+    }
+    // Whoever uses what an agent of theirs was given uses it as that agent.
+    for (holder, all) in &others {
+        let row = table::formula(txn, holder)?;
+        if row.is_some_and(|row| row.formula.agent().is_some()) {
+            return Ok(Some((*holder, all.clone())));
+        }
+    }
+    Ok(others.pop().map(|(_, all)| (agent, all)))
+}
+
+impl Reached {
+    /// How what `call` is made on was reached on behalf of `agent`.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn of(
+        daemon: &HostDaemon,
+        call: &FileCall,
+        ground: Ground,
+        agent: FormulaId,
+    ) -> Result<Reached, Failure> {
+        let way: Vec<FormulaId> = std::iter::once(call.target).chain(call.through.iter().copied()).collect();
+        Ok(match daemon.read(|txn| used(txn, agent, &way))? {
+            None => Reached::Own(Box::new(Own { ground })),
+            Some((agent, grant)) => Reached::Handed(Box::new(Handed {
+                ground,
+                target: call.target,
+                through: call.through.clone(),
+                agent,
+                grant,
+            })),
+        })
+    }
+
+    /// The gates before what was handed over; none before the host's own.
+    ///
+    /// # Errors
+    /// When there is nothing to judge by.
+    pub fn gates(&self, daemon: &HostDaemon) -> Result<Option<Gates>, Failure> {
+        match self {
+            Reached::Own(_) => Ok(None),
+            Reached::Handed(handed) => handed.gates(daemon).map(Some),
+        }
+    }
+}
+
+impl Own {
+    /// A directory that the very call has made for whoever makes it.
+    pub fn just_made(ground: Ground) -> Own {
+        Own { ground }
+    }
+
+    /// What is behind it.
+    pub fn ground(&self) -> &Ground {
+        &self.ground
+    }
+}
+
+impl Handed {
+    /// The gates before it.
+    ///
+    /// # Errors
+    /// When there is nothing to judge by.
+    pub(super) fn gates(&self, daemon: &HostDaemon) -> Result<Gates, Failure> {
+        let rules = match daemon.policies.operator()? {
+            None => daemon::Daemon::rules(daemon),
+            Some(operator) => Arc::new(Rules::clone(&daemon::Daemon::rules(daemon)).with_operator(operator)),
+        };
+        Ok(Gates::before(rules, self.grant.clone(), &self.ground.formula, self.agent, daemon.now_ms()))
+    }
+
+    /// What makes the calls that are begun.
+    ///
+    /// # Errors
+    /// When it has no directory of this machine.
+    pub fn capability(&self, daemon: &HostDaemon, state: &Path) -> Result<caps::mount::Handed, Failure> {
+        let Ground { id, formula, attenuation } = &self.ground;
+        capability(daemon, state, (id, formula), attenuation, self.grant.id)
+    }
+}
+
+/// What makes a call that was proposed, as what it goes through leads now.
+///
+/// # Errors
+/// When something on the way is gone.
+pub(super) fn capability_of(
+    daemon: &HostDaemon,
+    state: &Path,
+    proposal: &Proposal,
+) -> Result<caps::mount::Handed, Failure> {
+    let reached = daemon.read(|txn| table::reach(txn, &standing::target(proposal)))?;
+    let Some(reached) = reached else {
+        return Err(Failure::new(Exit::NotFound, "what it was to be made on is gone"));
+    };
+    let attenuation = reached.grant().map(|grant| grant.attenuation).unwrap_or_default();
+    capability(daemon, state, (&reached.id, &reached.formula), &attenuation, proposal.grant)
+}
+
+fn capability(
+    daemon: &HostDaemon,
+    state: &Path,
+    (id, formula): (&FormulaId, &Formula),
+    attenuation: &Attenuation,
+    grant: FormulaId,
+) -> Result<caps::mount::Handed, Failure> {
+    let (path, read_only) = directories::path_of(state, id, formula)?;
+    Ok(caps::mount::Handed::new(&path, read_only, attenuation, grant, daemon.kept_beside()))
+}

@@ -1,0 +1,107 @@
+//! The journal of an agent, as calls are written into it.
+
+use kernel::begun::Begun;
+use kernel::command::{Act, Advance, Judgement, Move, Outcome, Reply};
+use kernel::run::Completion;
+use kernel::standing::{self, Stands};
+use kernel::{FormulaId, HostRun, StepRef};
+
+use super::gates::{FORBIDDEN, refused};
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+
+/// The journal of an agent.
+///
+/// # Errors
+/// When it is not there and cannot be made.
+pub(super) fn of(daemon: &HostDaemon, agent: FormulaId) -> Result<HostRun, Failure> {
+    if let Some(at) = daemon.read(|txn| standing::journal_of(txn, &agent))? {
+        return Ok(at);
+    }
+    // The daemon acts as the store's own host.
+    match daemon.of(daemon.root).apply(Act::Stand { agent })?.reply {
+        Reply::Standing { at } => Ok(at),
+        _ => Err(Failure::new(Exit::Failure, "the agent has no journal").help("`almoner doctor`")),
+    }
+}
+
+/// Takes a step in a journal, with the outcomes that waited for one.
+pub(super) fn advance(daemon: &HostDaemon, at: HostRun, step: Move) -> Result<Outcome, Failure> {
+    let daemon = daemon.of(at.host);
+    let waited = daemon.unwritten.take(at);
+    if !waited.is_empty() {
+        let moves = waited.into_iter().chain([step.clone()]).collect();
+        match daemon.apply(Act::Advance(Advance { run: at.run, moves })) {
+            Ok(outcome) => return Ok(outcome),
+            // Something that waited has no place in it any more; what is asked for now may have one.
+            Err(failure) if failure.exit == Exit::Conflict => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    daemon.apply(Act::Advance(Advance { run: at.run, moves: vec![step] }))
+}
+
+/// How a call stands after it was proposed.
+pub(super) enum Proposed {
+    /// It has begun, and is to be made now.
+    Begun(Box<Begun>),
+    /// It is not made now: it was refused, it waits, or it was proposed before.
+    At(StepRef),
+}
+
+/// Proposes a call.
+pub(super) fn propose(daemon: &HostDaemon, at: HostRun, judgement: Judgement) -> Result<Proposed, Failure> {
+    let outcome = advance(daemon, at, Move::Propose { proposals: vec![judgement] })?;
+    let step = match outcome.reply {
+        Reply::Proposed { at } | Reply::AlreadyProposed { at } => at,
+        _ => return Err(Failure::new(Exit::Failure, "the call was not proposed")),
+    };
+    let begun = outcome.begun.into_iter().find(|begun| begun.step() == step);
+    Ok(begun.map_or(Proposed::At(step), |begun| Proposed::Begun(Box::new(begun))))
+}
+
+/// Writes down what only looked: what was begun and is not over is no more than a second old.
+pub fn flush(daemon: &HostDaemon) {
+    for at in daemon.unwritten.journals() {
+        let moves = daemon.unwritten.take(at);
+        if !moves.is_empty() {
+            // It is repeated, or told as unseen, when the daemon comes up the next time.
+            drop(daemon.of(at.host).apply(Act::Advance(Advance { run: at.run, moves })));
+        }
+    }
+}
+
+/// A call that waits for a person, or for somebody who makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The host in whose journals it stands.
+    pub host: FormulaId,
+    /// The step that proposed it.
+    pub step: StepRef,
+}
+
+impl Asked {
+    /// What has come of it; `None` as long as nothing has. Afterwards it is the same call, wherever that stands now.
+    ///
+    /// # Errors
+    /// When it was refused, or failed, or the store cannot be read.
+    pub fn look(&mut self, daemon: &HostDaemon) -> Result<Option<()>, Failure> {
+        loop {
+            match daemon.read(|txn| standing::stands(txn, &self.host.number, self.step))? {
+                Stands::Open => return Ok(None),
+                Stands::Over(completion) => return outcome(completion).map(Some),
+                Stands::Anew(step) => self.step = step,
+                Stands::Missing => return Err(Failure::new(Exit::Failure, "the call is in no journal")),
+            }
+        }
+    }
+}
+
+/// What a completion is to whoever made the call.
+pub(super) fn outcome(completion: Completion) -> Result<(), Failure> {
+    match completion {
+        Completion::Done { .. } => Ok(()),
+        Completion::Refused(findings) => Err(refused(&findings, FORBIDDEN)),
+        Completion::Failed(finding) => Err(Failure::new(Exit::Failure, finding.message)),
+    }
+}

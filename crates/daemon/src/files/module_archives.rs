@@ -1,0 +1,277 @@
+//! Programs of modules: unpacked before anything is made of them, and kept as they were unpacked.
+//!
+//! What is kept is what runs: whoever begins such a program anew finds the same modules, whatever has become of the
+//! archive, and whatever later versions of this program would find in it.
+
+use std::collections::BTreeMap;
+
+use kernel::facet::{self, ModulesIn, Refusal};
+use kernel::formula::{Formula, Tree};
+use kernel::hub::View;
+use kernel::modules::{Modules as Kept, Packed};
+use kernel::{BlobHash, NamePath, Value};
+use passable::{Untrusted, from_base64, visible_line};
+use store::Blobs;
+use vat::Modules;
+use vat::archive::{self, MAP, MOST_ARCHIVE, MOST_ENTRIES};
+
+use super::trees;
+use super::trees::{DEEPEST, Shelf};
+use crate::state::daemon::HostDaemon;
+use crate::state::errors::fault_failure;
+use control::exit::{Exit, Failure};
+
+/// What such bytes begin with.
+const FORM: &[u8] = b"almoner modules 1\n";
+
+/// What ZIP files begin with.
+const ZIP: &[u8] = b"PK";
+
+/// What bundles of Endo's say they are.
+const BUNDLE: &str = "endoZipBase64";
+
+/// The longest reason that is shown in full, in bytes.
+const LONGEST: usize = 200;
+
+fn refused(what: impl Into<String>) -> Failure {
+    Failure::new(Exit::Invalid, what.into())
+}
+
+/// Unpacks an archive.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn archive(bytes: &[u8]) -> Result<Modules, Failure> {
+    archive::unpack(bytes).map_err(|e| refused(e.to_string()).help("docs/modules.md says what an archive is"))
+}
+
+/// Unpacks an archive, or a bundle, out of bytes beside the store.
+///
+/// # Errors
+/// What is wrong with it, or bytes that are gone.
+pub fn of_bytes(blobs: &Blobs, hash: &BlobHash, packed: Packed) -> Result<Modules, Failure> {
+    let bytes = blobs.get(hash);
+    let bytes = bytes.map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
+    match packed {
+        Packed::Bundle => bundle(&bytes),
+        Packed::Archive | Packed::Tree => archive(&bytes),
+    }
+}
+
+/// Unpacks what a name of somebody's stands for; says in what form it was.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn named(daemon: &HostDaemon, view: View, path: &NamePath) -> Result<(Packed, Modules), Failure> {
+    let blobs = daemon.store.blobs();
+    let found = daemon.read(|txn| Ok(facet::modules_in(txn, view, path)))?;
+    match found.map_err(|refusal| of_refusal(&refusal))? {
+        ModulesIn::Bytes(hash) => {
+            let bytes = blobs.get(&hash);
+            let bytes =
+                bytes.map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
+            match bytes.starts_with(ZIP) {
+                true => Ok((Packed::Archive, archive(&bytes)?)),
+                false => Ok((Packed::Bundle, bundle(&bytes)?)),
+            }
+        }
+        ModulesIn::Value(value) => Ok((Packed::Bundle, bundled(&value)?)),
+        ModulesIn::Files(call) => {
+            let now_ms = view.now_ms;
+            let ground = daemon.read(|txn| Ok(facet::ground(txn, now_ms, &call)))?;
+            match ground.map_err(|refusal| of_refusal(&refusal))?.formula {
+                Formula::Tree(tree) => Ok((Packed::Tree, of_tree(blobs, &tree)?)),
+                _ => Err(Failure::new(Exit::Usage, format!("{path} is a directory, and no tree of files"))
+                    .help("name the directory by its path, and it is taken as it is now")),
+            }
+        }
+    }
+}
+
+fn of_refusal(refusal: &Refusal) -> Failure {
+    match refusal {
+        Refusal::Fault(fault) => fault_failure(fault),
+        other => refused(other.to_string()),
+    }
+}
+
+/// Unpacks a bundle: JSON with an archive in it, as text in Base64.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn bundle(bytes: &[u8]) -> Result<Modules, Failure> {
+    // An archive and its Base64, and some room for names.
+    if bytes.len() > MOST_ARCHIVE / 3 * 4 + 4096 {
+        return Err(refused(format!(
+            "a bundle of {} bytes, but an archive can have {MOST_ARCHIVE}",
+            bytes.len()
+        )));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| refused("the bundle is not UTF-8"))?;
+    let value = passable::Value::from_json_text(text).map_err(|e| {
+        let why = e.to_string();
+        // Where it nests too deep, the way there says nothing.
+        let short = if why.len() > LONGEST { why.rsplit(": ").next().unwrap_or_default() } else { &why };
+        refused(format!("the bundle is not JSON: {}", visible_line(short)))
+    })?;
+    bundled(&value.widen())
+}
+
+/// The same, of a value.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn bundled(value: &Value) -> Result<Modules, Failure> {
+    let field = |name| value.get(name).and_then(Value::as_str);
+    match field("moduleFormat") {
+        Some(BUNDLE) => {}
+        Some(other) => {
+            let shown = visible_line(other);
+            return Err(refused(format!(
+                "a bundle of the form `{shown}` cannot be run: only `{BUNDLE}` can"
+            )));
+        }
+        None => return Err(refused("it is no bundle: it does not say its `moduleFormat`")),
+    }
+    let text = field(BUNDLE).ok_or_else(|| refused(format!("the bundle has no `{BUNDLE}`")))?;
+    if text.len() > MOST_ARCHIVE / 3 * 4 + 4 {
+        return Err(refused(format!(
+            "the archive in the bundle is too large: {MOST_ARCHIVE} bytes is the limit"
+        )));
+    }
+    let bytes = from_base64(text).map_err(|_| refused(format!("its `{BUNDLE}` is no Base64")))?;
+    archive(&bytes)
+}
+
+/// Makes a program of files, by their paths.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn files(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, Failure> {
+    archive::from_tree(files).map_err(|e| {
+        // A tree is no archive, unless it is one that was unpacked.
+        let said = e.to_string();
+        let said = if files.contains_key(MAP) { said } else { said.replacen("the archive", "the tree", 1) };
+        refused(said).help("its first module is what `exports` or `main` in package.json says, or index.js")
+    })
+}
+
+/// Makes a program of a tree.
+///
+/// # Errors
+/// What is wrong with it, or bytes that are gone.
+pub fn of_tree(blobs: &Blobs, tree: &Tree) -> Result<Modules, Failure> {
+    let mut all = BTreeMap::new();
+    let mut left = MOST_ARCHIVE as u64;
+    gather(blobs, &tree.hash, "", DEEPEST, &mut left, &mut all)?;
+    files(&all)
+}
+
+fn gather(
+    blobs: &Blobs,
+    hash: &BlobHash,
+    before: &str,
+    depth: usize,
+    left: &mut u64,
+    all: &mut BTreeMap<String, Vec<u8>>,
+) -> Result<(), Failure> {
+    if depth == 0 {
+        return Err(refused(format!("the tree is deeper than {DEEPEST} directories")));
+    }
+    let entries = trees::entries(blobs, hash)?;
+    // What an unpacked archive has in it is what its map says, whatever it is called.
+    let mapped = before.is_empty() && entries.iter().any(|entry| entry.name == MAP);
+    for entry in entries {
+        let path = format!("{before}{}", entry.name);
+        if entry.is_tree {
+            gather(blobs, &entry.hash, &format!("{path}/"), depth - 1, left, all)?;
+            continue;
+        }
+        if !mapped && !all.contains_key(MAP) && !archive::is_of_use(&entry.name) {
+            continue;
+        }
+        let room = left.checked_sub(entry.bytes);
+        *left = room.ok_or_else(|| refused(format!("its files have more than {MOST_ARCHIVE} bytes")))?;
+        if all.len() >= MOST_ENTRIES {
+            return Err(refused(format!("it has more than {MOST_ENTRIES} files")));
+        }
+        let bytes = blobs.get(&entry.hash);
+        let bytes = bytes.map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
+        all.insert(path, bytes);
+    }
+    Ok(())
+}
+
+/// Keeps a program.
+///
+/// # Errors
+/// When the disk or the quota does not take it.
+pub fn keep(
+    shelf: &dyn Shelf,
+    packed: Packed,
+    env: BTreeMap<String, String>,
+    modules: &Modules,
+) -> Result<Kept, Failure> {
+    let mut bytes = FORM.to_vec();
+    serde_json::to_writer(&mut bytes, modules).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
+    let entry = Untrusted::new(modules.entry.label());
+    Ok(Kept { packed, hash: shelf.put(&bytes)?, bytes: bytes.len() as u64, entry, env })
+}
+
+/// A program that was kept.
+///
+/// # Errors
+/// When its bytes are gone or damaged, in one line.
+pub fn load(blobs: &Blobs, kept: &Kept) -> Result<Modules, String> {
+    let bytes = blobs.get(&kept.hash).map_err(|e| format!("its modules are not there: {e}"))?;
+    let json = bytes.strip_prefix(FORM).ok_or("its modules are of a form that is not known here")?;
+    serde_json::from_slice(json).map_err(|e| format!("its modules cannot be read: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nowhere;
+
+    impl Shelf for Nowhere {
+        fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
+            Ok(BlobHash::of(bytes))
+        }
+    }
+
+    #[test]
+    fn what_is_no_bundle_is_refused_with_the_reason() {
+        for (bytes, says) in [
+            (&b"\xff"[..], "not UTF-8"),
+            (b"{", "not JSON"),
+            (b"[]", "does not say its `moduleFormat`"),
+            (br#"{"moduleFormat":"nestedEvaluate"}"#, "`nestedEvaluate` cannot be run"),
+            (br#"{"moduleFormat":"\u001b[2J"}"#, "\\u{1B}"),
+            (br#"{"moduleFormat":"endoZipBase64"}"#, "has no `endoZipBase64`"),
+            (br#"{"moduleFormat":"endoZipBase64","endoZipBase64":7}"#, "has no `endoZipBase64`"),
+            (br#"{"moduleFormat":"endoZipBase64","endoZipBase64":"?"}"#, "no Base64"),
+            (br#"{"moduleFormat":"endoZipBase64","endoZipBase64":"AAAA"}"#, "the archive cannot be read"),
+        ] {
+            let said = bundle(bytes).unwrap_err().message.raw().to_owned();
+            assert!(said.contains(says), "{says}: {said}");
+        }
+        let deep = bundle(&b"[".repeat(100_000)).unwrap_err().message.raw().to_owned();
+        assert!(deep.contains("nested deeper than") && deep.len() < 300, "{deep}");
+        let long = bundle(&vec![b' '; MOST_ARCHIVE * 2]).unwrap_err();
+        assert!(long.message.raw().contains("an archive can have"), "{long:?}");
+    }
+
+    #[test]
+    fn the_same_modules_are_kept_as_the_same_bytes() {
+        let one = |order: &[&str]| {
+            let all = order.iter().map(|name| ((*name).to_owned(), b"export const make = 1;".to_vec()));
+            let modules = files(&all.collect()).unwrap();
+            keep(&Nowhere, Packed::Tree, BTreeMap::new(), &modules).unwrap()
+        };
+        let kept = one(&["index.js", "a.js"]);
+        assert_eq!(kept, one(&["a.js", "index.js"]));
+        assert_ne!(kept.hash, one(&["index.js", "b.js"]).hash);
+        assert_eq!(kept.entry.raw(), "index.js");
+    }
+}

@@ -1,0 +1,108 @@
+//! The sweeper: bytes beside the store that nothing refers to any more go, when there is nothing better to do.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use kernel::BlobHash;
+use store::Swept;
+
+use crate::state::daemon::Daemon;
+use control::exit::{Exit, Failure};
+
+/// How long after one sweep another may begin: it reads the whole store. Longer than what was just put is spared.
+const PAUSE: Duration = Duration::from_secs(20 * 60);
+
+/// How long it works at a time, so that others get their turn.
+const TURN: Duration = Duration::from_millis(50);
+
+/// After how long it works although there is always something better to do.
+const LATE: Duration = Duration::from_secs(10 * 60);
+
+/// Sweeps when something may have become garbage.
+pub struct Sweeper {
+    /// Since when there is a reason to.
+    due: Option<Instant>,
+    /// Whether the next sweep may spare what is garbage, because it was put only lately.
+    may_spare: bool,
+    last: Option<Instant>,
+}
+
+impl Sweeper {
+    /// A sweeper who will look at what an earlier process left behind.
+    pub fn new() -> Sweeper {
+        Sweeper { due: Some(Instant::now()), may_spare: false, last: None }
+    }
+
+    /// Something was collected that may have referred to bytes.
+    pub fn collected(&mut self) {
+        self.due.get_or_insert_with(Instant::now);
+        self.may_spare = true;
+    }
+
+    /// Sweeps at once, from the beginning to the end. What `pinned` says stays.
+    ///
+    /// # Errors
+    /// When the store fails, or the daemon ends.
+    pub fn sweep_now(
+        &mut self,
+        daemon: &Daemon,
+        pinned: &dyn Fn() -> BTreeSet<BlobHash>,
+    ) -> Result<Swept, Failure> {
+        let failed = |e: &dyn std::fmt::Display| {
+            Failure::new(Exit::Failure, format!("the store cannot be swept: {e}")).help("`almoner doctor`")
+        };
+        let pinned: Vec<BlobHash> = pinned().into_iter().collect();
+        let Some(mut sweep) = daemon.store.sweep(&pinned).map_err(|e| failed(&e))? else {
+            return Err(failed(&"it is being swept already"));
+        };
+        while !sweep.step().map_err(|e| failed(&e))? {
+            if daemon.is_stopping() {
+                return Err(failed(&"the daemon ends"));
+            }
+        }
+        self.last = Some(Instant::now());
+        // What was put only lately was spared.
+        self.due = self.last;
+        Ok(sweep.swept())
+    }
+
+    /// Sweeps, if there is a reason to, until it is done, the daemon ends, or `is_busy` says that there is something
+    /// better to do. What `pinned` says stays.
+    pub fn look_around(
+        &mut self,
+        daemon: &Daemon,
+        pinned: &dyn Fn() -> BTreeSet<BlobHash>,
+        is_busy: &dyn Fn() -> bool,
+    ) {
+        let Some(due) = self.due else { return };
+        // What never finds a quiet time must be done all the same.
+        let is_late = due.elapsed() > LATE;
+        let has_paused = self.last.is_none_or(|last| last.elapsed() > PAUSE);
+        if !has_paused || (is_busy() && !is_late) {
+            return;
+        }
+        let pinned: Vec<BlobHash> = pinned().into_iter().collect();
+        // What cannot be read or removed now is garbage the next time as well.
+        let Ok(Some(mut sweep)) = daemon.store.sweep(&pinned) else { return };
+        loop {
+            let began = Instant::now();
+            while began.elapsed() < TURN {
+                match sweep.step() {
+                    Ok(false) => {}
+                    Ok(true) | Err(_) => {
+                        let now = Instant::now();
+                        self.last = Some(now);
+                        // Once more, when nothing of that is new any longer.
+                        self.due = std::mem::take(&mut self.may_spare).then_some(now);
+                        return;
+                    }
+                }
+            }
+            if daemon.is_stopping() || (is_busy() && !is_late) {
+                return;
+            }
+            // Whoever writes meanwhile is not kept waiting for the disk.
+            std::thread::sleep(TURN);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The gardener: collects what nothing refers to any more, when there is nothing better to do.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use kernel::collect;
+use kernel::command::{Act, Reply};
+use kernel::{BlobHash, FormulaId};
+
+use super::blob_sweeper::Sweeper;
+use crate::runs::staging;
+use crate::state::daemon::HostDaemon;
+use crate::state::scratch_dirs::Scratches;
+use config::clock;
+use control::protocol::Freed;
+
+/// How long the store must have been quiet.
+const QUIET: Duration = Duration::from_secs(5);
+
+/// After how long it is done anyway.
+const LATEST: Duration = Duration::from_secs(60);
+
+/// How many formulas are looked at in one commit.
+const BUDGET: u32 = 256;
+
+/// How many commits are made at once, so that others get their turn.
+const COMMITS: u32 = 16;
+
+/// After how many commits of others a sweep gives way.
+const BUSY: u64 = 200;
+
+/// Watches for quiet times.
+pub struct Gardener {
+    commits: u64,
+    quiet_since: Instant,
+    last: Instant,
+    scratches: Scratches,
+    sweeper: Sweeper,
+}
+
+impl Gardener {
+    /// A gardener who has just begun to watch.
+    pub fn new() -> Gardener {
+        Gardener {
+            commits: 0,
+            quiet_since: Instant::now(),
+            last: Instant::now(),
+            scratches: Scratches::default(),
+            sweeper: Sweeper::new(),
+        }
+    }
+
+    /// Called about once a second: works if the store has been quiet, or if it has been long enough. What `pins` says
+    /// must stay: somebody who is connected refers to it.
+    pub fn look_around(
+        &mut self,
+        daemon: &HostDaemon,
+        pins: &dyn Fn() -> BTreeSet<FormulaId>,
+        trees: &dyn Fn() -> BTreeSet<BlobHash>,
+    ) {
+        let commits = daemon.store.stats().commits;
+        if commits != self.commits {
+            self.commits = commits;
+            self.quiet_since = Instant::now();
+        }
+        self.run_errands(daemon, pins, trees);
+        if self.quiet_since.elapsed() < QUIET && self.last.elapsed() < LATEST {
+            return;
+        }
+        self.last = Instant::now();
+        if !self.scratches.has_begun() {
+            self.scratches.tidy(daemon);
+            staging::tidy(daemon);
+        }
+        self.collect_all(daemon, pins);
+        let (daemon, before) = (daemon, self.commits);
+        let is_quiet = self.quiet_since.elapsed() >= QUIET;
+        self.sweeper
+            .look_around(daemon, trees, &|| !is_quiet || daemon.store.stats().commits > before + BUSY);
+    }
+
+    /// Collects and sweeps whatever can be, if somebody waits for it.
+    fn run_errands(
+        &mut self,
+        daemon: &HostDaemon,
+        pins: &dyn Fn() -> BTreeSet<FormulaId>,
+        trees: &dyn Fn() -> BTreeSet<BlobHash>,
+    ) {
+        let waiting = daemon.errands.take();
+        if waiting.is_empty() {
+            return;
+        }
+        let mut formulas = 0;
+        while daemon.read(|txn| collect::is_due(txn, clock::now_ms())).unwrap_or(false)
+            && !daemon.is_stopping()
+        {
+            let before = daemon.store.stats().commits;
+            formulas += self.collect(daemon, pins);
+            if daemon.store.stats().commits == before {
+                break;
+            }
+        }
+        if formulas > 0 {
+            self.scratches.tidy(daemon);
+        }
+        staging::tidy(daemon);
+        let freed = self.sweeper.sweep_now(daemon, trees).map(|swept| Freed {
+            formulas,
+            blobs: swept.blobs,
+            bytes: swept.bytes,
+            damaged: swept.damaged,
+        });
+        for one in waiting {
+            // Who does not wait any longer needs no answer.
+            let _ = one.send(freed.clone());
+        }
+    }
+
+    /// Collects formulas, and what belongs to them and lies elsewhere.
+    fn collect_all(&mut self, daemon: &HostDaemon, pins: &dyn Fn() -> BTreeSet<FormulaId>) {
+        // A store that cannot be read or written has louder voices to say so.
+        if !daemon.read(|txn| collect::is_due(txn, clock::now_ms())).unwrap_or(false) {
+            return;
+        }
+        if self.collect(daemon, pins) > 0 {
+            self.scratches.tidy(daemon);
+            self.sweeper.collected();
+        }
+    }
+
+    /// Collects; how many formulas have gone.
+    fn collect(&mut self, daemon: &HostDaemon, pins: &dyn Fn() -> BTreeSet<FormulaId>) -> u64 {
+        let mut gone = 0;
+        for _ in 0..COMMITS {
+            let act = Act::Collect { budget: BUDGET, pinned: pins() };
+            match daemon.apply(act).map(|outcome| outcome.reply) {
+                Ok(Reply::Collected { done, count }) => {
+                    gone += count;
+                    if done {
+                        break;
+                    }
+                }
+                _ => break,
+            }
+        }
+        self.commits = daemon.store.stats().commits;
+        gone
+    }
+}

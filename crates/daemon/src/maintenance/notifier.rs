@@ -1,0 +1,261 @@
+//! Notifications: a command of the user's is run when something waits for a person.
+//!
+//! What waits is what the store lists as waiting; this only remembers up to where it has looked. So a daemon that comes
+//! up tells once of what still waits, and nothing that came while none was there is missed.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::Weak;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use kernel::txn::{ReadTxn, StoreFault};
+use kernel::{FormulaId, MessageNumber, query, table};
+
+use crate::state::daemon::{Daemon, HostDaemon};
+use crate::state::log;
+use config::place::Place;
+use config::settings::{self, Followed, Notify};
+use control::show::waiting::{MOST, waiting};
+
+/// How often somebody looks, and how long news that come together are gathered.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long the command may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How much of what the command says is kept.
+const KEPT: usize = 2 << 10;
+
+/// What the command finds in its environment, if the daemon has it: enough to reach the person's screen.
+const VARIABLES: [&str; 6] =
+    ["HOME", "PATH", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"];
+
+/// Somebody who watches, until the daemon ends.
+#[must_use]
+pub struct Notifier(Option<JoinHandle<()>>);
+
+impl Notifier {
+    /// Waits until nothing of it is left. The daemon has been told to end: a command that runs is ended at once.
+    pub fn end(self) {
+        if let Some(thread) = self.0 {
+            // Whoever panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Begins to watch.
+pub fn start(daemon: &HostDaemon, place: &Place) -> Notifier {
+    let (shared, host) = (daemon.shared(), daemon.host);
+    let settings = Followed::new(settings::path(place));
+    let watch = move || Watch { shared, host, settings, seen: BTreeMap::new(), commits: None }.go();
+    match std::thread::Builder::new().name("notify".to_owned()).spawn(watch) {
+        Ok(thread) => Notifier(Some(thread)),
+        Err(e) => {
+            log::line(&format!("nobody will be notified: {e}"));
+            Notifier(None)
+        }
+    }
+}
+
+/// What waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Waiting {
+    /// For the store's own host, at most [`MOST`].
+    own: usize,
+    /// For other hosts.
+    others: usize,
+    /// The newest message.
+    newest: Option<MessageNumber>,
+    /// Whether any of it was not there before.
+    new: bool,
+}
+
+struct Watch {
+    shared: Weak<Daemon>,
+    host: FormulaId,
+    settings: Followed,
+    /// For each host, the first message that nobody was told of.
+    seen: BTreeMap<FormulaId, MessageNumber>,
+    /// How many commits the store had when it was last looked at.
+    commits: Option<u64>,
+}
+
+impl Watch {
+    fn go(mut self) {
+        // Nothing is held while nothing is done: the daemon may end.
+        while let Some(shared) = self.shared.upgrade().filter(|shared| !shared.is_stopping()) {
+            let (settings, failure) = self.settings.look();
+            if let Some(failure) = failure {
+                log::line(&format!(
+                    "settings: {} (what was read last holds)",
+                    failure.message.visible_line()
+                ));
+            }
+            match settings.notify.clone() {
+                None => {
+                    self.seen.clear();
+                    self.commits = None;
+                    shared.notices.set(None);
+                    shared.news.rest(PAUSE);
+                }
+                Some(notify) => self.look(shared, &notify),
+            }
+        }
+    }
+
+    /// Looks for what is new, and tells of it together with what comes within a moment.
+    fn look(&mut self, shared: std::sync::Arc<Daemon>, notify: &Notify) {
+        let commits = shared.store.stats().commits;
+        let known = self.commits.replace(commits) == Some(commits);
+        if known || !self.waiting(&shared).is_some_and(|waiting| waiting.new) {
+            return shared.news.rest(PAUSE);
+        }
+        shared.news.rest(PAUSE);
+        // What was answered meanwhile waits for nobody.
+        let Some(now) = self.waiting(&shared).filter(|now| now.own + now.others > 0) else { return };
+        drop(shared);
+        let number = now.newest.map(|number| number.to_string()).unwrap_or_default();
+        let count = now.own + now.others;
+        let words = notify.filled(&words(&now), &number, &count.to_string());
+        let how = self.run(&words);
+        if let Err(what) = &how {
+            log::line(&format!("notify: {what}"));
+        }
+        if let Some(shared) = self.shared.upgrade() {
+            shared.notices.set(Some(how));
+        }
+    }
+
+    fn waiting(&mut self, shared: &Daemon) -> Option<Waiting> {
+        let (host, seen) = (self.host, &mut self.seen);
+        // A store that cannot be read is told of by all that need it.
+        shared.read(|txn| count(txn, &host, seen)).ok()
+    }
+
+    /// Runs the command; what it says goes to the log.
+    fn run(&self, words: &[String]) -> Result<(), String> {
+        let [program, arguments @ ..] = words else { return Err("there is no command".to_owned()) };
+        let failed = |e: std::io::Error| format!("`{program}` cannot be run: {e}");
+        let (mut said, end) = std::io::pipe().map_err(failed)?;
+        rustix::io::ioctl_fionbio(&said, true).map_err(|e| failed(e.into()))?;
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().current_dir("/").stdin(Stdio::null());
+        command.envs(VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.stdout(end.try_clone().map_err(failed)?).stderr(end);
+        // A group of its own, so that what it starts ends with it.
+        let mut child = command.process_group(0).spawn().map_err(failed)?;
+        // It holds the other end of the pipe.
+        drop(command);
+        let begun = Instant::now();
+        let (mut kept, mut buffer) = (Vec::new(), [0; 1024]);
+        let ended = loop {
+            // However much it says: it must not wait for us.
+            while let Ok(n @ 1..) = said.read(&mut buffer) {
+                kept.extend_from_slice(
+                    buffer.get(..n.min(KEPT.saturating_sub(kept.len()))).unwrap_or_default(),
+                );
+                if begun.elapsed() > PATIENCE {
+                    break;
+                }
+            }
+            match child.try_wait() {
+                Ok(Some(status)) => break Ok(status),
+                Ok(None) if begun.elapsed() > PATIENCE => {
+                    break Err(format!("took more than {} s and was ended", PATIENCE.as_secs()));
+                }
+                Ok(None) if self.shared.upgrade().is_none_or(|shared| shared.is_stopping()) => {
+                    break Err("was ended with the daemon".to_owned());
+                }
+                Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+                Err(e) => break Err(e.to_string()),
+            }
+        };
+        if ended.is_err() {
+            end_group(&mut child);
+        }
+        // What it said last.
+        while kept.len() < KEPT {
+            let Ok(n @ 1..) = said.read(&mut buffer) else { break };
+            kept.extend_from_slice(buffer.get(..n.min(KEPT - kept.len())).unwrap_or_default());
+        }
+        let said = String::from_utf8_lossy(&kept).trim().to_owned();
+        let said = if said.is_empty() { said } else { format!(": {said}") };
+        match ended {
+            Ok(status) if status.success() => {
+                if !said.is_empty() {
+                    log::line(&format!("notify: `{program}` said{said}"));
+                }
+                Ok(())
+            }
+            Ok(status) => Err(format!("`{program}` failed ({status}){said}")),
+            Err(what) => Err(format!("`{program}` {what}{said}")),
+        }
+    }
+}
+
+/// Ends a command and what it has started.
+fn end_group(child: &mut Child) {
+    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    // It is gone in a moment; whoever does not wait leaves a zombie.
+    let _ = child.wait();
+}
+
+/// What waits, and what of it is new; from here on it is not.
+fn count(
+    txn: &mut dyn ReadTxn,
+    own: &FormulaId,
+    seen: &mut BTreeMap<FormulaId, MessageNumber>,
+) -> Result<Waiting, StoreFault> {
+    let mut found = Waiting::default();
+    for host in table::hosts(txn)? {
+        let from = seen.get(&host).copied().unwrap_or(MessageNumber(0));
+        let new = !query::awaiting(txn, &host, from, 1)?.is_empty();
+        let newest = query::awaiting_below(txn, &host, None, MOST)?;
+        seen.insert(host, query::next_number(txn, &host)?);
+        if host == *own {
+            found.own = newest.len();
+            found.newest = newest.first().copied().or(found.newest);
+        } else {
+            found.others += newest.len();
+            found.newest = found.newest.or(newest.first().copied());
+        }
+        found.new |= new;
+    }
+    Ok(found)
+}
+
+/// What is told: our own words alone, whatever somebody has written.
+fn words(now: &Waiting) -> String {
+    match (waiting(now.own, now.newest.filter(|_| now.own == 1)), now.others) {
+        (Some(own), 0) => own,
+        (Some(own), others) => format!("{own}; {others} more for other hosts of yours"),
+        (None, 1) => "1 thing waits for another host of yours".to_owned(),
+        (None, others) => format!("{others} things wait for other hosts of yours"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_counted_and_says_what_to_type() {
+        let check = |own, others, newest: u64, expected: &str| {
+            let now = Waiting { own, others, newest: Some(MessageNumber(newest)), new: true };
+            assert_eq!(words(&now), expected);
+        };
+        check(1, 0, 42, "1 thing waits for you: almoner inbox 42");
+        check(3, 0, 42, "3 things wait for you: almoner inbox");
+        check(2, 1, 42, "2 things wait for you: almoner inbox; 1 more for other hosts of yours");
+        check(0, 1, 42, "1 thing waits for another host of yours");
+        check(0, 2, 42, "2 things wait for other hosts of yours");
+        check(MOST, 0, 42, "100 things or more wait for you: almoner inbox");
+    }
+}

@@ -1,0 +1,98 @@
+//! What a client of the gateway sees first: an object that takes tokens.
+
+use std::time::{Duration, Instant};
+
+use kernel::facet::Live;
+use passable::Value;
+use switchboard::{Name, Outcome, Ref};
+
+use crate::objects::convert;
+use crate::objects::object::Object;
+use crate::objects::table::{Context, Home, type_error};
+use control::exit::Failure;
+
+/// How many wrong tokens a client may show before it is let go of.
+const WRONG: u32 = 3;
+
+/// The time in which a client must show a good token.
+pub const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The methods of the object.
+const METHODS: [&str; 3] = ["__getMethodNames__", "fetch", "help"];
+
+/// What the object says of itself.
+const HELP: &str = "fetch(token) -> the agent for whom `almoner gateway` has given the token out. A token can be \
+                    used once, for five minutes.";
+
+/// How far a client of the gateway has come.
+#[derive(Debug)]
+pub struct Entrance {
+    /// Since when it is connected, while it has shown no good token.
+    outside_since: Option<Instant>,
+    wrong: u32,
+}
+
+impl Entrance {
+    /// Somebody who has just come.
+    pub fn new(now: Instant) -> Entrance {
+        Entrance { outside_since: Some(now), wrong: 0 }
+    }
+
+    /// Why the client is let go of, if it is.
+    pub fn is_over(&self, now: Instant) -> Option<&'static str> {
+        if self.wrong >= WRONG {
+            return Some("too many wrong tokens");
+        }
+        let since = self.outside_since?;
+        (now.saturating_duration_since(since) >= TOKEN_TIMEOUT).then_some("no token was shown in time")
+    }
+
+    /// Whether the client has shown no good token yet.
+    pub fn is_outside(&self) -> bool {
+        self.outside_since.is_some()
+    }
+}
+
+impl Home {
+    /// Calls a method of the object that takes tokens.
+    pub fn enter(&mut self, context: &Context<'_>, method: &Name, args: &[Value<Ref>]) -> Outcome {
+        match method.as_str().unwrap_or_default() {
+            "__getMethodNames__" => Ok(Value::array(METHODS.map(Value::string).to_vec())),
+            "help" => Ok(Value::string(HELP)),
+            "fetch" => {
+                let token = args.first().and_then(Value::as_str);
+                token.map_or_else(
+                    || Err(type_error("fetch: a token is a string".to_owned())),
+                    |token| self.fetch(context, token),
+                )
+            }
+            _ => {
+                let known: Vec<String> = METHODS.iter().map(|name| format!("\"{name}\"")).collect();
+                let shown = method.shown();
+                Err(type_error(format!("target has no method {shown}, has [{}]", known.join(","))))
+            }
+        }
+    }
+
+    fn fetch(&mut self, context: &Context<'_>, token: &str) -> Outcome {
+        let error = |message: String| Value::error("Error", message);
+        let daemon = context.daemon;
+        let agent = daemon.passes.redeem(token, Instant::now());
+        let Some(id) = agent else {
+            if let Some(entrance) = &mut self.entrance {
+                entrance.wrong += 1;
+            }
+            let said = "no such token: it was used, or is too old; `almoner gateway` gives out another";
+            return Err(error(said.to_owned()));
+        };
+        if let Some(entrance) = &mut self.entrance {
+            entrance.outside_since = None;
+            entrance.wrong = 0;
+        }
+        let failed = |failure: Failure| error(failure.message.raw().to_owned());
+        let agent = Value::remotable(Live::Formula(id));
+        let interfaces = daemon.read(|txn| convert::interfaces(txn, &agent)).map_err(failed)?;
+        let reach = Object { id, agent: id, through: vec![] };
+        self.show(&mut context.board(), &agent, &interfaces, &reach).map_err(|full| error(full.to_string()))
+    }
+}

@@ -1,0 +1,242 @@
+//! What takes a disk as long as it takes: done one after the other for each connection, on a thread of its own.
+//!
+//! A directory may lie on a file system that hangs, and a snapshot may have many files. Neither holds up other
+//! connections, nor other calls of the same one: the connection is locked when an answer is there, and not before.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kernel::code::Reference;
+use kernel::facet::{Action, FileCall, Ground};
+use kernel::formula::Tree;
+use kernel::{BlobHash, Value};
+use store::Hold;
+use switchboard::Ref;
+use worker::World as _;
+
+use super::object::{Object, Part};
+use super::tree_upload::Kept;
+use crate::files::guest_files::Asked;
+use crate::files::trees;
+use crate::state::blobs;
+use crate::state::daemon::{HostDaemon, WeakHostDaemon};
+use control::exit::{Exit, Failure};
+
+/// How many calls may wait at one connection.
+const MOST: usize = 1000;
+
+/// How many bytes may wait with them.
+const MOST_BYTES: usize = 512 << 20;
+
+/// Something that is done later.
+pub struct Task {
+    /// Settles when it is done.
+    pub answer: Ref,
+    /// As whom, and through which grants, it was asked for.
+    pub reach: Object,
+    /// What is done.
+    pub work: Work,
+    /// How many bytes it keeps until then.
+    pub bytes: usize,
+    /// What keeps bytes that were put for it before, if any were.
+    pub hold: Option<Arc<Hold>>,
+}
+
+/// A task that was done.
+pub struct DoneTask {
+    /// What it settles.
+    pub answer: Ref,
+    /// As whom, and through which grants, it was asked for.
+    pub reach: Object,
+    /// What came of it.
+    pub came: Result<Came, Failure>,
+    /// What keeps bytes that were put for it, until they are named.
+    pub hold: Option<Arc<Hold>>,
+}
+
+impl Task {
+    /// Does it, where nothing is locked.
+    pub fn carry_out(self, daemon: WeakHostDaemon) -> DoneTask {
+        // What is put stays until its command has named it, however long the work takes.
+        let mut outside = Outside { daemon, hold: self.hold };
+        if outside.hold.is_none() {
+            let blobs = |daemon: HostDaemon| daemon.store.blobs().hold_within(PATIENCE);
+            outside.hold = outside.daemon().ok().map(blobs).map(Arc::new);
+        }
+        let mut came = (self.work)(&outside);
+        // What is not kept any more must not be named.
+        if came.as_ref().is_ok_and(Came::names) && outside.hold.as_ref().is_some_and(|hold| !hold.moves()) {
+            came = Err(lapsed());
+        }
+        DoneTask { answer: self.answer, reach: self.reach, came, hold: outside.hold }
+    }
+}
+
+/// What is done, where nothing is locked.
+pub type Work = Box<dyn FnOnce(&Outside) -> Result<Came, Failure> + Send>;
+
+/// What came of it.
+pub enum Came {
+    /// A value of the store's.
+    Value(Value),
+    /// Something that was looked up.
+    Part(Part),
+    /// Bytes that are handed out piece by piece.
+    Bytes(Vec<u8>),
+    /// What an object has answered that code has made.
+    Told(Result<passable::Value<Reference>, passable::Value<Reference>>),
+    /// A part of a client's tree was kept: which, and what it is.
+    Kept(u64, Kept),
+    /// Somebody is asked first, and this is the answer once it was made.
+    Waits(Asked, Box<Came>),
+    /// A command must be applied, and its reply is the answer.
+    Act(Box<Action>),
+    /// A command must be applied, and what it made be filled with a tree.
+    Stage {
+        /// The tree.
+        tree: Tree,
+        /// What makes the directory.
+        make: Box<Action>,
+    },
+}
+
+impl Came {
+    /// Whether a row is to name bytes that were put for it.
+    fn names(&self) -> bool {
+        match self {
+            Came::Kept(..) | Came::Act(_) | Came::Stage { .. } => true,
+            Came::Part(part) => part.taken.is_some(),
+            Came::Value(_) | Came::Bytes(_) | Came::Told(_) | Came::Waits(..) => false,
+        }
+    }
+}
+
+/// The daemon, as it is reached from where nothing is locked. It is not kept: it may end meanwhile.
+pub struct Outside {
+    daemon: WeakHostDaemon,
+    /// What is put stays until the command of the task has named it.
+    hold: Option<Arc<Hold>>,
+}
+
+/// How long bytes are kept for somebody who makes no progress: a client that does not answer, or a disk that hangs. A
+/// sweep does not wait any longer, and the call fails.
+pub const PATIENCE: Duration = Duration::from_secs(10 * 60);
+
+/// What somebody is told whose bytes were not waited for.
+pub fn lapsed() -> Failure {
+    let minutes = PATIENCE.as_secs() / 60;
+    Failure::new(Exit::Failure, format!("nothing moved for {minutes} minutes, so what had come was given up"))
+        .help("try again")
+}
+
+impl Outside {
+    /// The daemon.
+    ///
+    /// # Errors
+    /// When it ends.
+    pub fn daemon(&self) -> Result<HostDaemon, Failure> {
+        self.daemon.upgrade().ok_or_else(|| Failure::new(Exit::NoDaemon, "the daemon ends"))
+    }
+
+    /// Where a call is made, if it may be made now.
+    ///
+    /// # Errors
+    /// When a grant on the way has ended.
+    pub fn ground(&self, call: &FileCall) -> Result<Ground, Failure> {
+        let daemon = self.daemon()?;
+        let now_ms = daemon.now_ms();
+        let ground = daemon.read(|txn| Ok(kernel::facet::ground(txn, now_ms, call)))?;
+        ground.map_err(|refusal| Failure::new(Exit::Denied, refusal.to_string()))
+    }
+}
+
+impl trees::Shelf for Outside {
+    fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
+        // What was put before may be gone already: then there is no sense in going on.
+        if self.hold.as_ref().is_some_and(|hold| !hold.moves()) {
+            return Err(lapsed());
+        }
+        blobs::upload(&self.daemon()?, bytes)
+    }
+}
+
+/// What waits at one connection.
+#[derive(Default)]
+pub struct Queue(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    tasks: VecDeque<Task>,
+    bytes: usize,
+    /// Whether a thread works on them.
+    is_working: bool,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The client has gone: what has not begun is not done.
+    pub fn clear(&self) {
+        let mut waiting = self.lock();
+        waiting.tasks.clear();
+        waiting.bytes = 0;
+    }
+
+    fn next(&self) -> Option<Task> {
+        let mut waiting = self.lock();
+        let task = waiting.tasks.pop_front();
+        waiting.bytes -= task.as_ref().map_or(0, |task| task.bytes);
+        waiting.is_working = task.is_some();
+        task
+    }
+}
+
+/// A client whose tasks wait in a queue.
+pub trait TaskClient: Send + Sync {
+    /// Returns the queue.
+    fn queue(&self) -> &Queue;
+
+    /// Waits until the client takes what it asked for, so that nothing more is read for one that does not.
+    fn wait_for_room(&self);
+
+    /// Returns the daemon, or nothing once the client may do nothing more.
+    fn daemon(&self) -> Option<WeakHostDaemon>;
+
+    /// Takes the outcome of a task. Returns whether the client is still there.
+    fn finish(&self, done: DoneTask) -> bool;
+}
+
+/// Has a task of a client done on the client's own thread. Returns `false` if too much waits.
+pub fn push(client: Arc<dyn TaskClient>, task: Task) -> bool {
+    let queue = Arc::clone(&client);
+    let mut waiting = queue.queue().lock();
+    if waiting.tasks.len() >= MOST || waiting.bytes + task.bytes > MOST_BYTES {
+        return false;
+    }
+    waiting.bytes += task.bytes;
+    waiting.tasks.push_back(task);
+    if waiting.is_working {
+        return true;
+    }
+    let thread = std::thread::Builder::new()
+        .name("endo-files".to_owned())
+        .stack_size(crate::state::thread_stack::STACK);
+    let work = move || {
+        while let Some(task) = client.queue().next() {
+            client.wait_for_room();
+            let Some(daemon) = client.daemon() else { return };
+            if !client.finish(task.carry_out(daemon)) {
+                return;
+            }
+        }
+    };
+    waiting.is_working = thread.spawn(work).is_ok();
+    waiting.is_working || {
+        waiting.tasks.pop_back();
+        waiting.bytes = 0;
+        false
+    }
+}

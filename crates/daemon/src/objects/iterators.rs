@@ -1,0 +1,367 @@
+//! Iterators: names and messages as they come, and bytes piece by piece.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use kernel::event::Change;
+use kernel::facet::{self, Live, Locator, Names};
+use kernel::hub::View;
+use kernel::txn::{Owner, ReadTxn, StoreFault};
+use kernel::{FormulaId, MessageNumber, Value, query, table};
+use switchboard::{Key, Outcome, Ref};
+use worker::World as _;
+
+use super::convert;
+use super::convert::Interfaces;
+use super::object::Object;
+use super::perform::piece;
+use super::table::{Context, Home, type_error};
+
+/// How many events or messages are read at a time.
+const BATCH: usize = 256;
+
+/// How many bytes a piece of a stream has at most.
+const PIECE: usize = 48 << 10;
+
+/// How many calls of `next` may wait at one iterator.
+const WAITING: usize = 1000;
+
+/// What an iterator gives.
+pub struct Feed {
+    source: Source,
+    /// As whom, and through which grants, it is followed.
+    reach: Object,
+    /// What has come and was not asked for yet.
+    items: VecDeque<passable::Value<Live>>,
+    /// Calls of `next` that wait for something to come.
+    waiting: VecDeque<Ref>,
+    done: bool,
+}
+
+enum Source {
+    Names(Box<Following>, Option<Box<Locator>>),
+    Messages {
+        next: MessageNumber,
+    },
+    /// Bytes, and how many of them were given.
+    Bytes {
+        bytes: Vec<u8>,
+        given: usize,
+    },
+}
+
+/// Names with what they stand for now, if they stand for anything.
+type Changes = Vec<(String, Option<FormulaId>)>;
+
+/// Names that are followed.
+struct Following {
+    view: FormulaId,
+    target: FormulaId,
+    known: BTreeMap<String, FormulaId>,
+    events: Option<(Owner, FormulaId)>,
+    seen: u64,
+}
+
+impl Following {
+    fn new(view: FormulaId, target: FormulaId, names: &Names) -> Following {
+        let known = names.entries.iter().cloned().collect();
+        Following { view, target, known, events: names.events, seen: names.seen }
+    }
+
+    /// What has changed since this was last asked: names with what they stand for now, or no longer anything.
+    fn changes(
+        &mut self,
+        txn: &mut dyn ReadTxn,
+        now_ms: i64,
+    ) -> Result<Result<Changes, facet::Refusal>, StoreFault> {
+        let mut changes = Vec::new();
+        if let Some((owner, store)) = self.events {
+            loop {
+                let events = query::events(txn, &owner, self.seen, BATCH)?;
+                let full = events.len() == BATCH;
+                for event in events {
+                    self.seen = event.seq;
+                    match event.change {
+                        Change::Named { directory, name, id } if directory == store => {
+                            changes.push((name, Some(id)));
+                        }
+                        Change::Unnamed { directory, name } if directory == store => {
+                            changes.push((name, None))
+                        }
+                        _ => {}
+                    }
+                }
+                if !full {
+                    break;
+                }
+            }
+            if changes.is_empty() {
+                return Ok(Ok(changes));
+            }
+        }
+        let view = View { agent: self.view, now_ms };
+        // What was revoked meanwhile is followed no longer.
+        let names = match facet::names(txn, &view, &self.target) {
+            Ok(names) => names,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if self.events.is_none() {
+            let now: BTreeMap<String, FormulaId> = names.entries.into_iter().collect();
+            changes.extend(
+                self.known.keys().filter(|name| !now.contains_key(*name)).map(|name| (name.clone(), None)),
+            );
+            let new = now.into_iter().filter(|(name, id)| self.known.get(name) != Some(id));
+            changes.extend(new.map(|(name, id)| (name, Some(id))));
+        }
+        Ok(Ok(changes))
+    }
+}
+
+impl Feed {
+    fn new(source: Source, reach: Object, items: Vec<Value>) -> Feed {
+        Feed {
+            source,
+            reach,
+            items: items.iter().map(convert::live).collect(),
+            waiting: VecDeque::new(),
+            done: false,
+        }
+    }
+
+    /// The names of a directory.
+    pub fn names(agent: FormulaId, target: FormulaId, names: Names, reach: Object) -> Feed {
+        let items = names.entries.iter().map(|(name, id)| facet::added(name, id)).collect();
+        Feed::new(Source::Names(Box::new(Following::new(agent, target, &names)), None), reach, items)
+    }
+
+    /// The names of one thing in a directory.
+    pub fn locator(
+        agent: FormulaId,
+        target: FormulaId,
+        names: Names,
+        locator: &Locator,
+        reach: Object,
+    ) -> Feed {
+        let own = names.entries.iter().filter(|(_, id)| *id == locator.id).map(|(name, _)| name.as_str());
+        let first = named("add", locator, own.collect());
+        let following = Box::new(Following::new(agent, target, &names));
+        Feed::new(Source::Names(following, Some(Box::new(locator.clone()))), reach, vec![first])
+    }
+
+    /// The messages of an agent's.
+    pub fn messages(reach: Object) -> Feed {
+        Feed::new(Source::Messages { next: MessageNumber(0) }, reach, vec![])
+    }
+
+    /// Bytes, which are all there.
+    pub fn bytes(bytes: Vec<u8>) -> Feed {
+        let nobody = FormulaId { number: [0; 32], node: [0; 32] };
+        let reach = Object { id: nobody, agent: nobody, through: vec![] };
+        let done = bytes.is_empty();
+        Feed { done, ..Feed::new(Source::Bytes { bytes, given: 0 }, reach, vec![]) }
+    }
+
+    /// Takes up what has come. An error ends the iterator.
+    fn fill(&mut self, txn: &mut dyn ReadTxn, now_ms: i64) -> Result<Result<(), facet::Refusal>, StoreFault> {
+        if self.done {
+            return Ok(Ok(()));
+        }
+        for grant in &self.reach.through {
+            if let Some(finding) = table::reach(txn, grant)?.and_then(|reached| reached.ended(now_ms)) {
+                return Ok(Err(kernel::command::Fault::Revoked(finding.message).into()));
+            }
+        }
+        match &mut self.source {
+            Source::Bytes { bytes, given } => {
+                // What is asked for and no more: as text it takes a third more room.
+                while self.items.len() < self.waiting.len()
+                    && let Some(some) = bytes.get(*given..).filter(|rest| !rest.is_empty())
+                {
+                    let some = some.get(..PIECE).unwrap_or(some);
+                    self.items.push_back(convert::live(&piece(some)));
+                    *given += some.len();
+                }
+                self.done = *given >= bytes.len();
+            }
+            Source::Messages { next } => loop {
+                let (messages, behind) = match facet::messages(txn, &self.reach.agent, *next, BATCH) {
+                    Ok(found) => found,
+                    Err(refusal) => return Ok(Err(refusal)),
+                };
+                self.items.extend(messages);
+                if std::mem::replace(next, behind) == behind {
+                    break;
+                }
+                // Nobody asks for more yet.
+                if self.items.len() > BATCH {
+                    break;
+                }
+            },
+            Source::Names(following, locator) => {
+                let changes = match following.changes(txn, now_ms)? {
+                    Ok(changes) => changes,
+                    Err(refusal) => return Ok(Err(refusal)),
+                };
+                for (name, id) in changes {
+                    let before = match id {
+                        Some(id) => following.known.insert(name.clone(), id),
+                        None => following.known.remove(&name),
+                    };
+                    match locator {
+                        None => {
+                            if before.is_some() && before != id {
+                                self.items.push_back(convert::live(&facet::removed(&name)));
+                            }
+                            if let Some(id) = id.filter(|id| before != Some(*id)) {
+                                self.items.push_back(convert::live(&facet::added(&name, &id)));
+                            }
+                        }
+                        Some(locator) => {
+                            let (was, is) = (before == Some(locator.id), id == Some(locator.id));
+                            let left = following.known.values().any(|id| *id == locator.id);
+                            match (was, is) {
+                                (false, true) => {
+                                    self.items.push_back(convert::live(&named("add", locator, vec![&name])))
+                                }
+                                (true, false) if left => {
+                                    self.items.push_back(convert::live(&named(
+                                        "remove",
+                                        locator,
+                                        vec![&name],
+                                    )));
+                                }
+                                (true, false) => {
+                                    self.items.push_back(convert::live(&named("remove", locator, vec![])))
+                                }
+                                _ => {}
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+}
+
+/// Names that a thing got or lost, as upstream tells it: without names if these were all.
+fn named(what: &str, locator: &Locator, names: Vec<&str>) -> Value {
+    let mut fields = BTreeMap::from([(what.to_owned(), Value::string(locator.to_string()))]);
+    if !names.is_empty() {
+        let names = names.into_iter().map(|name| Value::string(name.to_owned()));
+        fields.insert("names".to_owned(), Value::array(names));
+    }
+    Value::record_from_map(fields)
+}
+
+/// What `next` gives.
+fn item(value: passable::Value<Ref>, done: bool) -> passable::Value<Ref> {
+    let fields = [("done", passable::Value::bool(done)), ("value", value)];
+    passable::Value::record(fields).unwrap_or_else(|_| passable::Value::too_deep())
+}
+
+impl Home {
+    /// Calls a method of an iterator. `None` if the answer comes later.
+    pub fn iterate(
+        &mut self,
+        context: &Context<'_>,
+        key: Key,
+        method: &str,
+        args: &[passable::Value<Ref>],
+        answer: Ref,
+    ) -> Option<Outcome> {
+        let last = || args.first().cloned().unwrap_or(passable::Value::Undefined);
+        match method {
+            "next" => {
+                let Some(feed) = self.feeds.get_mut(&key) else {
+                    return Some(Ok(item(passable::Value::Undefined, true)));
+                };
+                if feed.waiting.len() >= WAITING {
+                    return Some(Err(passable::Value::error(
+                        "Error",
+                        "too many calls wait for this iterator",
+                    )));
+                }
+                feed.waiting.push_back(answer);
+                self.feed(context, key);
+                None
+            }
+            "return" | "throw" => {
+                if let Some(feed) = self.feeds.remove(&key) {
+                    let mut board = context.board();
+                    for waiting in feed.waiting {
+                        board.resolve(self.side, waiting, Ok(item(passable::Value::Undefined, true)));
+                    }
+                }
+                Some(if method == "throw" { Err(last()) } else { Ok(item(last(), true)) })
+            }
+            "__getMethodNames__" => {
+                let names = ["__getMethodNames__", "next", "return", "throw"];
+                Some(Ok(passable::Value::array(names.map(passable::Value::string))))
+            }
+            _ => {
+                let has = "[\"__getMethodNames__\",\"next\",\"return\",\"throw\"]";
+                Some(Err(type_error(format!("target has no method {method:?}, has {has}"))))
+            }
+        }
+    }
+
+    /// Gives every iterator what has come for it.
+    pub fn feed_all(&mut self, context: &Context<'_>) {
+        let waiting = self.feeds.iter().filter(|(_, feed)| !feed.waiting.is_empty());
+        let waiting: Vec<Key> = waiting.map(|(key, _)| *key).collect();
+        waiting.into_iter().for_each(|key| self.feed(context, key));
+    }
+
+    fn feed(&mut self, context: &Context<'_>, key: Key) {
+        let Some(mut feed) = self.feeds.remove(&key) else { return };
+        let now_ms = context.daemon.now_ms();
+        if feed.items.len() < feed.waiting.len() {
+            match context.daemon.read(|txn| feed.fill(txn, now_ms)) {
+                Ok(Ok(())) => {}
+                Ok(Err(refusal)) => {
+                    let error = passable::Value::error(refusal.class(), refusal.to_string());
+                    let mut board = context.board();
+                    for waiting in feed.waiting {
+                        board.resolve(self.side, waiting, Err(error.clone()));
+                    }
+                    return;
+                }
+                // What cannot be read now is read at the next news.
+                Err(_) => {
+                    self.feeds.insert(key, feed);
+                    return;
+                }
+            }
+        }
+        while let Some(answer) = feed.waiting.front().copied() {
+            let Some(value) = feed.items.pop_front() else { break };
+            feed.waiting.pop_front();
+            let outcome = match self.show_item(context, &value, &feed) {
+                Ok(value) => Ok(item(value, false)),
+                Err(full) => Err(passable::Value::error("Error", full.to_string())),
+            };
+            context.board().resolve(self.side, answer, outcome);
+        }
+        if feed.done && feed.items.is_empty() {
+            let mut board = context.board();
+            for waiting in feed.waiting {
+                board.resolve(self.side, waiting, Ok(item(passable::Value::Undefined, true)));
+            }
+            return;
+        }
+        self.feeds.insert(key, feed);
+    }
+
+    fn show_item(
+        &mut self,
+        context: &Context<'_>,
+        value: &passable::Value<Live>,
+        feed: &Feed,
+    ) -> Result<passable::Value<Ref>, switchboard::Full> {
+        let interfaces = match value.references().is_empty() {
+            true => Interfaces::new(),
+            false => context.daemon.read(|txn| convert::interfaces(txn, value)).unwrap_or_default(),
+        };
+        self.show(&mut context.board(), value, &interfaces, &feed.reach)
+    }
+}

@@ -1,0 +1,369 @@
+//! Messages to objects that code has made: they are sent on to the heap, and the answer comes by itself.
+
+use kernel::code::{self, Reference};
+use kernel::command::{Act, CodeAct, Reply};
+use kernel::facet::Delivery;
+use kernel::formula::Formula;
+use kernel::{FormulaId, table};
+use passable::{Remote, Value};
+use switchboard::{Call, Full, Name, Outcome, Ref};
+use vat::Verb;
+use worker::World as _;
+
+use super::batched_writes;
+use super::convert::rebuild;
+use super::file_worker::Came;
+use super::object::{LiveObject, Object, Part, Thing};
+use super::perform;
+use super::perform::Trouble;
+use super::table::{Context, Home, type_error};
+use crate::state::code_host::{self, Letter, Target};
+use crate::state::daemon::HostDaemon;
+
+/// What is asked, and what is given with it.
+pub(crate) fn verb(call: &Call<Ref>) -> (Verb, &[Value<Ref>]) {
+    match call {
+        Call::Get(name) => (Verb::Get(name_of(name)), &[]),
+        Call::Apply(args) => (Verb::Apply, args),
+        Call::Method(name, args) => (Verb::Call(name_of(name)), args),
+    }
+}
+
+fn name_of(name: &Name) -> vat::Name {
+    match name {
+        Name::Text(text) => vat::Name::Text(text.to_str_lossy().into_owned()),
+        Name::Symbol(symbol) => vat::Name::Symbol(symbol.name().to_str_lossy().into_owned()),
+    }
+}
+
+impl Home {
+    /// Calls what was found as a function: only what code has made is one.
+    pub(crate) fn apply(
+        &mut self,
+        context: &Context<'_>,
+        object: &Object,
+        args: &[Value<Ref>],
+        answer: Ref,
+    ) -> Option<Outcome> {
+        let daemon = context.daemon;
+        let view = daemon.view(object.agent);
+        let planned = daemon.read(|txn| perform::plan(txn, &view, object, "__getMethodNames__", &[]));
+        if let Ok((plan, _)) = &planned
+            && let Err(trouble) = self.note_call(context, object, APPLIED, plan.is_err())
+        {
+            return Some(Err(trouble.to_value()));
+        }
+        let sent = match planned {
+            Ok((Ok(plan), reach)) => match batched_writes::delivery(&plan) {
+                Some(to) => self.send(context, reach, target(to), Verb::Apply, args, answer),
+                None => return Some(Err(no_function())),
+            },
+            Ok((Err(refusal), _)) => Err(refusal.into()),
+            Err(failure) => Err(failure.into()),
+        };
+        sent.err().map(|trouble| Err(trouble.to_value()))
+    }
+
+    /// Sends a method call on.
+    pub(crate) fn send_on(
+        &mut self,
+        context: &Context<'_>,
+        reach: Object,
+        to: &Delivery,
+        method: &str,
+        args: &[Value<Ref>],
+        answer: Ref,
+    ) -> Result<(), Trouble> {
+        let through = reach.through.iter().chain(&to.through).copied().collect();
+        let verb = Verb::Call(vat::Name::Text(method.to_owned()));
+        self.send(context, Object { through, ..reach }, target(to), verb, args, answer)
+    }
+
+    /// Sends a call of an object on that lasts as long as its heap.
+    pub(crate) fn send_live(
+        &mut self,
+        context: &Context<'_>,
+        to: LiveObject,
+        verb: Verb,
+        args: &[Value<Ref>],
+        answer: Ref,
+    ) -> Option<Outcome> {
+        let LiveObject { eval, heap, number, through } = to;
+        let ended = first_ended(context, &through);
+        let method = match &verb {
+            Verb::Call(vat::Name::Text(name) | vat::Name::Symbol(name))
+            | Verb::Get(vat::Name::Text(name) | vat::Name::Symbol(name)) => name,
+            Verb::Apply => APPLIED,
+        };
+        let by = self.code.unwrap_or(eval);
+        let noted = context.daemon.note_use(&eval, &through, by, method, ended.is_err());
+        if let Err(failure) = noted {
+            return Some(Err(Trouble::from(failure).to_value()));
+        }
+        let reach = Object { id: eval, agent: eval, through };
+        let target = Target { eval, heap: Some(heap), number };
+        let sent = ended.and_then(|()| self.send(context, reach, target, verb, args, answer));
+        sent.err().map(|trouble| Err(trouble.to_value()))
+    }
+
+    fn send(
+        &mut self,
+        context: &Context<'_>,
+        reach: Object,
+        target: Target,
+        verb: Verb,
+        args: &[Value<Ref>],
+        answer: Ref,
+    ) -> Result<(), Trouble> {
+        let daemon = context.daemon;
+        let to = target.eval;
+        let args =
+            args.iter().map(|value| self.references(daemon, value, to, ARGUMENT)).collect::<Result<_, _>>();
+        let args = args.map_err(Trouble::Plain)?;
+        let from = self.code.unwrap_or(reach.agent);
+        let office = context.daemon.vats();
+        let office = office.ok_or_else(|| Trouble::Plain("no guest code runs here".to_owned()))?;
+        let courier = context.courier();
+        let through = reach.through.clone();
+        let reply = code_host::Reply::new(move |told| {
+            // What was found through a grant ends with it, also what was thrown.
+            let behind = |value: Value<Reference>| value.map_references(&mut |one| behind(one, &through));
+            courier(reach, answer, Ok(Came::Told(told.map(behind).map_err(behind))));
+        });
+        office.deliver(Letter { target, from, verb, args, reply })?;
+        Ok(())
+    }
+
+    /// What an object has answered.
+    pub(crate) fn told(
+        &mut self,
+        context: &Context<'_>,
+        told: Result<Value<Reference>, Value<Reference>>,
+    ) -> Result<Value<Ref>, Trouble> {
+        let mut board = context.board();
+        let mut live = |home: &mut Home, value: &Value<Reference>| {
+            rebuild(value, &mut |remote: &Remote<Reference>, _| {
+                let reference = home.adopt(&mut board, &remote.reference)?;
+                Ok::<_, Full>(Remote { reference, iface: remote.iface.clone() })
+            })
+        };
+        match told {
+            Ok(value) => Ok(live(self, &value)?),
+            Err(value) => Err(Trouble::Value(live(self, &value)?)),
+        }
+    }
+
+    /// A value as it goes to code, or comes from it. What code has made itself goes over. Of all else the recipient gets a
+    /// grant of its own, under which it is called from then on.
+    ///
+    /// # Errors
+    /// What does not go over, in words.
+    pub(crate) fn references(
+        &self,
+        daemon: &HostDaemon,
+        value: &Value<Ref>,
+        to: FormulaId,
+        name: &str,
+    ) -> Result<Value<Reference>, String> {
+        // An object of the code's own stands for what the code holds.
+        if let Some(code) = self.code
+            && name == ARGUMENT
+            && !value.references().is_empty()
+            && daemon.read(|txn| code::gives_for(txn, &code, &to)).map_err(said)?.is_none()
+        {
+            return Err(NOT_ALLOWED.to_owned());
+        }
+        rebuild(value, &mut |remote: &Remote<Ref>, _| {
+            let own = || "not durable: give it a name first".to_owned();
+            let reference = match self.reference(remote.reference).ok_or_else(own)? {
+                Reference::Object { id, agent, through } => {
+                    let author = daemon.read(|txn| maker(txn, &id)).map_err(said)?;
+                    match author {
+                        Some(author) if Some(author) == self.code || author == to => {
+                            Reference::Object { id, agent: to, through }
+                        }
+                        _ => {
+                            let giver = self.code.unwrap_or(agent);
+                            let id = hand(daemon, giver, id, through, to, name)?;
+                            Reference::Object { id, agent: to, through: vec![] }
+                        }
+                    }
+                }
+                Reference::Promise { id, through, .. } if is_promise_of_code(daemon, &id) => {
+                    Reference::Promise { id, agent: to, through }
+                }
+                Reference::Promise { .. } => return Err(PROMISE.to_owned()),
+                live @ Reference::Live { .. } => live,
+                _ => return Err(NOT_HANDED_ON.to_owned()),
+            };
+            Ok(Remote { reference, iface: remote.iface.clone() })
+        })
+    }
+
+    /// The answer to a send of the code's own.
+    pub(crate) fn sent(&mut self, answer: Ref, origin: kernel::code::Origin) {
+        self.origins.insert(answer, origin);
+    }
+
+    /// What a live reference stands for; `None` if it is the client's own.
+    pub(crate) fn reference(&self, reference: Ref) -> Option<Reference> {
+        Some(match self.thing(reference)? {
+            Thing::Object(Object { id, agent, through }) => {
+                Reference::Object { id: *id, agent: *agent, through: through.clone() }
+            }
+            Thing::Promise { id, agent, through } => {
+                Reference::Promise { id: *id, agent: *agent, through: through.clone() }
+            }
+            Thing::Settled { id } => Reference::Settled { id: *id },
+            Thing::Dismissed { agent, number } => Reference::Dismissed { agent: *agent, number: *number },
+            Thing::Live(LiveObject { eval, heap, number, through }) => {
+                Reference::Live { eval: *eval, heap: *heap, number: *number, through: through.clone() }
+            }
+            Thing::Part(part) => Reference::Part {
+                id: part.root.id,
+                agent: part.root.agent,
+                through: part.root.through.clone(),
+                taken: part.taken.clone(),
+                place: part.place.clone(),
+                kind: part.kind,
+                read_only: part.read_only,
+            },
+            _ => Reference::Passing,
+        })
+    }
+
+    /// The live reference of what a reference stands for.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub(crate) fn adopt(
+        &mut self,
+        board: &mut switchboard::Switchboard,
+        reference: &Reference,
+    ) -> Result<Ref, Full> {
+        let thing = match reference {
+            Reference::Object { id, agent, through } => {
+                Thing::Object(Object { id: *id, agent: *agent, through: through.clone() })
+            }
+            Reference::Promise { id, agent, through } => {
+                Thing::Promise { id: *id, agent: *agent, through: through.clone() }
+            }
+            Reference::Settled { id } => Thing::Settled { id: *id },
+            Reference::Dismissed { agent, number } => Thing::Dismissed { agent: *agent, number: *number },
+            Reference::Live { eval, heap, number, through } => Thing::Live(LiveObject {
+                eval: *eval,
+                heap: *heap,
+                number: *number,
+                through: through.clone(),
+            }),
+            Reference::Part { id, agent, through, taken, place, kind, read_only } => {
+                let root = Object { id: *id, agent: *agent, through: through.clone() };
+                let (taken, place) = (taken.clone(), place.clone());
+                Thing::Part(Box::new(Part { root, taken, place, kind: *kind, read_only: *read_only }))
+            }
+            Reference::Passing => Thing::Ended,
+        };
+        self.intern(board, thing)
+    }
+}
+
+fn target(to: &Delivery) -> Target {
+    Target { eval: to.eval, heap: None, number: to.number }
+}
+
+/// What a call of a function is among those of methods.
+const APPLIED: &str = "()";
+
+/// What something is to whoever gets it in a call.
+const ARGUMENT: &str = "argument";
+
+/// Said to code that would hand what a host gave it to somebody else.
+const NOT_ALLOWED: &str = "code that a host has endowed hands nothing of that on, nor objects that stand for it: the \
+                           host does, with endow, send or share";
+
+/// Said to whoever sends what does not go over.
+const NOT_HANDED_ON: &str = "this does not go to other code: what was looked up in a directory goes with the directory, \
+                             and an iterator with whoever made it";
+
+/// Said to whoever sends a promise that may come to anything.
+const PROMISE: &str = "this promise does not go to other code: wait for it first, and send what it comes to";
+
+/// Hands something over: the recipient's grant, or the thing itself if it is data.
+fn hand(
+    daemon: &HostDaemon,
+    giver: FormulaId,
+    id: FormulaId,
+    through: Vec<FormulaId>,
+    to: FormulaId,
+    name: &str,
+) -> Result<FormulaId, String> {
+    let known = daemon.read(|txn| code::handed(txn, &giver, &id, &through, &to));
+    if let Ok(Some(given)) = known {
+        return Ok(given);
+    }
+    let hand = CodeAct::Hand { giver, id, through, to, name: name.to_owned() };
+    match daemon.apply_as(daemon.root, None, Act::Code(hand)) {
+        Ok(outcome) => match outcome.reply {
+            Reply::Made { id } => Ok(id),
+            other => Err(format!("it cannot be handed over: {other:?}")),
+        },
+        Err(failure) => Err(said(failure)),
+    }
+}
+
+fn is_promise_of_code(daemon: &HostDaemon, id: &FormulaId) -> bool {
+    let row = daemon.read(|txn| table::formula(txn, id)).ok().flatten();
+    matches!(row.map(|row| row.formula), Some(Formula::Promise { code: Some(_), .. }))
+}
+
+/// The code that has made this object, if it is one and no grant of one.
+fn maker(
+    txn: &mut dyn kernel::txn::ReadTxn,
+    id: &FormulaId,
+) -> Result<Option<FormulaId>, kernel::txn::StoreFault> {
+    Ok(match table::formula(txn, id)?.map(|row| row.formula) {
+        Some(Formula::Export { eval, .. }) => Some(eval),
+        _ => None,
+    })
+}
+
+fn said(failure: control::exit::Failure) -> String {
+    failure.message.raw().to_owned()
+}
+
+/// Refuses what was found through a grant that has ended.
+fn first_ended(context: &Context<'_>, through: &[FormulaId]) -> Result<(), Trouble> {
+    let daemon = context.daemon;
+    let now_ms = daemon.now_ms();
+    for grant in through {
+        let reached = daemon.read(|txn| table::reach(txn, grant))?;
+        let ended = reached.map_or(Some("it is gone".to_owned()), |reached| {
+            reached.ended(now_ms).map(|finding| finding.message)
+        });
+        if let Some(why) = ended {
+            return Err(Trouble::Plain(why));
+        }
+    }
+    Ok(())
+}
+
+/// The same, found through more grants.
+fn behind(reference: &Reference, grants: &[FormulaId]) -> Reference {
+    let mut reference = reference.clone();
+    if let Reference::Object { through, .. }
+    | Reference::Promise { through, .. }
+    | Reference::Live { through, .. }
+    | Reference::Part { through, .. } = &mut reference
+    {
+        for grant in grants {
+            if !through.contains(grant) {
+                through.push(*grant);
+            }
+        }
+    }
+    reference
+}
+
+fn no_function() -> Value<Ref> {
+    type_error("Cannot invoke target as a function; typeof target is \"object\"".to_owned())
+}

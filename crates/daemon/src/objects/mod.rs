@@ -1,0 +1,17 @@
+//! The objects of Endo's clients and of guest code, and the calls that they take.
+
+pub mod batched_writes;
+pub mod blob_upload;
+pub mod convert;
+pub mod entrance;
+pub mod file_calls;
+pub mod file_worker;
+pub mod iterators;
+pub mod messages;
+pub mod object;
+pub mod perform;
+pub mod promises;
+pub mod table;
+pub mod timers;
+pub mod tree_upload;
+pub mod waiting_calls;

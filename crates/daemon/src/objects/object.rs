@@ -1,0 +1,105 @@
+//! The objects that a client can see.
+
+use kernel::facet;
+use kernel::formula::Tree;
+use kernel::{FormulaId, MessageNumber};
+
+/// One of the objects that a client can see.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Thing {
+    /// A formula.
+    Object(Object),
+    /// A promise of the store's.
+    Promise {
+        /// The promise.
+        id: FormulaId,
+        /// The agent on whose behalf it is waited for.
+        agent: FormulaId,
+        /// The grants through which it was found: what it comes to is found through them as well.
+        through: Vec<FormulaId>,
+    },
+    /// Whether a promise of the store's was kept, in a word, once it settles.
+    Settled {
+        /// The promise.
+        id: FormulaId,
+    },
+    /// That a message was dismissed, once it is.
+    Dismissed {
+        /// In whose mailbox.
+        agent: FormulaId,
+        /// Its number there.
+        number: MessageNumber,
+    },
+    /// An iterator.
+    Iterator,
+    /// What a client of the gateway sees first.
+    Entrance,
+    /// Something that was looked up in a directory or a tree.
+    Part(Box<Part>),
+    /// An object of a heap that lasts as long as the heap.
+    Live(LiveObject),
+    /// Something that ended with a heap.
+    Ended,
+}
+
+impl Thing {
+    /// What settles it, if it is a promise.
+    pub(crate) fn cause(&self) -> Option<Cause> {
+        match self {
+            Thing::Promise { id, .. } | Thing::Settled { id } => Some(Cause::Settled(*id)),
+            Thing::Dismissed { agent, number } => Some(Cause::Dismissed(*agent, *number)),
+            Thing::Object(_)
+            | Thing::Iterator
+            | Thing::Entrance
+            | Thing::Part(_)
+            | Thing::Live(_)
+            | Thing::Ended => None,
+        }
+    }
+}
+
+/// What settles a promise here, as events tell it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Cause {
+    Settled(FormulaId),
+    Dismissed(FormulaId, MessageNumber),
+}
+
+/// A formula as somebody reaches it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Object {
+    /// The formula.
+    pub id: FormulaId,
+    /// The agent on whose behalf it is called.
+    pub agent: FormulaId,
+    /// The grants through which it was found: it can be used as long as they last.
+    pub through: Vec<FormulaId>,
+}
+
+/// An object that code made after it had come to its end: it has no identity that lasts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LiveObject {
+    /// The code.
+    pub eval: FormulaId,
+    /// The heap: another one, made after a restart, has other objects.
+    pub heap: u64,
+    /// The number by which the heap knows the object.
+    pub number: u32,
+    /// The grants through which it was found: it can be used as long as they last.
+    pub through: Vec<FormulaId>,
+}
+
+/// Something that was looked up in what has files. It is no formula: it can be used as long as what it was looked up in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Part {
+    /// What has the files, as it was reached.
+    pub root: Object,
+    /// A tree that is no formula: what was in the place when somebody asked for it.
+    pub taken: Option<Tree>,
+    /// The names that lead to it.
+    pub place: Vec<String>,
+    /// What it is.
+    pub kind: facet::Part,
+    /// Whether nothing in it may be changed, whatever it was looked up in.
+    pub read_only: bool,
+}

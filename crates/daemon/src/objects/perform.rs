@@ -1,0 +1,469 @@
+//! Calls of the store's objects: planned by `kernel::facet`, and carried out.
+
+use std::collections::BTreeMap;
+
+use kernel::code::Reference;
+use kernel::command::{Act, CodeAct, Command, Reply};
+use kernel::facet::{self, Action, Follow, Live, Need, ParseWorker, Plan, Refusal, StartWorker, Then};
+use kernel::formula::Formula;
+use kernel::hub::View;
+use kernel::txn::{ReadTxn, StoreFault};
+use kernel::{FormulaId, Value, table};
+use passable::{Remote, Untrusted, to_base64};
+use switchboard::{Outcome, Ref};
+use worker::definition::Bundle;
+
+use super::batched_writes;
+use super::convert;
+use super::convert::Interfaces;
+use super::iterators::Feed;
+use super::object::Object;
+use super::table::{Context, Home};
+use crate::files::trees;
+use crate::queries::mail;
+use crate::runs::start;
+use crate::state::blobs;
+use crate::state::precondition::AsSeen;
+use crate::state::worker_files;
+use crate::state::{daemon, sealing};
+use control::exit::{Exit, Failure};
+use control::protocol::{ModelChoice, Response, RunRequest, StartSpec};
+
+/// What came of a call.
+enum Done {
+    /// A value, and the grants through which its references were found.
+    Value(Value, Vec<FormulaId>),
+    /// It takes longer; the answer comes by itself.
+    Later,
+    /// A live value.
+    Live(passable::Value<Ref>),
+}
+
+/// Why a call fails.
+pub enum Trouble {
+    Refusal(Refusal),
+    Failure(Box<Failure>),
+    Full(switchboard::Full),
+    Plain(String),
+    /// What the client said itself.
+    Value(passable::Value<Ref>),
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Trouble {
+        Trouble::Refusal(refusal)
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Trouble {
+        Trouble::Failure(Box::new(failure))
+    }
+}
+
+impl From<switchboard::Full> for Trouble {
+    fn from(full: switchboard::Full) -> Trouble {
+        Trouble::Full(full)
+    }
+}
+
+impl Trouble {
+    /// The error as the client gets it.
+    pub(crate) fn to_value(&self) -> passable::Value<Ref> {
+        match self {
+            Trouble::Refusal(refusal) => passable::Value::error(refusal.class(), refusal.to_string()),
+            Trouble::Failure(failure) => passable::Value::error("Error", failure.message.raw().to_owned()),
+            Trouble::Full(full) => passable::Value::error("Error", full.to_string()),
+            Trouble::Value(value) => value.clone(),
+            Trouble::Plain(message) => passable::Value::error("Error", message.clone()),
+        }
+    }
+}
+
+/// What a client's own object stands for where a formula must stand: nothing that exists.
+const FOREIGN: [u8; 32] = [0; 32];
+
+impl Home {
+    /// Calls a method. `None` if the answer comes later.
+    pub fn perform(
+        &mut self,
+        context: &Context<'_>,
+        object: &Object,
+        method: &str,
+        args: &[passable::Value<Ref>],
+        answer: Ref,
+    ) -> Option<Outcome> {
+        match self.try_perform(context, object, method, args, answer) {
+            Ok(outcome) => outcome.map(Ok),
+            Err(trouble) => Some(Err(trouble.to_value())),
+        }
+    }
+
+    fn try_perform(
+        &mut self,
+        context: &Context<'_>,
+        object: &Object,
+        method: &str,
+        args: &[passable::Value<Ref>],
+        answer: Ref,
+    ) -> Result<Option<passable::Value<Ref>>, Trouble> {
+        let foreign = self.foreign_reference(args);
+        // An object of the client's own has no place in the store, but some methods use it at once.
+        let is_refused = foreign.is_some() && !facet::takes_foreign(method);
+        let not_durable = || Trouble::Plain("not durable: give it a name first".to_owned());
+        let given = args.first().and_then(passable::Value::as_reference).copied();
+        let original = args;
+        let args = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
+        if facet::is_command(method) && !is_refused {
+            if self.is_full() {
+                self.settle(context);
+            }
+            self.begin(context, object, method, (args, original), answer)?;
+            return Ok(None);
+        }
+        // It sees what those before it have done.
+        self.settle(context);
+        let daemon = context.daemon;
+        let view = daemon.view(object.agent);
+        let ((plan, reach), grants) = daemon.read(|txn| {
+            let grants = kernel::used::grants(txn, &object.id, &object.through)?;
+            Ok((plan(txn, &view, object, method, &args)?, grants))
+        })?;
+        // What reaches files says so itself: it knows whether it goes to a journal.
+        if !plan.as_ref().is_ok_and(is_of_files) {
+            daemon.note_uses(grants, self.by(object), method, plan.is_err());
+        }
+        if let Ok(plan) = &plan
+            && let Some(to) = batched_writes::delivery(plan)
+        {
+            // Code takes what it is sent, as far as that goes over.
+            return self.send_on(context, reach, to, method, original, answer).map(|()| None);
+        }
+        if is_refused {
+            return Err(not_durable());
+        }
+        self.do_planned(context, reach, plan?, foreign, given, answer)
+    }
+
+    /// Who calls.
+    pub(crate) fn by(&self, object: &Object) -> FormulaId {
+        self.code.unwrap_or(object.agent)
+    }
+
+    /// Notes a call that stands in no journal, if it goes through grants.
+    pub(crate) fn note_call(
+        &self,
+        context: &Context<'_>,
+        object: &Object,
+        method: &str,
+        refused: bool,
+    ) -> Result<(), Trouble> {
+        let by = self.by(object);
+        Ok(context.daemon.note_use(&object.id, &object.through, by, method, refused)?)
+    }
+
+    /// Does what was planned. `None` if the answer comes later.
+    pub(crate) fn do_planned(
+        &mut self,
+        context: &Context<'_>,
+        reach: Object,
+        plan: Plan,
+        foreign: Option<Ref>,
+        given: Option<Ref>,
+        answer: Ref,
+    ) -> Result<Option<passable::Value<Ref>>, Trouble> {
+        match self.carry_out(context, &reach, plan, foreign, given, answer)? {
+            Done::Value(value, through) => {
+                let through = reach.through.into_iter().chain(through).collect();
+                self.hand_over(context, &convert::live(&value), &Object { through, ..reach }).map(Some)
+            }
+            Done::Later => Ok(None),
+            Done::Live(value) => Ok(Some(value)),
+        }
+    }
+
+    /// Makes a value of the store's live.
+    pub(crate) fn hand_over(
+        &mut self,
+        context: &Context<'_>,
+        value: &passable::Value<Live>,
+        reach: &Object,
+    ) -> Result<passable::Value<Ref>, Trouble> {
+        let interfaces = match value.references().is_empty() {
+            true => Interfaces::new(),
+            false => context.daemon.read(|txn| convert::interfaces(txn, value))?,
+        };
+        Ok(self.show(&mut context.board(), value, &interfaces, reach)?)
+    }
+
+    /// The first reference in the arguments that is none of ours.
+    fn foreign_reference(&self, args: &[passable::Value<Ref>]) -> Option<Ref> {
+        let mut all = args.iter().flat_map(passable::Value::references);
+        all.find(|reference| self.formula(**reference).is_none()).copied()
+    }
+
+    /// What a client says, as the store takes it.
+    pub(crate) fn tell(&self, value: &passable::Value<Ref>) -> Value {
+        let told = convert::rebuild(value, &mut |remote: &Remote<Ref>, _| {
+            let foreign = FormulaId { number: FOREIGN, node: FOREIGN };
+            // What a client says of an interface is no news.
+            let reference = self.formula(remote.reference).unwrap_or(foreign);
+            Ok::<_, std::convert::Infallible>(Remote { reference, iface: None })
+        });
+        match told {
+            Ok(value) => value,
+            Err(never) => match never {},
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        context: &Context<'_>,
+        reach: &Object,
+        plan: Plan,
+        foreign: Option<Ref>,
+        given: Option<Ref>,
+        answer: Ref,
+    ) -> Result<Done, Trouble> {
+        let daemon = context.daemon;
+        let behalf = self.behalf(answer);
+        let act = |context: &Context<'_>, action| act(context, behalf.as_ref(), reach, action);
+        let plain = |value| Ok(Done::Value(value, vec![]));
+        let need = match plan {
+            Plan::Value(value) => return plain(value),
+            Plan::Live(value) => return Ok(Done::Live(self.hand_over(context, &value, reach)?)),
+            Plan::Through { value, through } => return Ok(Done::Value(value, through)),
+            Plan::Act(action) => return plain(act(context, *action)?),
+            Plan::Need(need) => *need,
+        };
+        match need {
+            Need::Bytes { bytes, next } => {
+                blobs::upload(daemon, &bytes)?;
+                plain(act(context, *next)?)
+            }
+            Need::Read { hash, read_as, .. } => plain(read_as.value(&blob(context, &hash)?)?),
+            Need::Digest { hash } => plain(Value::string(trees::sha256(&blob(context, &hash)?))),
+            Need::Stream { hash, .. } => {
+                let feed = Feed::bytes(blob(context, &hash)?);
+                Ok(Done::Live(self.iterator(&mut context.board(), feed)?))
+            }
+            Need::Take(take) => match foreign {
+                Some(reader) => {
+                    self.upload(context, reader, take, reach.clone(), answer)?;
+                    Ok(Done::Later)
+                }
+                None => Err(Trouble::Plain("the reader must be an object of the caller's".to_owned())),
+            },
+            Need::Files(call) => {
+                self.begin_files(context, reach, call, answer)?;
+                Ok(Done::Later)
+            }
+            Need::Directory(bind) => {
+                self.bind_directory(context, reach, bind, answer)?;
+                Ok(Done::Later)
+            }
+            Need::Tree(keep) => {
+                self.keep_tree(context, reach, keep, given, answer)?;
+                Ok(Done::Later)
+            }
+            Need::Stage(stage) => {
+                self.stage_tree(context, reach, stage, answer)?;
+                Ok(Done::Later)
+            }
+            Need::Modules(make) => {
+                self.make_modules(context, reach, make, answer)?;
+                Ok(Done::Later)
+            }
+            Need::Follow(follow) => {
+                let feed = start_feed(context, follow, reach)?;
+                Ok(Done::Live(self.iterator(&mut context.board(), feed)?))
+            }
+            Need::Watch(watch) => {
+                self.watch(context, reach, watch, given)?;
+                plain(Value::undefined())
+            }
+            Need::Seal(seal) => {
+                let mut sealed = BTreeMap::new();
+                for (name, secret) in &seal.secrets {
+                    sealed.insert(name.clone(), sealing::seal(&daemon.vault, daemon.state(), secret.raw())?);
+                }
+                plain(act(context, seal.with(sealed)?)?)
+            }
+            Need::Token(draw) => {
+                let mut token = [0; 32];
+                daemon::random(&mut token)?;
+                plain(act(context, draw.with(token))?)
+            }
+            Need::ParseWorker(parse) => plain(act(context, parse_worker(context, parse)?)?),
+            Need::StartWorker(_) if behalf.is_some() => {
+                Err(Trouble::Plain("code starts no runs: let it define the worker".to_owned()))
+            }
+            Need::StartWorker(start) => plain(start_worker(context, start)?),
+            // It was sent on before, with all that was given.
+            Need::Deliver(_) => plain(Value::undefined()),
+            Need::Terminate if behalf.is_some() => {
+                Err(Trouble::Plain("code does not end the daemon".to_owned()))
+            }
+            Need::Terminate => {
+                self.ends_daemon = true;
+                plain(Value::undefined())
+            }
+        }
+    }
+}
+
+/// What comes of a call, and as whom and through what its answer is reached. What was reached through a grant that has
+/// ended is refused.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn plan(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    object: &Object,
+    method: &str,
+    args: &[Value],
+) -> Result<(Result<Plan, Refusal>, Object), StoreFault> {
+    for grant in &object.through {
+        if let Some(finding) = table::reach(txn, grant)?.and_then(|reached| reached.ended(view.now_ms)) {
+            let refusal = kernel::command::Fault::Revoked(finding.message);
+            return Ok((Err(refusal.into()), object.clone()));
+        }
+    }
+    let mut reach = object.clone();
+    // Whoever reaches an agent acts as the agent, and what it finds is the agent's.
+    match table::reach(txn, &object.id)?.map(|reached| (reached.id, reached.formula)) {
+        Some((id, Formula::Host { .. } | Formula::Guest { .. })) => reach.agent = id,
+        Some((_, Formula::Endo { host, .. })) => reach.agent = host,
+        _ => {}
+    }
+    // What is found in something that somebody granted ends with that grant, however many calls it takes.
+    if table::grant(txn, &object.id)?.is_some() && !reach.through.contains(&object.id) {
+        reach.through.push(object.id);
+    }
+    Ok((facet::plan(txn, view, &object.id, method, args), reach))
+}
+
+/// Whether what was planned reaches files.
+pub(crate) fn is_of_files(plan: &Plan) -> bool {
+    matches!(plan, Plan::Need(need) if matches!(**need, Need::Files(_)))
+}
+
+/// Applies a command; what its reply means.
+pub(crate) fn act(
+    context: &Context<'_>,
+    behalf: Option<&Behalf>,
+    reach: &Object,
+    action: Action,
+) -> Result<Value, Trouble> {
+    let then = action.then.clone();
+    let command = Behalf::command(behalf, context.daemon.root, reach, action);
+    // What a message is not says so by itself.
+    let outcome = context.daemon.apply_as(command.actor, None, command.act)?;
+    Ok(facet::result(&then, &outcome.reply))
+}
+
+/// The code that acts, and which of its sends it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Behalf {
+    eval: FormulaId,
+    send: Option<u32>,
+}
+
+impl Behalf {
+    /// The command that an action is. What code does is the daemon's to say, and is done once.
+    pub(crate) fn command(
+        behalf: Option<&Behalf>,
+        root: FormulaId,
+        reach: &Object,
+        action: Action,
+    ) -> Command {
+        let Action { actor, act, then } = action;
+        match behalf {
+            None => Command { actor, act, said: None },
+            Some(Behalf { eval, send }) => {
+                let Object { id, agent, through } = reach.clone();
+                let reach = Box::new(Reference::Object { id, agent, through });
+                let done = CodeAct::Do { eval: *eval, send: *send, actor, then, reach, act: Box::new(act) };
+                Command { actor: root, act: Act::Code(done), said: None }
+            }
+        }
+    }
+}
+
+impl Home {
+    /// On whose behalf a call is made, if not on that of an agent.
+    pub(crate) fn behalf(&self, answer: Ref) -> Option<Behalf> {
+        let send = self.origins.get(&answer).map(|origin| origin.send);
+        self.code.map(|eval| Behalf { eval, send })
+    }
+}
+
+/// Bytes from beside the store.
+pub fn blob(context: &Context<'_>, hash: &kernel::BlobHash) -> Result<Vec<u8>, Failure> {
+    let blobs = context.daemon.store.blobs();
+    blobs.get(hash).map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))
+}
+
+fn start_feed(context: &Context<'_>, follow: Follow, reach: &Object) -> Result<Feed, Trouble> {
+    let daemon = context.daemon;
+    Ok(match follow {
+        Follow::Names { agent, target } => {
+            let view = daemon.view(agent);
+            let names = daemon.read(|txn| Ok(facet::names(txn, &view, &target)))??;
+            Feed::names(agent, target, names, reach.clone())
+        }
+        Follow::Locator { agent, target, locator } => {
+            let view = daemon.view(agent);
+            let names = daemon.read(|txn| Ok(facet::names(txn, &view, &target)))??;
+            Feed::locator(agent, target, names, &locator, reach.clone())
+        }
+        Follow::Messages { agent } => Feed::messages(Object { agent, ..reach.clone() }),
+    })
+}
+
+fn parse_worker(context: &Context<'_>, parse: ParseWorker) -> Result<Action, Failure> {
+    let source = parse.source().raw().to_owned();
+    let name = "worker".to_owned();
+    let bundle = Bundle { file: format!("{name}.worker"), name, source, includes: BTreeMap::new() };
+    let definition = worker_files::parse(&bundle)?;
+    let worker = start::keep(context.daemon, &bundle, definition.limits)?;
+    Ok(parse.with(worker, mail::slots_of(&definition)))
+}
+
+/// Runs a worker that was proposed. Which model it gets is for whoever started the daemon to say.
+fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trouble> {
+    let daemon = context.daemon;
+    let no_model = || {
+        Trouble::Plain(
+            "no model is known here: set ALMONER_MODEL for the daemon, or endow on the command line"
+                .to_owned(),
+        )
+    };
+    let model = daemon.place.model.clone().ok_or_else(no_model)?;
+    // Each host has runs of its own.
+    let daemon = &daemon.host_of(start.actor, None)?;
+    let (bundle, _) = mail::proposed(daemon, start.actor, start.number)?;
+    let Some(bundle) = bundle else {
+        return Err(Trouble::Plain("the message proposes no worker".to_owned()));
+    };
+    let spec = StartSpec { model: ModelChoice::Reference(model), ..StartSpec::default() };
+    let request = RunRequest { text: Untrusted::new("endow"), worker: mail::source_of(bundle), spec };
+    let endowed = start::Endowed {
+        number: start.number,
+        names: start.bindings,
+        goes_to: start.goes_to,
+        result_name: start.result_name,
+        seen: AsSeen::default(),
+        seal: None,
+    };
+    match start::start_as(daemon, request, Some(endowed))? {
+        Response::Reply(reply @ Reply::Started { .. }) => Ok(facet::result(&Then::Promise, &reply)),
+        _ => Err(Trouble::Plain("the run was not started".to_owned())),
+    }
+}
+
+/// A piece of a stream.
+pub fn piece(bytes: &[u8]) -> Value {
+    Value::string(to_base64(bytes))
+}

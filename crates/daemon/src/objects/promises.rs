@@ -1,0 +1,215 @@
+//! Promises that settle when the store says so.
+
+use kernel::event::Change;
+use kernel::formula::Formula;
+use kernel::table::PromiseRow;
+use kernel::txn::{Owner, ReadTxn, StoreFault};
+use kernel::{FormulaId, query, table};
+use passable::Value;
+use switchboard::{Key, Outcome, Ref};
+use worker::World as _;
+
+use super::convert;
+use super::convert::Interfaces;
+use super::object::{Cause, Object, Thing};
+use super::table::{Context, Home};
+
+impl Home {
+    /// Settles promises and feeds iterators.
+    pub fn look_around(&mut self, context: &Context<'_>) {
+        self.read_events(context);
+        self.look_at_promises(context);
+        self.look_at_asked(context);
+        self.feed_all(context);
+    }
+
+    /// Which promises have to be looked at again, by what the events since the last time say.
+    fn read_events(&mut self, context: &Context<'_>) {
+        if self.waiting.is_empty() {
+            self.cursors.clear();
+            return;
+        }
+        let (cursors, causes) = (&mut self.cursors, &mut Vec::new());
+        // What cannot be read now is read at the next news.
+        let _ = context.daemon.read(|txn| {
+            for (owner, seen) in cursors.iter_mut() {
+                read_causes(txn, owner, seen, causes)?;
+            }
+            Ok(())
+        });
+        for cause in causes {
+            self.fresh.extend(self.waiting.remove(cause).unwrap_or_default());
+        }
+    }
+
+    /// Settles what the store says has settled.
+    pub(crate) fn look_at_promises(&mut self, context: &Context<'_>) {
+        // A promise's value may hold another promise, which is looked at as well.
+        while !self.fresh.is_empty() {
+            let keys = std::mem::take(&mut self.fresh);
+            let looked: Vec<(Key, Thing, Ref)> = keys
+                .into_iter()
+                .filter_map(|key| self.things.get(&key).map(|(thing, found)| (key, thing.clone(), *found)))
+                .collect();
+            let now_ms = context.daemon.now_ms();
+            let found = context.daemon.read(|txn| {
+                looked.iter().map(|(_, thing, _)| look(txn, thing, now_ms)).collect::<Result<Vec<_>, _>>()
+            });
+            match found {
+                Ok(states) => {
+                    for ((key, _, reference), state) in looked.into_iter().zip(states) {
+                        self.learn(context, key, reference, state);
+                    }
+                }
+                // What cannot be read now fails: nobody would look again.
+                Err(failure) => {
+                    let mut board = context.board();
+                    for (_, _, reference) in looked {
+                        let error = Value::error("Error", failure.message.raw().to_owned());
+                        board.resolve(self.side, reference, Err(error));
+                    }
+                }
+            }
+        }
+    }
+
+    fn learn(&mut self, context: &Context<'_>, key: Key, reference: Ref, state: State) {
+        let outcome: Outcome = match state {
+            State::Pending { cause, owner, seen } => {
+                self.waiting.entry(cause).or_default().insert(key);
+                // Events that others have not seen yet are not passed over.
+                self.cursors.entry(owner).or_insert(seen);
+                return;
+            }
+            State::Word(word) => Ok(word.map_or(Value::undefined(), Value::string)),
+            State::Broken(reason) => Err(Value::error("Error", reason)),
+            State::Kept { value, interfaces, agent, id, through } => {
+                let reach = Object { id, agent, through };
+                let shown = self.show(&mut context.board(), &convert::live(&value), &interfaces, &reach);
+                shown.map_err(|full| Value::error("Error", full.to_string()))
+            }
+        };
+        context.board().resolve(self.side, reference, outcome);
+    }
+}
+
+/// What is known of a promise.
+enum State {
+    /// Nothing yet: what settles it, under whom that is recorded, and the last event before this was said.
+    Pending { cause: Cause, owner: Owner, seen: u64 },
+    /// A word, or nothing.
+    Word(Option<&'static str>),
+    /// It was broken.
+    Broken(String),
+    /// It has a value.
+    Kept {
+        value: kernel::Value,
+        interfaces: Interfaces,
+        agent: FormulaId,
+        id: FormulaId,
+        through: Vec<FormulaId>,
+    },
+}
+
+fn look(txn: &mut dyn ReadTxn, thing: &Thing, now_ms: i64) -> Result<State, StoreFault> {
+    let last = |txn: &mut dyn ReadTxn, owner: &Owner| {
+        Ok::<_, StoreFault>(kernel::head::log_end(txn, owner)?.map_or(0, |end| end.seq))
+    };
+    Ok(match thing {
+        Thing::Promise { id, .. } | Thing::Settled { id } => match table::promise(txn, id)? {
+            Some(PromiseRow::Pending) => {
+                let row = table::formula(txn, id)?;
+                let Some(Formula::Promise { asker, .. }) = row.map(|row| row.formula) else {
+                    return Ok(State::Broken("the promise was collected".to_owned()));
+                };
+                let seen = last(txn, &asker.0)?;
+                State::Pending { cause: Cause::Settled(*id), owner: asker.0, seen }
+            }
+            Some(PromiseRow::Fulfilled { value }) => match thing {
+                Thing::Promise { agent, through, .. } => {
+                    // What was found through a grant ends with it.
+                    for grant in through {
+                        let reached = table::reach(txn, grant)?;
+                        if let Some(finding) = reached.and_then(|reached| reached.ended(now_ms)) {
+                            return Ok(State::Broken(finding.message));
+                        }
+                    }
+                    let interfaces = convert::interfaces(txn, &convert::live(&value))?;
+                    let through = through.clone();
+                    State::Kept { value, interfaces, agent: *agent, id: *id, through }
+                }
+                _ => State::Word(Some("fulfilled")),
+            },
+            Some(PromiseRow::Rejected { reason }) => match thing {
+                Thing::Promise { .. } => State::Broken(reason),
+                _ => State::Word(Some("rejected")),
+            },
+            None => match (thing, table::formula(txn, id)?.map(|row| row.formula)) {
+                (_, None) | (Thing::Settled { .. }, _) => {
+                    State::Broken("the promise was collected".to_owned())
+                }
+                // It was handed on when it had been kept: as what it came to.
+                (_, Some(formula)) => {
+                    let value = match formula {
+                        Formula::Marshal { value } => value,
+                        _ => kernel::Value::remotable(*id),
+                    };
+                    let interfaces = convert::interfaces(txn, &convert::live(&value))?;
+                    let (agent, through) = match thing {
+                        Thing::Promise { agent, through, .. } => (*agent, through.clone()),
+                        _ => (*id, vec![]),
+                    };
+                    State::Kept { value, interfaces, agent, id: *id, through }
+                }
+            },
+        },
+        Thing::Dismissed { agent, number } => {
+            let letter = query::message(txn, agent, *number)?;
+            match letter.is_some_and(|letter| letter.message.is_some()) {
+                true => {
+                    let cause = Cause::Dismissed(*agent, *number);
+                    State::Pending { cause, owner: agent.number, seen: last(txn, &agent.number)? }
+                }
+                false => State::Word(None),
+            }
+        }
+        Thing::Object(_)
+        | Thing::Iterator
+        | Thing::Entrance
+        | Thing::Part(_)
+        | Thing::Live(_)
+        | Thing::Ended => State::Word(None),
+    })
+}
+
+/// What the events of one agent since `seen` settle.
+fn read_causes(
+    txn: &mut dyn ReadTxn,
+    owner: &Owner,
+    seen: &mut u64,
+    causes: &mut Vec<Cause>,
+) -> Result<(), StoreFault> {
+    /// How many events are read at a time.
+    const BATCH: usize = 256;
+    loop {
+        let events = query::events(txn, owner, *seen, BATCH)?;
+        let full = events.len() == BATCH;
+        for event in events {
+            *seen = event.seq;
+            match event.change {
+                Change::Settled { promise, .. } => causes.push(Cause::Settled(promise)),
+                Change::Dismissed { number } => {
+                    // All agents of a store are of one node.
+                    if let Some(endo) = table::endo(txn)? {
+                        let agent = FormulaId { number: *owner, node: endo.node };
+                        causes.push(Cause::Dismissed(agent, number));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !full {
+            return Ok(());
+        }
+    }
+}

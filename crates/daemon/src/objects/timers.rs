@@ -1,0 +1,164 @@
+//! Clients that are told of ticks: an object of a client's own is called at each, as long as the client is there.
+
+use kernel::facet::Watch;
+use kernel::{FormulaId, table, timer};
+use passable::{Text, Value};
+use switchboard::{Call, Name, Ref};
+
+use super::object::Object;
+use super::perform::Trouble;
+use super::table::{Context, Home};
+use config::clock;
+
+/// How many objects of one client are told at a time.
+const MOST: usize = 64;
+
+/// An object of the client's that is told of ticks.
+pub struct Ticker {
+    /// The timer, as it was reached.
+    timer: Object,
+    callback: Ref,
+    /// The last tick that it was told of, or that came before it asked to be.
+    seen: u64,
+    /// When the next one comes.
+    due_ms: i64,
+    /// The promise for what it answered last. Until it has answered, it is told of nothing else.
+    asked: Option<Ref>,
+}
+
+impl Ticker {
+    /// What must stay as long as it is told.
+    pub(crate) fn pins(&self) -> impl Iterator<Item = FormulaId> {
+        std::iter::once(self.timer.id).chain(self.timer.through.iter().copied())
+    }
+}
+
+impl Home {
+    /// An object of the client's is to be told of ticks, or no longer.
+    pub(crate) fn watch(
+        &mut self,
+        context: &Context<'_>,
+        reach: &Object,
+        watch: Watch,
+        callback: Option<Ref>,
+    ) -> Result<(), Trouble> {
+        let wrong = || Trouble::Plain("a timer tells an object of the caller's own".to_owned());
+        let callback = callback.filter(|callback| self.thing(*callback).is_none()).ok_or_else(wrong)?;
+        let same = |ticker: &Ticker| ticker.timer.id == watch.timer && ticker.callback == callback;
+        let known = self.tickers.iter().find(|(_, ticker)| same(ticker)).map(|(tag, _)| *tag);
+        match (known, watch.begins) {
+            (None, false) | (Some(_), true) => return Ok(()),
+            (Some(tag), false) => {
+                self.silence(context, tag);
+                return Ok(());
+            }
+            (None, true) if self.tickers.len() >= MOST => {
+                let what = format!("{MOST} objects are told of ticks already: unsubscribe one");
+                return Err(Trouble::Plain(what));
+            }
+            (None, true) => {}
+        }
+        let timer = Object { id: watch.timer, ..reach.clone() };
+        let Some(found) = self.look_at_timer(context, &timer)? else {
+            return Err(Trouble::Plain("no more ticks come of this timer".to_owned()));
+        };
+        context.board().hold(self.side, callback)?;
+        self.last_upload += 1;
+        let seen = found.tick_at(clock::now_ms());
+        let due_ms = found.comes_at(seen.saturating_add(1));
+        self.tickers.insert(self.last_upload, Ticker { timer, callback, seen, due_ms, asked: None });
+        Ok(())
+    }
+
+    /// The timer, if its ticks may still be told.
+    fn look_at_timer(&self, context: &Context<'_>, timer: &Object) -> Result<Option<timer::Timer>, Trouble> {
+        let now_ms = clock::now_ms();
+        let found = context.daemon.read(|txn| {
+            for grant in &timer.through {
+                if table::reach(txn, grant)?.is_none_or(|reached| reached.ended(now_ms).is_some()) {
+                    return Ok(None);
+                }
+            }
+            Ok(timer::timer(txn, &timer.id, now_ms)?.ok())
+        })?;
+        Ok(found)
+    }
+
+    /// When the next object must be told, if the connection has not asked to be called by then.
+    pub(crate) fn next_tick(&mut self) -> Option<i64> {
+        let next = self.tickers.values().map(|ticker| ticker.due_ms).min()?;
+        if self.armed_ms.is_some_and(|armed| armed <= next) {
+            return None;
+        }
+        self.armed_ms = Some(next);
+        Some(next)
+    }
+
+    /// Tells of the ticks that have come. The connection had asked to be called at this time; if it has asked to be
+    /// called earlier since, or again, this call is not the one that counts.
+    pub(crate) fn tick(&mut self, context: &Context<'_>, armed_ms: i64) {
+        if self.armed_ms != Some(armed_ms) {
+            return;
+        }
+        self.armed_ms = None;
+        let now_ms = clock::now_ms();
+        let due = self.tickers.iter().filter(|(_, ticker)| ticker.due_ms <= now_ms);
+        let due: Vec<u64> = due.map(|(tag, _)| *tag).collect();
+        for tag in due {
+            let Some(timer) = self.tickers.get(&tag).map(|ticker| ticker.timer.clone()) else { continue };
+            match self.look_at_timer(context, &timer) {
+                Ok(Some(found)) => self.tell_tick(context, tag, &found, now_ms),
+                // It was cancelled, or revoked.
+                Ok(None) => self.silence(context, tag),
+                Err(_) => self.put_off(tag, now_ms.saturating_add(1_000)),
+            }
+        }
+    }
+
+    fn put_off(&mut self, tag: u64, due_ms: i64) {
+        if let Some(ticker) = self.tickers.get_mut(&tag) {
+            ticker.due_ms = due_ms;
+        }
+    }
+
+    fn tell_tick(&mut self, context: &Context<'_>, tag: u64, timer: &timer::Timer, now_ms: i64) {
+        let tick = timer.tick_at(now_ms);
+        self.put_off(tag, timer.comes_at(tick.saturating_add(1)));
+        let Some(ticker) = self.tickers.get_mut(&tag) else { return };
+        // Whoever has not answered yet gets the number of a later tick.
+        if tick <= ticker.seen || ticker.asked.is_some() {
+            return;
+        }
+        ticker.seen = tick;
+        let fields = [
+            ("label", Value::string(timer.label.raw().to_owned())),
+            ("tick", Value::number(tick as f64)),
+            ("timestamp", Value::number(now_ms as f64)),
+        ];
+        let told = Value::record(fields).unwrap_or_else(|_| Value::too_deep());
+        let mut board = context.board();
+        let call = Call::Method(Name::Text(Text::from("onTick")), vec![told]);
+        // If there is no room for another question just now, the next tick is told.
+        if let Ok(asked) = board.send(self.side, ticker.callback, call) {
+            board.watch(self.side, asked, tag);
+            ticker.asked = Some(asked);
+        }
+    }
+
+    /// An object has answered, well or not: it can be told of the next tick.
+    pub(crate) fn ticked(&mut self, context: &Context<'_>, tag: u64) {
+        if let Some(asked) = self.tickers.get_mut(&tag).and_then(|ticker| ticker.asked.take()) {
+            context.board().release(self.side, asked);
+        }
+    }
+
+    /// An object is told no more.
+    fn silence(&mut self, context: &Context<'_>, tag: u64) {
+        let Some(ticker) = self.tickers.remove(&tag) else { return };
+        let mut board = context.board();
+        board.release(self.side, ticker.callback);
+        if let Some(asked) = ticker.asked {
+            board.release(self.side, asked);
+        }
+    }
+}

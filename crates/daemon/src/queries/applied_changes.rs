@@ -1,0 +1,65 @@
+//! What stands in directories because a person had it put there out of a staged copy.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::RunNumber;
+use kernel::run::Entry;
+
+use super::{changes, runs};
+use crate::state::daemon::HostDaemon;
+use control::exit::Failure;
+
+/// What was put in place at a path.
+pub struct InPlace {
+    /// What it is, in words.
+    pub words: String,
+    /// Whether it came out of the copies of this run and of what it started, and not of what started it.
+    pub is_own: bool,
+}
+
+/// A run, what it started, and what started it: those who share staged copies.
+///
+/// # Errors
+/// When there is no such run, or it is not over.
+pub fn relatives(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<RunNumber>, Failure> {
+    let mut runs = changes::whole_family(daemon, run)?;
+    let mut above = runs::one(daemon, run)?.parent;
+    while let Some(parent) = above {
+        runs.insert(parent.run);
+        above = runs::one(daemon, parent.run)?.parent;
+    }
+    Ok(runs)
+}
+
+/// What was put in place out of the staged copies of a run, of what it started and of what started it, and has not been
+/// put back since, by absolute path.
+///
+/// # Errors
+/// When there is no such run, or it is not over.
+pub fn in_place(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeMap<String, InPlace>, Failure> {
+    let family = changes::whole_family(daemon, run)?;
+    let mut entries = Vec::new();
+    for run in relatives(daemon, run)? {
+        runs::for_each_step(daemon, run, 1, |step| {
+            match step.entry {
+                Entry::Applied { files } => entries.push((step.at_ms, true, run, files)),
+                Entry::Undone { files } => entries.push((step.at_ms, false, run, files)),
+                _ => {}
+            }
+            true
+        })?;
+    }
+    entries.sort_by_key(|(at_ms, ..)| *at_ms);
+    let mut in_place = BTreeMap::new();
+    for (_, is_applied, by, files) in entries {
+        for file in files {
+            if is_applied {
+                in_place.insert(file.path, InPlace { words: file.to, is_own: family.contains(&by) });
+            } else if file.from == file.to {
+                // It is back. What was only about to be may have been cut off.
+                in_place.remove(&file.path);
+            }
+        }
+    }
+    Ok(in_place)
+}

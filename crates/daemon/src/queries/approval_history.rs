@@ -1,0 +1,274 @@
+//! What a person was asked before: how often about the same, what was answered, and what would stop the asking.
+//!
+//! Which proposal a message asks about never changes, so it is looked up once and kept in memory, for each host. Answers are
+//! read when they are wanted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use kernel::command::Fault;
+use kernel::formula::Formula;
+use kernel::message::{Answer, Body};
+use kernel::proposal::{Effect, Lift, Proposal, Verdict};
+use kernel::run::{Entry, Place, Run};
+use kernel::txn::{ReadTxn, StoreFault};
+use kernel::{BlobHash, FormulaId, MessageNumber, RunNumber, StepRef, query, table};
+
+use super::threads;
+use crate::state::daemon::HostDaemon;
+use config::policy_file;
+use control::exit::Failure;
+use control::show::asked::{Asked, Instead};
+
+/// How many messages back are looked through at most: what is older counts no more.
+const BACK: u64 = 5_000;
+
+/// How many answers are counted at most.
+const MOST: usize = 1_000;
+
+/// The rule of a worker file that wants its person to be asked.
+const BY_FILE: &str = "effects/asked-for";
+
+/// By whom something was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum By {
+    /// By a worker of this file, whichever run.
+    Worker(BlobHash),
+    /// By a run of the family that begins with this one.
+    Family(RunNumber),
+}
+
+/// What was asked about: a method of a thing, in the words of the grant.
+type About = (By, String, String);
+
+/// What was asked of all hosts.
+#[derive(Default)]
+pub struct AskedBefore(Mutex<BTreeMap<FormulaId, Index>>);
+
+/// What was asked of one host.
+#[derive(Default)]
+struct Index {
+    /// The number of the first message that was not looked at.
+    next: u64,
+    /// Where, oldest first: the message, and which of its entries.
+    asks: BTreeMap<About, Vec<(MessageNumber, usize)>>,
+}
+
+/// A call that a card asks about.
+pub struct Call<'a> {
+    /// What is proposed.
+    pub proposal: &'a Proposal,
+    /// What the gates said of it.
+    pub verdict: Option<&'a Verdict>,
+    /// What it is made on, as the card calls it.
+    pub target: String,
+}
+
+impl AskedBefore {
+    /// What was asked before about the same as these calls of a run, each method of a thing once.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn before(
+        &self,
+        daemon: &HostDaemon,
+        message: MessageNumber,
+        run: &Run,
+        calls: &[Call<'_>],
+    ) -> Result<Vec<Asked>, Failure> {
+        let mut all: Vec<Asked> = Vec::new();
+        for call in calls {
+            let (slot, method) = (&call.proposal.slot, &call.proposal.method);
+            if all.iter().any(|one| (&one.slot, &one.method, &one.target) == (slot, method, &call.target)) {
+                continue;
+            }
+            let at: BTreeSet<(MessageNumber, usize)> = self.at(daemon, run, call.proposal)?;
+            let at: Vec<_> =
+                at.into_iter().filter(|(number, _)| *number < message).rev().take(MOST).collect();
+            let Some((first, _)) = at.last().copied() else { continue };
+            let (mut yes, mut no, mut since_ms) = (0, 0, 0);
+            daemon.read(|txn| {
+                for (number, entry) in &at {
+                    let Some(mail) = threads::mail(txn, &daemon.host, *number)? else { continue };
+                    if *number == first {
+                        since_ms = mail.envelope.sent_ms;
+                    }
+                    match mail.answers.get(entry) {
+                        Some(Answer::Approved { .. }) => yes += 1,
+                        Some(Answer::Denied { .. }) => no += 1,
+                        _ => {}
+                    }
+                }
+                Ok(())
+            })?;
+            all.push(Asked {
+                slot: slot.clone(),
+                method: method.clone(),
+                target: call.target.clone(),
+                worker: run.name.clone(),
+                times: at.len() as u64,
+                yes,
+                no,
+                since_ms,
+                instead: daemon.look(|txn| instead(txn, daemon, run, call))?,
+            });
+        }
+        Ok(all)
+    }
+
+    /// Where the same was asked by the same worker, or by a run of the same family.
+    fn at(
+        &self,
+        daemon: &HostDaemon,
+        run: &Run,
+        proposal: &Proposal,
+    ) -> Result<BTreeSet<(MessageNumber, usize)>, Failure> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = all.entry(daemon.host).or_default();
+        index.catch_up(daemon)?;
+        let keys = daemon.read(|txn| abouts(txn, daemon, run, proposal))?;
+        Ok(keys.iter().filter_map(|key| index.asks.get(key)).flatten().copied().collect())
+    }
+}
+
+impl Index {
+    /// Looks at what came since it was looked at last.
+    fn catch_up(&mut self, daemon: &HostDaemon) -> Result<(), Failure> {
+        if self.next == 0 {
+            let newest = daemon.read(|txn| threads::envelopes(txn, &daemon.host, 0..u64::MAX, true))?;
+            self.next = newest.first().map_or(0, |(newest, _)| newest.0.saturating_sub(BACK));
+        }
+        loop {
+            let from = self.next;
+            let page = daemon.read(|txn| threads::envelopes(txn, &daemon.host, from..u64::MAX, false))?;
+            let full = page.len() == threads::STRIDE;
+            for (number, mail) in page {
+                self.next = number.0.saturating_add(1);
+                if mail.envelope.kind == "approval" {
+                    self.add(daemon, number)?;
+                }
+            }
+            if !full {
+                return Ok(());
+            }
+        }
+    }
+
+    fn add(&mut self, daemon: &HostDaemon, number: MessageNumber) -> Result<(), Failure> {
+        let found = daemon.read(|txn| {
+            let Some(letter) = query::message(txn, &daemon.host, number)? else { return Ok(vec![]) };
+            let Some(Body::Approval { run, entries }) = letter.body() else { return Ok(vec![]) };
+            let Some(run) = table::run(txn, &daemon.host.number, *run)? else { return Ok(vec![]) };
+            let mut found = Vec::new();
+            for (at, asked) in entries.iter().enumerate() {
+                if let Some(proposal) = proposal(txn, daemon, asked.proposal)? {
+                    found.extend(abouts(txn, daemon, &run, &proposal)?.into_iter().map(|key| (key, at)));
+                }
+            }
+            Ok(found)
+        })?;
+        for (key, at) in found {
+            self.asks.entry(key).or_default().push((number, at));
+        }
+        Ok(())
+    }
+}
+
+fn proposal(txn: &mut dyn ReadTxn, daemon: &HostDaemon, at: StepRef) -> Result<Option<Proposal>, StoreFault> {
+    Ok(match table::step(txn, &daemon.host.number, at)?.map(|step| step.entry) {
+        Some(Entry::Proposed { proposal, .. }) => Some(*proposal),
+        _ => None,
+    })
+}
+
+/// What a call counts as: by whom it is asked about, in each way that there is.
+fn abouts(
+    txn: &mut dyn ReadTxn,
+    daemon: &HostDaemon,
+    run: &Run,
+    proposal: &Proposal,
+) -> Result<Vec<About>, StoreFault> {
+    let grant = table::grant(txn, &proposal.grant)?;
+    let target = grant.map_or_else(String::new, |grant| match grant.attenuation.staged_from {
+        Some(real) => format!("staged {real}"),
+        None => grant.words,
+    });
+    let mut root = (run.number, run.parent);
+    while let Some(parent) = root.1 {
+        match table::run(txn, &daemon.host.number, parent.run)? {
+            Some(above) => root = (above.number, above.parent),
+            None => break,
+        }
+    }
+    let key = |by: By| (by, proposal.method.clone(), target.clone());
+    // What runs without a worker has no file by which it could be known.
+    let worker = (!run.is_standing()).then_some(By::Worker(run.definition));
+    Ok(worker.into_iter().chain([By::Family(root.0)]).map(key).collect())
+}
+
+/// What would stop the asking, or why nothing does.
+fn instead(txn: &mut dyn ReadTxn, daemon: &HostDaemon, run: &Run, call: &Call<'_>) -> Result<Instead, Fault> {
+    let Call { proposal, verdict, .. } = call;
+    let nothing = |why: &str| Ok(Instead::Nothing { why: why.to_owned() });
+    let reached = table::reach(txn, &proposal.grant)?;
+    let formula = reached.as_ref().map(|reached| &reached.formula);
+    if proposal.effect == Effect::Commit {
+        return nothing("it sends, and what is seen outside cannot be taken back");
+    }
+    if formula == Some(&Formula::Workshop) {
+        return nothing("it makes workers, and so adds to what this run can do");
+    }
+    let by_file = |verdict: &&Verdict| verdict.findings.iter().any(|finding| finding.rule == BY_FILE);
+    let lift = verdict.and_then(|verdict| verdict.lift);
+    if lift != Some(Lift::Endowment) {
+        return nothing(match verdict.filter(by_file) {
+            Some(_) => "the worker's own file wants you to be asked about it (`approve`)",
+            None => "what the gates say of it is lifted by a yes to exactly this call and by nothing else",
+        });
+    }
+    if let Some(rule) = allow(txn, daemon, run, proposal)? {
+        return Ok(Instead::Allow { rule });
+    }
+    let (Some(formula), Some(grant)) = (formula, reached.as_ref().and_then(|reached| reached.grant())) else {
+        return nothing("what it is made on is gone");
+    };
+    let subject = caps::subject(formula, &grant);
+    match policy_file::permit(&run.name, &subject, &proposal.method) {
+        Some(policy) => Ok(Instead::Permit { policy }),
+        None => nothing("what it holds was handed on to it, and no policy can speak of that"),
+    }
+}
+
+/// How `--allow` names a method of a run's slot: behind the slots through which its worker was called. `None` if the run was
+/// given its slot by another run, which can say nothing of that kind.
+fn allow(
+    txn: &mut dyn ReadTxn,
+    daemon: &HostDaemon,
+    run: &Run,
+    proposal: &Proposal,
+) -> Result<Option<String>, Fault> {
+    let mut names = vec![proposal.slot.clone(), proposal.method.clone()];
+    let (mut at, mut grant) = (run.clone(), proposal.grant);
+    if at.is_standing() {
+        return Ok(None);
+    }
+    while let Some(parent) = at.parent {
+        let Some(above) = table::run(txn, &daemon.host.number, parent.run)? else { return Ok(None) };
+        // Runs of one batch, and one that calls itself, have the same grants.
+        if let Some((slot, _)) = above.grants.iter().find(|(_, id)| **id == grant) {
+            slot.clone_into(&mut names[0]);
+            at = above;
+            continue;
+        }
+        let Place::Call { proposal: step } = parent.place else { return Ok(None) };
+        let site = StepRef { run: above.number, step };
+        let Some(call) = self::proposal(txn, daemon, site)? else { return Ok(None) };
+        let worker = table::reach(txn, &call.grant)?.map(|reached| reached.formula);
+        if !matches!(worker, Some(Formula::Worker { made_by: None, .. })) {
+            return Ok(None);
+        }
+        names.insert(0, call.slot.clone());
+        (at, grant) = (above, call.grant);
+    }
+    Ok(Some(names.join(".")))
+}

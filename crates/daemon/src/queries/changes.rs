@@ -1,0 +1,427 @@
+//! What a run and all that it started changed in directories, out of their journals; and putting something in a directory
+//! only where there is still what is expected.
+//!
+//! Nothing is remembered beside the journal: a call's pins say what was there, and its bytes were kept before it began.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use caps::undo::{Standing, Undo, Whole};
+use kernel::formula::Formula;
+use kernel::proposal::{Effect, Proposal};
+use kernel::run::{Completion, Entry, PutBack};
+use kernel::{BlobHash, RunNumber, StepRef, Value};
+use passable::{Untrusted, visible_line};
+use resource::Resource;
+use worker::World as _;
+
+use super::applied_changes::InPlace;
+use super::{runs, why};
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::undone::{UndoState, UndoneEntry};
+
+/// One path that a run changed.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// When, and by which step.
+    pub at: (i64, StepRef),
+    /// The directory.
+    pub root: String,
+    /// If it was changed in a staged copy: that copy.
+    pub stage: Option<String>,
+    /// The path in it.
+    pub path: String,
+    /// Every step that had to do with it: what shares one is the two ends of a move.
+    pub steps: BTreeSet<StepRef>,
+    /// What was there.
+    pub before: Standing,
+    /// What the run left.
+    pub after: Standing,
+}
+
+impl Change {
+    /// The absolute path.
+    pub fn full(&self) -> String {
+        format!("{}/{}", self.root.trim_end_matches('/'), self.path)
+    }
+
+    /// Whether a person means this path: as the run named it, or absolute.
+    fn is_named(&self, wanted: &str) -> bool {
+        self.path == wanted || self.full() == wanted
+    }
+}
+
+/// What is to become of a path, and how it stands.
+pub struct Task {
+    /// What the run changed.
+    pub change: Change,
+    /// What must be there.
+    pub now: Standing,
+    /// What is to be there.
+    pub then: Standing,
+    /// How it stands.
+    pub state: UndoState,
+}
+
+impl Task {
+    /// The same for whoever asked.
+    pub fn entry(self) -> UndoneEntry {
+        UndoneEntry {
+            path: Untrusted::new(self.change.full()),
+            step: self.change.at.1,
+            from: self.now.words(),
+            to: self.then.words(),
+            state: self.state,
+        }
+    }
+
+    /// The same for the journal.
+    pub fn put_back(&self) -> PutBack {
+        PutBack {
+            path: self.change.full(),
+            from: self.now.words(),
+            to: self.then.words(),
+            step: self.change.at.1,
+        }
+    }
+}
+
+/// Where the bytes of a file come from that is to be put in place.
+pub type Held<'a> = &'a dyn Fn(&Change, &BlobHash) -> Option<Vec<u8>>;
+
+/// What a run changed, each path once, what was changed last first; and what it did that is no such change.
+///
+/// # Errors
+/// When there is no such run, it is not over, or `only` names nothing that it changed.
+pub fn of_run(
+    daemon: &HostDaemon,
+    run: RunNumber,
+    only: &[String],
+) -> Result<(Vec<Change>, Vec<Untrusted>), Failure> {
+    let (mut changes, mut beyond) = (Vec::new(), Vec::new());
+    for member in whole_family(daemon, run)? {
+        gather(daemon, member, &mut changes, &mut beyond)?;
+    }
+    changes.sort_by_key(|change| change.at);
+    let mut planned = plan(&changes);
+    // What comes out as it was has not been changed.
+    let is_change = |change: &Change| change.before != change.after;
+    for wanted in only {
+        if !planned.iter().any(|change| is_change(change) && change.is_named(wanted)) {
+            let message = format!("{run} changed no `{}`", visible_line(wanted));
+            return Err(Failure::new(Exit::NotFound, message)
+                .help(format!("see `almoner undo {run} --dry-run` for what it changed")));
+        }
+    }
+    if !only.is_empty() {
+        keep_named(&mut planned, only);
+    }
+    // Where a file only passed through, what it came from and where it went belong together.
+    for through in planned
+        .iter()
+        .filter(|change| !is_change(change))
+        .map(|change| change.steps.clone())
+        .collect::<Vec<_>>()
+    {
+        let touching = planned.iter_mut().filter(|change| !change.steps.is_disjoint(&through));
+        touching.for_each(|change| change.steps.extend(through.iter().copied()));
+    }
+    planned.retain(is_change);
+    Ok((planned, beyond))
+}
+
+/// Keeps what is named, and the other end of each move: with one end alone there would be no file, or two.
+fn keep_named(planned: &mut Vec<Change>, only: &[String]) {
+    let named = |change: &&Change| only.iter().any(|wanted| change.is_named(wanted));
+    let mut steps: BTreeSet<StepRef> =
+        planned.iter().filter(named).flat_map(|change| change.steps.clone()).collect();
+    loop {
+        let known = steps.len();
+        for change in planned.iter() {
+            if !change.steps.is_disjoint(&steps) {
+                steps.extend(change.steps.iter().copied());
+            }
+        }
+        // A file may be moved more than once.
+        if steps.len() == known {
+            break;
+        }
+    }
+    planned.retain(|change| !change.steps.is_disjoint(&steps));
+}
+
+/// How each path stands. What was put `in_place` out of a staged copy, the whole of it or a part, is nobody else's change.
+pub fn look(
+    changes: Vec<Change>,
+    is_undo: bool,
+    in_place: &BTreeMap<String, InPlace>,
+    held: Held<'_>,
+) -> Vec<Task> {
+    let task = |change: Change| {
+        let (mut now, then) = match is_undo {
+            true => (change.after, change.before),
+            false => (change.before, change.after),
+        };
+        let found = found(&change);
+        if let Ok(found) = &found
+            && change.stage.is_some()
+            && *found != then
+            && in_place.get(&change.full()).is_some_and(|ours| ours.is_own && ours.words == found.words())
+        {
+            now = *found;
+        }
+        let state = stands(&change, found, now, then, held);
+        Task { change, now, then, state }
+    };
+    changes.into_iter().map(task).collect()
+}
+
+/// What stands at a path now; or why that cannot be seen.
+fn found(change: &Change) -> Result<Standing, String> {
+    match std::fs::symlink_metadata(&change.root) {
+        // A directory that is not there yet has nothing in it.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Standing::Nothing),
+        _ => Undo::open(&change.root)
+            .map_err(|error| error.to_string())
+            .and_then(|root| root.look(&change.path).map_err(|finding| finding.message)),
+    }
+}
+
+fn stands(
+    change: &Change,
+    found: Result<Standing, String>,
+    now: Standing,
+    then: Standing,
+    held: Held<'_>,
+) -> UndoState {
+    match found {
+        Err(why) => UndoState::Failed { why: Untrusted::new(why) },
+        Ok(found) if found == then => UndoState::Already,
+        Ok(found) if found != now => UndoState::Conflict { now: found.words() },
+        Ok(_) => match then {
+            Standing::File(digest) if held(change, &digest).is_none() => {
+                let why = "its bytes are not there any more, or were too large to be kept";
+                UndoState::Failed { why: Untrusted::new(why) }
+            }
+            _ => UndoState::Would,
+        },
+    }
+}
+
+/// What would be done, for the journal.
+pub fn to_do(tasks: &[Task]) -> Vec<PutBack> {
+    tasks.iter().filter(|task| task.state == UndoState::Would).map(Task::put_back).collect()
+}
+
+/// Does it. Each path is looked at once more, in the moment in which it changes.
+/// What a try that was cut off has left beside a path that is as it is to be, goes.
+pub fn carry_out(tasks: &mut [Task], held: Held<'_>) {
+    // While the files still stand from which they are known.
+    let modes: Vec<Option<u32>> = tasks.iter().map(|task| mode(task, tasks)).collect();
+    // A folder that goes is empty only once the files in it have gone.
+    for is_folder in [false, true] {
+        for (task, mode) in tasks.iter_mut().zip(&modes) {
+            if task.state == UndoState::Would && (task.now == Standing::Directory) == is_folder {
+                task.state = put(task, *mode, held);
+            }
+        }
+    }
+    for task in tasks.iter().filter(|task| task.state == UndoState::Already) {
+        if let Ok(root) = Undo::open(&task.change.root) {
+            root.tidy(&task.change.path, task.now, task.then, task.change.at.1.run);
+        }
+    }
+}
+
+/// The permissions of a file that is to be put where nothing is: those that it has in the staged copy, and those of what a
+/// move brings back. What only one of them allows is not allowed.
+fn mode(task: &Task, tasks: &[Task]) -> Option<u32> {
+    let Standing::File(digest) = task.then else { return None };
+    let at = |root: &str, path: &str| Undo::open(root).ok()?.mode(path, &digest);
+    let moved = tasks.iter().filter(|other| other.now == task.then && other.then != task.then);
+    let staged = task.change.stage.as_deref().and_then(|stage| at(stage, &task.change.path));
+    let moved = moved.filter_map(|other| at(&other.change.root, &other.change.path));
+    moved.chain(staged).reduce(|one, other| one & other)
+}
+
+fn put(task: &Task, mode: Option<u32>, held: Held<'_>) -> UndoState {
+    let failed = |why: String| UndoState::Failed { why: Untrusted::new(why) };
+    let bytes = match task.then {
+        Standing::File(digest) => match held(&task.change, &digest) {
+            Some(bytes) => bytes,
+            None => return failed("its bytes are not there any more".to_owned()),
+        },
+        _ => Vec::new(),
+    };
+    if task.then != Standing::Nothing
+        && let Err(error) = std::fs::create_dir_all(&task.change.root)
+    {
+        return failed(error.to_string());
+    }
+    let opened = Undo::open(&task.change.root).map_err(|error| error.to_string());
+    let done = opened.and_then(|root| {
+        let whole = Whole { bytes: &bytes, mode, run: task.change.at.1.run };
+        root.put_back(&task.change.path, task.now, task.then, &whole).map_err(|finding| finding.message)
+    });
+    done.map_or_else(failed, |()| UndoState::Done)
+}
+
+/// For each path, what it was before the run's changes and what the last of them left; what was changed last comes first.
+/// Where somebody else changed something in between, it goes back to what they left.
+fn plan(changes: &[Change]) -> Vec<Change> {
+    let mut last: BTreeMap<(&str, &str), Change> = BTreeMap::new();
+    let mut cut: BTreeSet<(&str, &str)> = BTreeSet::new();
+    let mut order: Vec<(&str, &str)> = Vec::new();
+    for change in changes.iter().rev() {
+        let key = (change.root.as_str(), change.path.as_str());
+        match last.get_mut(&key) {
+            None => {
+                order.push(key);
+                last.insert(key, change.clone());
+            }
+            Some(later) if !cut.contains(&key) && later.before == change.after => {
+                later.before = change.before;
+                later.at = change.at;
+                later.steps.extend(change.steps.iter().copied());
+            }
+            Some(_) => drop(cut.insert(key)),
+        }
+    }
+    order.into_iter().filter_map(|key| last.remove(&key)).collect()
+}
+
+/// The run and all that it has started, over or not.
+pub(crate) fn whole_family(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<RunNumber>, Failure> {
+    let first = runs::one(daemon, run)?;
+    if first.is_standing() {
+        return Err(Failure::new(Exit::Usage, format!("{run} is the journal of an agent, and no run")));
+    }
+    if !first.is_finished() {
+        return Err(Failure::new(
+            Exit::Conflict,
+            format!("{run} is not over: it may still change something"),
+        )
+        .help(format!("let it come to its end, or `almoner cancel {run}` first")));
+    }
+    let mut parents = BTreeMap::new();
+    runs::for_each_run(daemon, None, |found| {
+        // Children are younger than their parents.
+        let is_younger = found.number > run;
+        parents.extend(found.parent.filter(|_| is_younger).map(|parent| (found.number, parent.run)));
+        Ok(is_younger)
+    })?;
+    let mut family = BTreeSet::from([run]);
+    for (child, parent) in parents {
+        if family.contains(&parent) {
+            family.insert(child);
+        }
+    }
+    Ok(family)
+}
+
+/// What one run changed, in order, and what it did that cannot be undone.
+fn gather(
+    daemon: &HostDaemon,
+    run: RunNumber,
+    changes: &mut Vec<Change>,
+    beyond: &mut Vec<Untrusted>,
+) -> Result<(), Failure> {
+    let mut open: BTreeMap<u64, Box<Proposal>> = BTreeMap::new();
+    let mut failed = None;
+    runs::for_each_step(daemon, run, 1, |step| {
+        match step.entry {
+            Entry::Proposed { proposal, .. } if proposal.effect != Effect::Observe => {
+                open.insert(step.number, proposal);
+            }
+            Entry::Completed { proposal: number, completion: Completion::Done { value, .. } } => {
+                let Some(made) = open.remove(&number) else { return true };
+                let at = StepRef { run, step: number };
+                match of_call(daemon, &made, &value) {
+                    Ok(Some((root, touched))) => {
+                        let stage = staged(daemon, &made);
+                        changes.extend(touched.into_iter().map(|(path, before, after)| Change {
+                            at: (step.at_ms, at),
+                            root: root.clone(),
+                            stage: stage.clone(),
+                            path,
+                            steps: [at].into(),
+                            before,
+                            after,
+                        }));
+                    }
+                    Ok(None) => {
+                        let words = format!("{at}: {}.{} {}", made.slot, made.method, shown_arguments(&made));
+                        beyond.push(Untrusted::new(words));
+                    }
+                    Err(failure) => {
+                        failed = Some(failure);
+                        return false;
+                    }
+                }
+            }
+            _ => {}
+        }
+        true
+    })?;
+    failed.map_or(Ok(()), Err)
+}
+
+/// The beginning of the first argument: to whom something was sent, what was started.
+fn shown_arguments(made: &Proposal) -> String {
+    let first = made.args.first().map(|first| match first.as_str() {
+        Some(text) => text.to_owned(),
+        None => first.to_json().to_string(),
+    });
+    first.unwrap_or_default().chars().take(100).collect()
+}
+
+/// A path, what it was before a call, and what the call made of it.
+type Touched = (String, Standing, Standing);
+
+/// The directory in which a call changed something, and each path; `None` if what it did is no change of a directory.
+fn of_call(
+    daemon: &HostDaemon,
+    made: &Proposal,
+    value: &Value,
+) -> Result<Option<(String, Vec<Touched>)>, Failure> {
+    let Some(Formula::Resource(Resource::Directory { path: root, .. })) = why::made_on(daemon, made)? else {
+        return Ok(None);
+    };
+    let pin = |kind: &str, path: &str| {
+        made.pins.iter().find(|pin| pin.kind == kind && pin.name == path).map(|pin| pin.digest)
+    };
+    let before = |path: &str| match (pin("file", path), pin("directory", path)) {
+        (Some(Some(digest)), _) => Some(Standing::File(digest)),
+        (Some(None), _) => Some(Standing::Nothing),
+        (None, Some(_)) => Some(Standing::Directory),
+        (None, None) => None,
+    };
+    let text = |name: &str| value.get(name).and_then(Value::as_str);
+    let one = |path: &str, after: Option<Standing>| Some(vec![(path.to_owned(), before(path)?, after?)]);
+    let touched = match made.method.as_str() {
+        "write" | "append" | "edit" => text("path").and_then(|path| {
+            let digest = text("digest").and_then(|digest| digest.parse::<BlobHash>().ok());
+            one(path, digest.map(Standing::File))
+        }),
+        "remove" => text("path").and_then(|path| one(path, Some(Standing::Nothing))),
+        "make_directory" => text("directory").and_then(|path| one(path, Some(Standing::Directory))),
+        "move" => text("from").zip(text("path")).and_then(|(from, to)| {
+            let moved = before(from)?;
+            Some(vec![(from.to_owned(), moved, Standing::Nothing), (to.to_owned(), before(to)?, moved)])
+        }),
+        _ => None,
+    };
+    Ok(touched.map(|touched| (root, touched)))
+}
+
+/// The staged copy in which a call changed something, if it was one.
+fn staged(daemon: &HostDaemon, made: &Proposal) -> Option<String> {
+    match daemon.grant(&made.grant).ok()? {
+        (grant, Formula::Resource(Resource::Directory { path, .. }))
+            if grant.attenuation.staged_from.is_some() =>
+        {
+            Some(path)
+        }
+        _ => None,
+    }
+}

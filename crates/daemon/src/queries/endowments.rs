@@ -1,0 +1,50 @@
+//! What came of a definition each time that it was endowed, as whoever endowed it sees it.
+
+use kernel::formula::Formula;
+use kernel::{FormulaId, MessageNumber, table};
+
+use super::things;
+use crate::queries::mail;
+use crate::state::daemon::HostDaemon;
+use control::exit::Failure;
+use control::view::{EndowedView, GrantRow};
+
+/// The endowments of which the mailbox keeps what came of them, oldest first.
+///
+/// # Errors
+/// When there is no such message.
+pub fn endowed(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    number: MessageNumber,
+) -> Result<Vec<EndowedView>, Failure> {
+    let letter = mail::letter(daemon, agent, number)?;
+    if letter.mail.endowed.is_empty() {
+        return Ok(vec![]);
+    }
+    let view = daemon.view(agent);
+    daemon.look(|txn| {
+        let grants: Vec<GrantRow> = things::grants(txn, &view)?;
+        let mut all = Vec::new();
+        for one in &letter.mail.endowed {
+            let (holder, run) = match table::formula(txn, &one.made)?.map(|row| row.formula) {
+                Some(Formula::Run { run, worker, .. }) => (worker, Some(run)),
+                _ => (one.made, None),
+            };
+            let is_gone = table::formula(txn, &one.made)?.is_none();
+            let Some(came) = table::promise(txn, &one.result)? else { continue };
+            all.push(EndowedView {
+                at_ms: one.at_ms,
+                after: one.after,
+                made: one.made,
+                run,
+                is_gone,
+                result: one.result,
+                came: things::state_of(came),
+                name: things::name_of(txn, &view, &one.result)?,
+                grants: grants.iter().filter(|row| row.grant.holder == holder).cloned().collect(),
+            });
+        }
+        Ok(all)
+    })
+}

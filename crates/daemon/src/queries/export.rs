@@ -1,0 +1,77 @@
+//! What leaves the store as a copy: rows and bytes, without the values of the vault.
+
+use std::sync::Arc;
+
+use kernel::{BlobHash, RunNumber};
+use passable::to_base64;
+use policy::Secrets;
+use serde_json::Value;
+use worker::World as _;
+
+use super::runs;
+use crate::state::daemon::HostDaemon;
+use crate::state::vault;
+use control::exit::{Exit, Failure};
+use control::protocol::Copy;
+
+/// A page of a run as JSON: the run itself from 0, its steps from 1 on.
+///
+/// # Errors
+/// When there is no such run, or the store fails.
+pub fn rows(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Value>, Failure> {
+    let strange = |e: serde_json::Error| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`");
+    let mut rows = match from {
+        0 => vec![serde_json::to_value(runs::one(daemon, run)?).map_err(strange)?],
+        _ => {
+            let steps = runs::steps(daemon, run, from)?;
+            steps.iter().map(serde_json::to_value).collect::<Result<_, _>>().map_err(strange)?
+        }
+    };
+    let secrets = values(daemon)?;
+    rows.iter_mut().for_each(|row| redact(&secrets, row));
+    Ok(rows)
+}
+
+/// The values of the vault. While it is locked nobody knows them, and nothing leaves.
+fn values(daemon: &HostDaemon) -> Result<Arc<Secrets>, Failure> {
+    match daemon.vault.state() {
+        Ok((Some(_), true)) => Err(vault::failure(&::vault::VaultError::Locked)),
+        Ok(_) => Ok(daemon.secrets()),
+        Err(error) => Err(vault::failure(&error)),
+    }
+}
+
+fn redact(secrets: &Secrets, row: &mut Value) {
+    match row {
+        Value::String(text) => *text = secrets.redact(text).into_owned(),
+        Value::Array(items) => items.iter_mut().for_each(|item| redact(secrets, item)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| redact(secrets, field)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Bytes beside the store; `None` if they are gone. What is no text and has a value of the vault in it is left out.
+///
+/// # Errors
+/// When they are damaged.
+pub fn copy(daemon: &HostDaemon, hash: &BlobHash) -> Result<Option<Copy>, Failure> {
+    let bytes = match daemon.store.blobs().get(hash) {
+        Ok(bytes) => bytes,
+        Err(store::BlobError::NotFound { .. }) => return Ok(None),
+        Err(e) => return Err(Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`")),
+    };
+    let secrets = values(daemon)?;
+    let whole = Copy { text: None, base64: None, redacted: false };
+    Ok(Some(match String::from_utf8(bytes) {
+        Ok(text) => {
+            let shown = secrets.redact(&text).into_owned();
+            Copy { redacted: shown != text, text: Some(shown), ..whole }
+        }
+        Err(e) => {
+            let bytes = e.into_bytes();
+            let lossy = String::from_utf8_lossy(&bytes);
+            let redacted = secrets.redact(&lossy) != lossy;
+            Copy { base64: (!redacted).then(|| to_base64(&bytes)), redacted, ..whole }
+        }
+    }))
+}

@@ -1,0 +1,209 @@
+//! One grant: what it was used for, and what falls with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::command::Fault;
+use kernel::formula::Formula;
+use kernel::hub::View;
+use kernel::run::{Completion, Entry, Step};
+use kernel::txn::{ReadTxn, StoreFault};
+use kernel::{BlobHash, FormulaId, GrantNumber, RunNumber, StepRef, Value, query, table, used};
+use passable::Untrusted;
+
+use super::{MOST, in_short, row};
+use crate::queries::runs;
+use crate::queries::things::{Gone, was};
+use crate::queries::why::words_through;
+use crate::state::daemon::HostDaemon;
+use crate::state::grant_usage;
+use control::exit::{Exit, Failure};
+use control::inspect::{CodeHolder, GrantView, Use};
+use control::show::{journal, value};
+use control::view::GrantRow;
+
+/// How many calls are told of one by one.
+const CALLS: usize = 20;
+
+/// How many runs are looked into.
+const RUNS: usize = 100;
+
+/// How many runs are asked whether they use it.
+const LOOKED_AT: usize = 5000;
+
+/// One of the agent's grants.
+///
+/// # Errors
+/// When it has given none of this number.
+pub fn grant(daemon: &HostDaemon, view: &View, number: GrantNumber) -> Result<GrantView, Failure> {
+    // What is told of here is durable.
+    grant_usage::flush(daemon);
+    let found = daemon.look(|txn| {
+        let all = query::grants(txn, &view.agent.number)?;
+        let Some(grant) = all.into_iter().find(|grant| grant.number == number) else { return Ok(None) };
+        let mut target = in_short(txn, view, &grant.target)?;
+        // Only the grants say that it is a staged copy, or may be written to.
+        if let (Some(target), Some(reached)) = (&mut target, table::reach(txn, &grant.id)?)
+            && matches!(reached.formula, Formula::Resource(_))
+        {
+            target.words = Untrusted::new(words_through(&reached.grants, &reached.formula));
+        }
+        let (below, falls) = below(txn, view, &grant.id)?;
+        let row = row(txn, view, grant)?;
+        let code = code(txn, view, &row, &falls)?;
+        let used = used::of(txn, &row.grant.id)?;
+        Ok(Some((row, target, below, falls, code, used)))
+    })?;
+    let gone = || {
+        Failure::new(Exit::NotFound, format!("there is no grant {number}"))
+            .help("`almoner grants` lists them")
+    };
+    let (row, target, mut of, falls, code, used) = found.ok_or_else(gone)?;
+    let target = target.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("what grant {number} led to is gone"))
+            .help("nothing can be done through it any more")
+    })?;
+    of.insert(row.grant.id);
+    let holders = falls.iter().map(|row| row.grant.holder).chain([row.grant.holder]).collect();
+    let text = daemon.read(|txn| text(txn, &row.grant.holder))?;
+    let mut shown = GrantView { row, target, runs: vec![], falls, calls: 0, last: vec![], code, text };
+    // Only the host of a daemon has runs.
+    if view.agent == daemon.host {
+        for run in runs_of(daemon, &of, &holders)? {
+            if of_run(daemon, run, &of, &mut shown)? {
+                shown.runs.push(run);
+            }
+        }
+    }
+    shown.calls += used.calls;
+    shown.last.extend(used.last.into_iter().map(|call| Use {
+        at: None,
+        by: Some(call.by),
+        at_ms: call.at_ms,
+        method: call.method,
+        with: None,
+        outcome: if call.refused { "refused" } else { "made" }.to_owned(),
+    }));
+    shown.last.sort_by_key(|one| std::cmp::Reverse(one.at_ms));
+    shown.last.truncate(CALLS);
+    Ok(shown)
+}
+
+/// The digest of the text that a holder runs, if that is a worker or code.
+fn text(txn: &mut dyn ReadTxn, holder: &FormulaId) -> Result<Option<BlobHash>, StoreFault> {
+    Ok(match table::formula(txn, holder)?.map(|row| row.formula) {
+        Some(Formula::Worker { definition, model: None, .. }) => Some(definition),
+        Some(Formula::Eval { source, modules: None, .. }) => Some(BlobHash::of(source.raw().as_bytes())),
+        _ => None,
+    })
+}
+
+/// The code among those who hold the grant or what was made of it.
+fn code(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    row: &GrantRow,
+    falls: &[GrantRow],
+) -> Result<Vec<CodeHolder>, Fault> {
+    let mut found: Vec<CodeHolder> = Vec::new();
+    for GrantRow { grant, .. } in std::iter::once(row).chain(falls) {
+        let has_journal = match table::formula(txn, &grant.holder)?.map(|row| row.formula) {
+            Some(Formula::Eval { .. }) => true,
+            Some(_) => continue,
+            None if matches!(was(txn, view, grant)?, Gone::Code | Gone::CodeOrAgent) => false,
+            None => continue,
+        };
+        if !found.iter().any(|one| one.id == grant.holder) {
+            found.push(CodeHolder { id: grant.holder, has_journal });
+        }
+    }
+    Ok(found)
+}
+
+/// Every grant that was made of this one, directly or not.
+fn below(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    id: &FormulaId,
+) -> Result<(BTreeSet<FormulaId>, Vec<GrantRow>), Fault> {
+    let (mut ids, mut rows, mut next) = (BTreeSet::new(), Vec::new(), vec![*id]);
+    while let Some(at) = next.pop() {
+        for (from, label) in query::references_to(txn, &at, MOST)? {
+            if !matches!(label.as_str(), "target" | "through") || ids.len() >= MOST {
+                continue;
+            }
+            if let Some(grant) = table::grant(txn, &from)?
+                && ids.insert(from)
+            {
+                next.push(from);
+                rows.push(row(txn, view, grant)?);
+            }
+        }
+    }
+    Ok((ids, rows))
+}
+
+/// The runs that were given one of these, or that are the journal of one of these holders, newest first.
+fn runs_of(
+    daemon: &HostDaemon,
+    grants: &BTreeSet<FormulaId>,
+    holders: &BTreeSet<FormulaId>,
+) -> Result<Vec<RunNumber>, Failure> {
+    let (mut found, mut looked_at) = (Vec::new(), 0);
+    runs::for_each_run(daemon, None, |run| {
+        looked_at += 1;
+        if run.grants.values().any(|id| grants.contains(id)) || holders.contains(&run.worker) {
+            found.push(run.number);
+        }
+        Ok(found.len() < RUNS && looked_at < LOOKED_AT)
+    })?;
+    Ok(found)
+}
+
+/// The beginning of an argument, in a line: of what is done with a directory the file.
+fn with(argument: &Value) -> Untrusted {
+    Untrusted::new(match argument.references().is_empty() {
+        true => journal::shorten(&value::argument(argument)),
+        false => String::new(),
+    })
+}
+
+/// Adds what a run has done through these grants; whether that is anything.
+fn of_run(
+    daemon: &HostDaemon,
+    run: RunNumber,
+    grants: &BTreeSet<FormulaId>,
+    shown: &mut GrantView,
+) -> Result<bool, Failure> {
+    let mut calls: BTreeMap<u64, Use> = BTreeMap::new();
+    runs::for_each_step(daemon, run, 1, |step: Step| {
+        match step.entry {
+            Entry::Proposed { proposal, .. } if grants.contains(&proposal.grant) => {
+                let one = Use {
+                    at: Some(StepRef { run, step: step.number }),
+                    by: None,
+                    at_ms: step.at_ms,
+                    with: proposal.args.first().map(with),
+                    method: Untrusted::new(proposal.method),
+                    outcome: "open".to_owned(),
+                };
+                calls.insert(step.number, one);
+            }
+            Entry::Completed { proposal, completion } => {
+                if let Some(one) = calls.get_mut(&proposal) {
+                    one.outcome = match completion {
+                        Completion::Done { .. } => "done",
+                        Completion::Refused(_) => "refused",
+                        Completion::Failed(_) => "failed",
+                    }
+                    .to_owned();
+                }
+            }
+            _ => {}
+        }
+        true
+    })?;
+    shown.calls += calls.len() as u64;
+    let any = !calls.is_empty();
+    shown.last.extend(calls.into_values().rev().take(CALLS));
+    Ok(any)
+}

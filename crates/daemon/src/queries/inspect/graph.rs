@@ -1,0 +1,299 @@
+//! The graph of capabilities: what an agent's names, its grants and its open runs lead to.
+//!
+//! All of it is looked through first, in short, to find who holds both what is private and a way out. Of that a part is
+//! drawn that one can read: what is risky, the open runs and whoever holds something come before names.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use kernel::command::Fault;
+use kernel::formula::Formula;
+use kernel::hub::View;
+use kernel::run::Run;
+use kernel::txn::ReadTxn;
+use kernel::{FormulaId, NamePath, RunNumber, table};
+use passable::Untrusted;
+use resource::Resource;
+
+use super::ways::{Step, Ways};
+use super::{in_short, words};
+use crate::queries::runs;
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::inspect::{Graph, How, Link, Node};
+
+/// How many formulas are drawn at most: more than these nobody reads.
+const MOST: usize = 150;
+
+/// How many formulas are looked through at most.
+const SURVEYED: usize = 20_000;
+
+/// How many things that lead nowhere are drawn of all that one formula leads to.
+const LEAVES: usize = 30;
+
+/// The graph from the agent on, or from what `focus` says.
+///
+/// # Errors
+/// When nothing is there by what `focus` says, or the agent may not see it.
+pub fn graph(daemon: &HostDaemon, view: &View, focus: Option<&str>) -> Result<Graph, Failure> {
+    let is_host = view.agent == daemon.host;
+    let mut open = Vec::new();
+    let mut first = None;
+    match focus.map(|text| (text, text.parse::<RunNumber>())) {
+        Some((_, Ok(run))) if is_host => first = Some(runs::one(daemon, run)?),
+        None if is_host => {
+            runs::for_each_run(daemon, None, |run| {
+                if !run.is_finished() && run.parent.is_none() && !run.is_standing() {
+                    open.push(run);
+                }
+                Ok(open.len() < SURVEYED)
+            })?;
+        }
+        _ => {}
+    }
+    let drawn = daemon.look(|txn| {
+        let begin = match (&first, focus) {
+            (Some(run), _) => run.id,
+            (None, Some(text)) => match text.parse::<FormulaId>() {
+                Ok(id) => {
+                    super::expect_may_see(daemon, txn, view, &id)?;
+                    id
+                }
+                Err(_) => view.identify(txn, &NamePath::parse(text)?)?,
+            },
+            (None, None) => view.agent,
+        };
+        if table::formula(txn, &begin)?.is_none() {
+            return Ok(None);
+        }
+        let ways = Ways::of(txn, view, open.iter().chain(&first).map(|run| (run.id, run)).collect())?;
+        let survey = Survey::of(txn, &ways, begin, &open)?;
+        let risks = survey.graph.find_risks();
+        let mut graph = Drawing::new(&ways, &survey).draw(txn, &survey.wanted(&open), &open)?;
+        graph.risks = graph.find_risks();
+        graph.more_risks = risks.len().saturating_sub(graph.risks.len());
+        Ok(Some(graph))
+    })?;
+    drawn.ok_or_else(|| Failure::new(Exit::NotFound, "what the graph would begin with is gone"))
+}
+
+/// An open run, as the agent leads to it.
+fn to_run(run: &Run) -> Link {
+    let label = run.number.to_string();
+    Link { from: 0, to: 0, how: How::Names, label, grant: None, limits: vec![], is_private: false }
+}
+
+/// All that is led to: what it is, without names and words, and how one comes there.
+struct Survey {
+    graph: Graph,
+    at: BTreeMap<FormulaId, usize>,
+    /// The node from which each was met first.
+    before: Vec<usize>,
+}
+
+impl Survey {
+    fn of(txn: &mut dyn ReadTxn, ways: &Ways<'_>, begin: FormulaId, open: &[Run]) -> Result<Survey, Fault> {
+        let mut survey = Survey { graph: Graph::default(), at: BTreeMap::new(), before: vec![] };
+        let mut queue = VecDeque::new();
+        if let Some(formula) = table::formula(txn, &begin)?.map(|row| row.formula) {
+            queue.extend(survey.node(0, begin, &formula));
+        }
+        // Open runs are looked through however many names there are.
+        for run in open {
+            if let Some(formula) = table::formula(txn, &run.id)?.map(|row| row.formula)
+                && let Some(to) = survey.node(0, run.id, &formula)
+            {
+                queue.push_back(to);
+                survey.graph.links.push(Link { to, ..to_run(run) });
+            }
+        }
+        while let Some(from) = queue.pop_front() {
+            let Some(id) = survey.graph.nodes.get(from).map(|node| node.id) else { continue };
+            for Step { id, formula, link } in ways.steps(txn, &id)? {
+                let known = survey.at.get(&id).copied();
+                let Some(to) = known.or_else(|| survey.node(from, id, &formula)) else { continue };
+                if known.is_none() {
+                    queue.push_back(to);
+                }
+                survey.graph.links.push(Link { from, to, ..link });
+            }
+        }
+        Ok(survey)
+    }
+
+    fn node(&mut self, from: usize, id: FormulaId, formula: &Formula) -> Option<usize> {
+        let at = self.graph.nodes.len();
+        if at >= SURVEYED {
+            return None;
+        }
+        self.graph.nodes.push(bare(id, formula));
+        self.before.push(from);
+        self.at.insert(id, at);
+        Some(at)
+    }
+
+    /// What is drawn before anything else, each behind all that leads to it.
+    fn wanted(&self, open: &[Run]) -> Vec<FormulaId> {
+        let links = |ways: &[Vec<usize>]| -> Vec<usize> {
+            ways.iter().flatten().filter_map(|at| self.graph.links.get(*at)).map(|link| link.to).collect()
+        };
+        let risky = self.graph.find_risks().into_iter().flat_map(|risk| {
+            let mut on_it = vec![risk.holder];
+            on_it.extend(links(&risk.secrets));
+            on_it.extend(links(&risk.outlets));
+            on_it
+        });
+        let runs = open.iter().filter_map(|run| self.at.get(&run.id).copied());
+        let holders = self.graph.links.iter().filter(|link| link.how == How::Holds).map(|link| link.from);
+        let (mut wanted, mut seen) = (Vec::new(), BTreeSet::from([0]));
+        for at in risky.chain(runs).chain(holders) {
+            let mut way = vec![];
+            let mut next = at;
+            while seen.insert(next) {
+                way.push(next);
+                next = self.before.get(next).copied().unwrap_or(0);
+            }
+            wanted.extend(way.into_iter().rev().filter_map(|at| Some(self.graph.nodes.get(at)?.id)));
+        }
+        wanted
+    }
+
+    /// Whether something leads nowhere.
+    fn is_leaf(&self, id: &FormulaId, leading: &BTreeSet<usize>) -> bool {
+        self.at.get(id).is_some_and(|at| !leading.contains(at))
+    }
+}
+
+/// A formula as a node that nobody reads.
+fn bare(id: FormulaId, formula: &Formula) -> Node {
+    Node {
+        id,
+        kind: formula.kind().to_owned(),
+        name: None,
+        words: Untrusted::new(""),
+        run: match formula {
+            Formula::Run { run, .. } => Some(*run),
+            _ => None,
+        },
+        is_secret: matches!(formula, Formula::Secret { .. } | Formula::Resource(Resource::Secret(_))),
+        is_outlet: is_outlet(formula),
+        more: 0,
+    }
+}
+
+struct Drawing<'a> {
+    ways: &'a Ways<'a>,
+    survey: &'a Survey,
+    /// Of all that was looked through, what leads on.
+    leading: BTreeSet<usize>,
+    at: BTreeMap<FormulaId, usize>,
+    graph: Graph,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(ways: &'a Ways<'a>, survey: &'a Survey) -> Drawing<'a> {
+        let leading = survey.graph.links.iter().map(|link| link.from).collect();
+        Drawing { ways, survey, leading, at: BTreeMap::new(), graph: Graph::default() }
+    }
+
+    fn draw(mut self, txn: &mut dyn ReadTxn, wanted: &[FormulaId], open: &[Run]) -> Result<Graph, Fault> {
+        let begin = self.survey.graph.nodes.first().map(|node| node.id);
+        for id in begin.iter().chain(wanted) {
+            self.node(txn, *id)?;
+        }
+        let mut at = 0;
+        while let Some(id) = self.graph.nodes.get(at).map(|node| node.id) {
+            self.lead_on(txn, at, &id, if at == 0 { open } else { &[] })?;
+            at += 1;
+        }
+        self.fold();
+        Ok(self.graph)
+    }
+
+    /// Draws what leads on from a node.
+    fn lead_on(
+        &mut self,
+        txn: &mut dyn ReadTxn,
+        from: usize,
+        id: &FormulaId,
+        open: &[Run],
+    ) -> Result<(), Fault> {
+        let mut steps: Vec<(FormulaId, Link)> = open.iter().map(|run| (run.id, to_run(run))).collect();
+        steps.extend(self.ways.steps(txn, id)?.into_iter().map(|step| (step.id, step.link)));
+        let (mut leaves, mut more) = (0, 0);
+        for (id, link) in steps {
+            let is_new = !self.at.contains_key(&id);
+            let is_leaf = is_new && self.survey.is_leaf(&id, &self.leading);
+            leaves += usize::from(is_leaf);
+            let found = if is_leaf && leaves > LEAVES { None } else { self.node(txn, id)? };
+            let Some(to) = found else {
+                more += 1;
+                continue;
+            };
+            let link = Link { from, to, ..link };
+            if !self.graph.links.contains(&link) {
+                self.graph.links.push(link);
+            }
+        }
+        if let Some(node) = self.graph.nodes.get_mut(from) {
+            node.more = more;
+        }
+        Ok(())
+    }
+
+    /// What was left out of what a node leads to becomes one node behind it.
+    fn fold(&mut self) {
+        for from in 0..self.graph.nodes.len() {
+            let Some(node) = self.graph.nodes.get_mut(from) else { continue };
+            let more = std::mem::take(&mut node.more);
+            if more == 0 {
+                continue;
+            }
+            let (id, to) = (node.id, self.graph.nodes.len());
+            let folded = Node {
+                id,
+                kind: "more".to_owned(),
+                name: None,
+                words: Untrusted::new(format!("{more} more")),
+                run: None,
+                is_secret: false,
+                is_outlet: false,
+                more,
+            };
+            self.graph.nodes.push(folded);
+            let (label, limits) = (String::new(), vec![]);
+            let link = Link { from, to, how: How::Names, label, grant: None, limits, is_private: false };
+            self.graph.links.push(link);
+            self.graph.left_out += more;
+        }
+    }
+
+    /// The node of a formula; `None` if there is no room for it, or it is gone.
+    fn node(&mut self, txn: &mut dyn ReadTxn, id: FormulaId) -> Result<Option<usize>, Fault> {
+        if let Some(at) = self.at.get(&id) {
+            return Ok(Some(*at));
+        }
+        if self.graph.nodes.len() >= MOST {
+            return Ok(None);
+        }
+        let Some(called) = in_short(txn, self.ways.view, &id)? else { return Ok(None) };
+        let Some(formula) = table::formula(txn, &id)?.map(|row| row.formula) else { return Ok(None) };
+        let at = self.graph.nodes.len();
+        let words = Untrusted::new(words(&formula));
+        self.graph.nodes.push(Node { name: called.name, words, ..bare(id, &formula) });
+        self.at.insert(id, at);
+        Ok(Some(at))
+    }
+}
+
+/// Whether somebody outside this machine is told what is said to it, as the gates see it.
+fn is_outlet(formula: &Formula) -> bool {
+    match formula {
+        Formula::Resource(Resource::Mcp(server)) => server.reaches_out(),
+        Formula::Resource(Resource::Programs(programs)) => programs.network,
+        Formula::Resource(resource) => resource.kind().row().sends,
+        Formula::Worker { model: Some(model), .. } => {
+            model::list(model).map_or(true, |all| !all.iter().all(model::ModelRef::stays_here))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,178 @@
+//! Looking behind names: formulas by their identifiers, what refers to what, what grants were used for.
+//!
+//! The store's own host sees all of the store that it owns. Anybody else sees what it holds.
+
+mod grants;
+mod graph;
+mod ways;
+
+use kernel::command::Fault;
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::hub::{Found, View};
+use kernel::txn::ReadTxn;
+use kernel::{FormulaId, Number, query, table};
+use passable::Untrusted;
+use resource::Resource;
+
+pub use grants::grant;
+pub use graph::graph;
+
+use super::things;
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::inspect::{Called, FormulaView, Reference};
+use control::view::GrantRow;
+
+/// How many references to a formula are told of.
+const MOST: usize = 200;
+
+/// Refuses whoever is neither the store's own host nor holds the formula.
+pub(crate) fn expect_may_see(
+    daemon: &HostDaemon,
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    id: &FormulaId,
+) -> Result<(), Fault> {
+    if view.agent == daemon.host || query::holds(txn, &view.agent, id)? {
+        return Ok(());
+    }
+    Err(Fault::NotHeld(*id))
+}
+
+/// Formulas in short. What is gone is left out.
+///
+/// # Errors
+/// When the store cannot be read, or the agent may not see one of them.
+pub fn called(daemon: &HostDaemon, view: &View, ids: &[FormulaId]) -> Result<Vec<Called>, Failure> {
+    daemon.look(|txn| {
+        let mut found = Vec::new();
+        for id in ids.iter().take(MOST) {
+            expect_may_see(daemon, txn, view, id)?;
+            found.extend(in_short(txn, view, id)?);
+        }
+        Ok(found)
+    })
+}
+
+/// A formula in short; `None` if it, or what it leads to, is gone.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<Called>, Fault> {
+    let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
+    let mut name = things::name_of(txn, view, id)?;
+    // An agent goes by its mail address as a rule.
+    let handle = reached.formula.agent().map(|agent| agent.handle);
+    // What was made narrower goes by its own name, and not by that of what it was made of.
+    let between: Vec<FormulaId> = reached.grants.iter().flat_map(|grant| [grant.id, grant.target]).collect();
+    for other in between.into_iter().chain([reached.id]).chain(handle) {
+        if name.is_none() {
+            name = things::name_of_target(txn, view, &other)?;
+        }
+    }
+    if name.is_none() {
+        name = things::path_to(txn, view, &reached.id)?;
+    }
+    let grant = match table::grant(txn, id)? {
+        Some(grant) => Some(row(txn, view, grant)?),
+        None => None,
+    };
+    let message = match reached.formula {
+        Formula::Message { .. } => query::numbered(txn, &view.agent, &Number(reached.id.number))?,
+        _ => None,
+    };
+    // The runs of other hosts have numbers of their own.
+    let run = match reached.formula {
+        Formula::Run { run, .. } => {
+            table::run(txn, &view.agent.number, run)?.filter(|own| own.id == reached.id).map(|own| own.number)
+        }
+        _ => None,
+    };
+    let kind = reached.formula.kind().to_owned();
+    // A staged copy lies where nobody looks: it goes by the directory that it is one of.
+    let staged = reached.grants.iter().find_map(|grant| grant.attenuation.staged_from.clone());
+    let words = match staged {
+        Some(real) => resource::staged_copy(&real),
+        None => words(&reached.formula),
+    };
+    let read_only = matches!(
+        reached.formula,
+        Formula::Resource(Resource::Directory { read_only: true, .. }) | Formula::Scratch { read_only: true }
+    );
+    let (words, target) = (Untrusted::new(words), reached.id);
+    Ok(Some(Called { id: *id, name, kind, words, grant, message, run, target, read_only }))
+}
+
+/// What a formula is, in words.
+fn words(formula: &Formula) -> String {
+    match formula {
+        Formula::Message { message } => format!("a message: {}", message.body.kind()),
+        other => query::words(other),
+    }
+}
+
+fn row(txn: &mut dyn ReadTxn, view: &View, grant: Grant) -> Result<GrantRow, Fault> {
+    let held_by = Untrusted::new(things::holder(txn, view, &grant)?);
+    let name = things::name_of_target(txn, view, &grant.target)?;
+    let is_gone = table::formula(txn, &grant.holder)?.is_none();
+    Ok(GrantRow { grant, held_by, is_gone, name })
+}
+
+/// The latest grants that the agent gave of a thing, and of what it came to if it is a promise: a grant of a promise that
+/// is kept leads to that. The rows of grants stay when who held them is collected, what refers to the thing does not.
+fn granted(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Vec<GrantRow>, Fault> {
+    let came_to = things::came_to(txn, id)?;
+    let all = query::grants(txn, &view.agent.number)?;
+    let of_it = all.into_iter().rev().filter(|grant| grant.target == *id || Some(grant.target) == came_to);
+    let mut rows: Vec<GrantRow> =
+        of_it.take(MOST).map(|grant| row(txn, view, grant)).collect::<Result<_, _>>()?;
+    rows.reverse();
+    Ok(rows)
+}
+
+/// A formula with what it refers to, and what refers to it.
+///
+/// # Errors
+/// When there is none of this identifier, or the agent may not see it.
+pub fn formula(daemon: &HostDaemon, view: &View, id: &FormulaId) -> Result<FormulaView, Failure> {
+    let found = daemon.look(|txn| {
+        // Whether there is something is told only to whoever may see it.
+        expect_may_see(daemon, txn, view, id)?;
+        let Some(row) = table::formula(txn, id)? else { return Ok(None) };
+        let called = in_short(txn, view, id)?.ok_or(Fault::Dangling(*id))?;
+        let mut refers_to = Vec::new();
+        for (label, other) in row.formula.edges().into_iter().take(MOST) {
+            refers_to.extend(in_short(txn, view, &other)?.map(|other| Reference { label, other }));
+        }
+        let from = query::references_to(txn, id, MOST + 1)?;
+        let is_more = from.len() > MOST;
+        let mut referred_by = Vec::new();
+        for (other, label) in from.into_iter().take(MOST) {
+            referred_by.extend(in_short(txn, view, &other)?.map(|other| Reference { label, other }));
+        }
+        let grants = granted(txn, view, id)?;
+        let thing = control::view::Thing {
+            id: Some(*id),
+            kind: called.kind.clone(),
+            words: called.words.clone(),
+            value: None,
+            text: None,
+            promise: None,
+        };
+        let guard = match table::reach(txn, id)?.map(|reached| reached.formula) {
+            Some(Formula::Export { guard, .. }) => guard,
+            _ => None,
+        };
+        Ok(Some(FormulaView { thing, called, refers_to, referred_by, is_more, grants, guard }))
+    })?;
+    let mut shown = found.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is nothing of the identifier {id}"))
+            .help("it may have been collected since it was shown: look at your names")
+    })?;
+    // What can be used no more is still there to be looked at, without what it says.
+    if let Ok(thing) = things::thing(daemon, view, Found::Formula(*id)) {
+        shown.thing = thing;
+    }
+    Ok(shown)
+}

@@ -1,0 +1,78 @@
+//! Messages of an agent, and the programs that they propose.
+
+use std::collections::BTreeMap;
+
+use kernel::formula::Formula;
+use kernel::message::Body;
+use kernel::slot::Slot;
+use kernel::{BlobHash, FormulaId, MessageNumber, Pattern, query, table};
+use passable::Untrusted;
+use worker::definition::{self, Bundle, Definition};
+
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::protocol::WorkerSource;
+use passable::with_article;
+
+/// A message of the agent's.
+pub fn letter(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    number: MessageNumber,
+) -> Result<query::Letter, Failure> {
+    daemon.read(|txn| query::message(txn, &agent, number))?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no message {number}"))
+            .help("see `almoner inbox --all`")
+    })
+}
+
+/// The program that a message proposes: the worker's files if it is one, and the slots.
+pub fn proposed(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    number: MessageNumber,
+) -> Result<(Option<Bundle>, BTreeMap<String, Slot>), Failure> {
+    let letter = letter(daemon, agent, number)?;
+    let Some(Body::Definition { definition, .. }) = letter.body() else {
+        let kind = &letter.mail.envelope.kind;
+        return Err(Failure::new(
+            Exit::Conflict,
+            format!("message {number} is {}, not a definition", with_article(kind)),
+        )
+        .help(format!("`almoner inbox {number}` shows it")));
+    };
+    let row = daemon.read(|txn| table::formula(txn, definition))?;
+    let Some(Formula::Definition { source, worker, slots, .. }) = row.map(|row| row.formula) else {
+        return Err(Failure::new(Exit::Failure, "the definition is missing").help("`almoner doctor`"));
+    };
+    let Some(program) = worker else { return Ok((None, slots)) };
+    let source = source.raw().to_owned();
+    let bundle = Bundle::stored(&program.name, source, &program.includes, |_, hash| text(daemon, hash))?;
+    Ok((Some(bundle), slots))
+}
+
+/// A text that a worker consists of.
+///
+/// # Errors
+/// When it is gone.
+pub(crate) fn text(daemon: &HostDaemon, hash: &BlobHash) -> Result<String, Failure> {
+    let bytes = daemon.store.blobs().get(hash);
+    let bytes = bytes.map_err(|e| Failure::new(Exit::NotFound, e.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| Failure::new(Exit::Failure, "a worker file is not text"))
+}
+
+/// Returns what lies in a message as the worker that runs: nothing is looked for around it.
+pub fn source_of(bundle: Bundle) -> WorkerSource {
+    let Bundle { name, source, includes, .. } = bundle;
+    WorkerSource { name, source, includes, ..WorkerSource::default() }
+}
+
+/// Returns the slots of a worker file as the kernel takes them.
+pub fn slots_of(definition: &Definition) -> BTreeMap<String, Slot> {
+    let slot = |slot: &definition::Slot| {
+        let pattern = Pattern::remotable(slot.kind.to_string()).to_value();
+        let label = Untrusted::new(slot.label.clone().unwrap_or_default());
+        (slot.name.clone(), Slot { label, pattern })
+    };
+    definition.slots.iter().map(slot).collect()
+}

@@ -1,0 +1,43 @@
+//! Listings of mail, for every client: the terminal, the pages and other programs.
+
+use kernel::{FormulaId, MessageNumber, query};
+
+use super::{replies, runs, threads};
+use crate::queries::threads::Threads;
+use crate::state::daemon::HostDaemon;
+use control::exit::Failure;
+use control::messages::{MessageFilter, Order, PageBounds};
+use control::protocol::Response;
+
+/// Lists a page of an agent's messages. Threads and answers are those of the daemon's own host.
+///
+/// # Errors
+/// When the store cannot be read, or there is no message by which others are meant.
+pub fn list(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    filter: MessageFilter,
+    page: PageBounds,
+) -> Result<Response, Failure> {
+    let (daemon, limit) = (daemon, page.bounded_limit());
+    Ok(match filter {
+        MessageFilter::Letters { open, order: Order::OldestFirst } => {
+            let from = page.after.map_or(0, |after| after.0.saturating_add(1));
+            let from = MessageNumber(from);
+            Response::Letters(daemon.read(|txn| query::inbox_page(txn, &agent, open, from, limit))?)
+        }
+        MessageFilter::Letters { open, order: Order::NewestFirst } => {
+            Response::Letters(runs::letters(daemon, agent, open, page.after, limit)?)
+        }
+        MessageFilter::Threads { kind, standing, within } => {
+            let only = threads::Only { kind: kind.as_deref(), standing };
+            Response::Threads(Box::new(
+                daemon.extensions.get(Threads::default).page(daemon, only, within, page.after, limit)?,
+            ))
+        }
+        MessageFilter::Answers { message } => {
+            let (letters, earlier) = replies::answers(daemon, message, page.after, limit)?;
+            Response::Answers { letters, earlier }
+        }
+    })
+}

@@ -1,0 +1,138 @@
+//! What something can do, for whoever has it: its methods through all the grants on the way, and what limits them.
+
+use std::collections::BTreeSet;
+
+use std::borrow::Cow;
+
+use kernel::FormulaId;
+use kernel::command::Fault;
+use kernel::formula::Formula;
+use kernel::grant::{EVERY_METHOD, Grant};
+use kernel::hub::{self, View};
+use kernel::table::{self, Reached};
+use kernel::txn::ReadTxn;
+use passable::{Effect, InterfaceGuard, Untrusted};
+use resource::{Kind, Resource};
+
+use super::{inspect, pickable};
+use control::narrow::Method;
+use control::powers::Powers;
+
+/// The methods of something.
+pub struct Methods {
+    /// Those that are known, each with what it does to the world.
+    pub known: Vec<Method>,
+    /// Whether it may have others, which only its maker knows.
+    pub others: bool,
+}
+
+impl Methods {
+    /// Those that can be called through all the grants on the way.
+    pub fn of(reached: &Reached) -> Methods {
+        Methods::through(&reached.formula, &reached.grants.iter().collect::<Vec<_>>())
+    }
+
+    /// Those of something that can be called through these grants.
+    pub fn through(formula: &Formula, grants: &[&Grant]) -> Methods {
+        let kind = match formula {
+            Formula::Scratch { .. } => caps::interface_of(Kind::Dir { write: true }).map(Cow::Borrowed),
+            other => caps::interface_for(other),
+        };
+        let plain = |name: String| Method { name, effect: String::new() };
+        let allows = |method: &Method| grants.iter().all(|grant| grant.allows(&method.name));
+        let (mut known, others): (Vec<Method>, bool) = match (kind, formula) {
+            (Some(interface), _) => {
+                let read_only = is_read_only(formula);
+                let can = interface
+                    .methods
+                    .iter()
+                    .filter(|method| !(read_only && method.effect != Effect::Observe));
+                let words = |method| caps::effect_words(&interface, method).to_owned();
+                (
+                    can.map(|method| Method { name: method.name.clone(), effect: words(method) }).collect(),
+                    false,
+                )
+            }
+            (None, Formula::Export { guard, .. }) => {
+                match guard.as_ref().and_then(|guard| InterfaceGuard::from_value(guard).ok()) {
+                    Some(guard) => {
+                        let others = guard.default_guards.is_some() || !guard.symbol_methods.is_empty();
+                        let names = guard.methods.iter().map(|(name, _)| name.to_str_lossy().into_owned());
+                        (names.map(plain).collect(), others)
+                    }
+                    None => (vec![], true),
+                }
+            }
+            (None, other) => {
+                let all = kernel::facet::facet(other.kind()).methods.values();
+                let effect = |effect: Effect| effect.as_words().to_owned();
+                (
+                    all.map(|one| Method { name: one.name.to_owned(), effect: effect(one.effect) }).collect(),
+                    false,
+                )
+            }
+        };
+        known.retain(allows);
+        // A grant that names methods says which there can be at most, also where nobody else does.
+        let named = grants.iter().find(|grant| !grant.methods.contains(EVERY_METHOD));
+        let Some(named) = named.filter(|_| others) else { return Methods { known, others } };
+        let more = named.methods.iter().cloned().map(plain).filter(allows);
+        let more: Vec<Method> = more.filter(|method| !known.contains(method)).collect();
+        known.extend(more);
+        Methods { known, others: false }
+    }
+}
+
+/// Whether nothing can be changed through it.
+pub fn is_read_only(formula: &Formula) -> bool {
+    matches!(
+        formula,
+        Formula::Resource(Resource::Directory { read_only: true, .. }) | Formula::Scratch { read_only: true }
+    )
+}
+
+/// What something can do. `None` if it, or what it leads to, is gone.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn powers(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<Powers>, Fault> {
+    let Some(called) = inspect::in_short(txn, view, id)? else { return Ok(None) };
+    let Some(first) = table::reach(txn, id)? else { return Ok(None) };
+    // A name often stands for a promise that has been kept: what is handed on is what came of it.
+    let came = hub::came_to(txn, id)?.pop().unwrap_or(*id);
+    let Some(mut reached) = table::reach(txn, &came)? else { return Ok(None) };
+    if came != *id {
+        reached.grants.splice(0..0, first.grants);
+        reached.through.extend(first.through);
+    }
+    let is_data = reached.formula.is_data() || matches!(reached.formula, Formula::Promise { .. });
+    let Methods { known, others } = match is_data {
+        true => Methods { known: vec![], others: false },
+        false => Methods::of(&reached),
+    };
+    let mut limits = reached.grant().map(|grant| grant.attenuation.words()).unwrap_or_default();
+    let ends = reached.grants.iter().chain(&reached.through).filter_map(|grant| grant.expires_ms).min();
+    limits.extend(ends.map(|end| format!("until {} at the latest", kernel::time::shown(end))));
+    // What everything else is called says its type.
+    let is_of_code = matches!(reached.formula, Formula::Export { .. });
+    let interface = if is_of_code { pickable::interface(txn, id)? } else { None };
+    Ok(Some(Powers {
+        called,
+        interface,
+        methods: known,
+        others,
+        limits,
+        ended: reached.ended(view.now_ms).map(|finding| Untrusted::new(finding.message)),
+    }))
+}
+
+/// What a slot with a staged copy may do without a question: whatever changes the copy.
+pub fn staged_allow(methods: &BTreeSet<String>) -> impl Iterator<Item = String> {
+    let interface = caps::interface_of(Kind::Dir { write: true });
+    let changes = move |method: &&String| {
+        interface
+            .and_then(|interface| interface.method(method))
+            .is_some_and(|method| method.effect == passable::Effect::Modify)
+    };
+    methods.iter().filter(changes).cloned().collect::<Vec<_>>().into_iter()
+}

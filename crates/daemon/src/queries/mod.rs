@@ -1,0 +1,23 @@
+//! Read-only answers about runs, mail, names, grants and their history.
+
+pub mod applied_changes;
+pub mod approval_history;
+pub mod audit;
+pub mod bindings;
+pub mod changes;
+pub mod code_journal;
+pub mod endowments;
+pub mod export;
+pub mod inspect;
+pub mod mail;
+pub mod message_line;
+pub mod messages;
+pub mod methods;
+pub mod origin;
+pub mod pickable;
+pub mod replies;
+pub mod runs;
+pub mod stats;
+pub mod things;
+pub mod threads;
+pub mod why;

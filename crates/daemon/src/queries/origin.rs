@@ -1,0 +1,356 @@
+//! Where a named thing comes from: what it is, since when it has its name, and through whose hands it came.
+
+use kernel::command::Fault;
+use kernel::event::{Change, Event};
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::hub::{Hub, View};
+use kernel::message::Body;
+use kernel::provenance::{Provenance, Source};
+use kernel::run::Run;
+use kernel::txn::ReadTxn;
+use kernel::{FormulaId, GrantNumber, MessageNumber, NamePath, query, table};
+use passable::{Quoting, quoting, with_article};
+
+use super::things::{called, describe, holder, name_of_target, own_directory};
+use super::why::{cause_of_run, command, sources, stands, words_through};
+use crate::state::daemon::HostDaemon;
+use control::exit::Failure;
+use control::show::reason::Reason;
+
+/// How many of the latest events are searched for the one that gave the name.
+const LATEST: usize = 50_000;
+
+/// How many events a command may have recorded between a name and itself.
+const COMMAND_WITHIN: usize = 50;
+
+/// How many references to a thing are looked at.
+const REFERENCES: usize = 1000;
+
+/// What is known of a thing before it is put into words.
+struct Found {
+    reasons: Vec<Reason>,
+    /// The run whose result it is.
+    run: Option<Run>,
+    /// The message of this agent's that brought it or asked for it.
+    message: Option<MessageNumber>,
+}
+
+/// The chain of reasons for a name of the agent's, or for an identifier of something that it holds.
+///
+/// # Errors
+/// When there is no such name, or the agent does not hold the thing.
+pub fn origin(daemon: &HostDaemon, view: &View, thing: &str) -> Result<Vec<Reason>, Failure> {
+    let found = daemon.look(|txn| {
+        let (id, path) = match thing.parse::<FormulaId>() {
+            Ok(id) => {
+                super::inspect::expect_may_see(daemon, txn, view, &id)?;
+                (id, None)
+            }
+            Err(_) => {
+                let named = NamePath::parse(thing).map_err(Fault::from).and_then(|path| {
+                    let id = view.identify(txn, &path)?;
+                    Ok((id, Some(path)))
+                });
+                match (named, thing.parse::<GrantNumber>()) {
+                    (Ok(named), _) => named,
+                    (Err(unknown), Ok(number)) => {
+                        let grants = query::grants(txn, &view.agent.number)?;
+                        let grant = grants.into_iter().find(|grant| grant.number == number).ok_or(unknown)?;
+                        let (reasons, message) = of_grant(daemon, txn, view, &grant)?;
+                        return Ok(Found { reasons, run: None, message });
+                    }
+                    (Err(unknown), Err(_)) => return Err(unknown),
+                }
+            }
+        };
+        look(daemon, txn, view, &id, thing, path.as_ref())
+    })?;
+    let Found { mut reasons, run, message } = found;
+    if let Some(run) = run {
+        reasons.push(Reason::new(
+            run.number.to_string(),
+            quoting!("made it: `{}`, ", run.name).then(&stands(&run)),
+        ));
+        cause_of_run(daemon, &run, &mut reasons)?;
+    } else if let Some(message) = message {
+        command(daemon, &view.agent, message, &mut reasons)?;
+    }
+    Ok(reasons)
+}
+
+fn look(
+    daemon: &HostDaemon,
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    id: &FormulaId,
+    thing: &str,
+    path: Option<&NamePath>,
+) -> Result<Found, Fault> {
+    let (_, words) = describe(txn, id)?;
+    let mut reasons = vec![Reason::new(thing, quoting!("is {}", words).and(format!(" ({})", id.short())))];
+    let mut message = None;
+    if let Some(path) = path
+        && let Some((reason, by)) = naming(daemon, txn, view, path, id)?
+    {
+        reasons.push(reason);
+        message = by;
+    }
+    let Some(reached) = table::reach(txn, id)? else { return Ok(Found { reasons, run: None, message }) };
+    for grant in &reached.grants {
+        reasons.push(hand(txn, view, grant, &words_through(&reached.grants, &reached.formula))?);
+        // Whoever gave it knows why; the message lies in the giver's mailbox.
+        if grant.owner.0 == view.agent.number {
+            message = message.or(grant.source);
+        }
+    }
+    let (run, brought) = references(daemon, txn, view, &[*id, reached.id])?;
+    if let Some((number, says)) = brought {
+        reasons.push(Reason::new(format!("message {number}"), says));
+        message = message.or(Some(number));
+    }
+    if let Some(row) = table::formula(txn, &reached.id)? {
+        reasons.extend(depends(&row.provenance));
+    }
+    Ok(Found { reasons, run, message })
+}
+
+/// A grant, which can be told of also when who held it is gone, and what it led to: back to the message that asked for it.
+/// With it comes the message of the command that gave it, if that is the agent's.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) fn of_grant(
+    daemon: &HostDaemon,
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    grant: &Grant,
+) -> Result<(Vec<Reason>, Option<MessageNumber>), Fault> {
+    let reached = table::reach(txn, &grant.target)?;
+    let through = |to: &table::Reached| words_through(std::iter::once(grant).chain(&to.grants), &to.formula);
+    let words = reached.as_ref().map_or_else(|| grant.words.clone(), through);
+    let mut first = hand(txn, view, grant, &words)?;
+    if reached.is_none() {
+        first = first.and("; what it led to is gone");
+    }
+    let mut reasons = vec![first];
+    let mut by = None;
+    // The messages of others are theirs.
+    let is_own = grant.owner.0 == view.agent.number;
+    if let Some(number) = grant.revoked_by.filter(|_| is_own)
+        && let Some(letter) = query::message(txn, &view.agent, number)?
+        && let Some(Body::Command { text, .. }) = letter.body()
+    {
+        let said = Quoting::ours("you said: ").quote(text.raw());
+        reasons.push(Reason::new(format!("message {number}"), said));
+    }
+    if let Some(number) = grant.source.filter(|_| is_own) {
+        match query::message(txn, &view.agent, number)? {
+            Some(letter) if matches!(letter.body(), Some(Body::Command { .. })) => by = Some(number),
+            letter => {
+                let says = match letter.as_ref().and_then(|letter| letter.message.as_ref()) {
+                    Some(message) => {
+                        let own =
+                            table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
+                        match own.is_some_and(|own| own.handle == message.from) {
+                            true => given_for(&message.body, "you".into()),
+                            false => {
+                                given_for(&message.body, Quoting::theirs(called(txn, view, &message.from)?))
+                            }
+                        }
+                    }
+                    None => "is what it was given for; it was dismissed since".into(),
+                };
+                reasons.push(Reason::new(format!("message {number}"), says));
+            }
+        }
+    }
+    if is_own && view.agent == daemon.host && by.is_none() {
+        let event = query::last_event(
+            txn,
+            &view.agent.number,
+            LATEST,
+            |change| matches!(change, Change::Granted { grant: made, .. } if *made == grant.id),
+        )?;
+        if let Some(event) = event {
+            reasons.push(Reason::new(format!("event {}", event.seq), "made it (`almoner audit`)"));
+            let source = grant.source.map(|number| number.to_string());
+            by = commanded(daemon, txn, &event, &|text| {
+                says(text, &grant.slot) || source.as_ref().is_some_and(|number| says(text, number))
+            })?;
+        }
+    }
+    if let Some(to) = &reached
+        && let Some(row) = table::formula(txn, &to.id)?
+    {
+        reasons.extend(depends(&row.provenance));
+    }
+    Ok((reasons, by))
+}
+
+/// What a message has to do with what was given because of it.
+fn given_for(body: &Body, who: Quoting) -> Quoting {
+    match body {
+        Body::Definition { by: Some(draft), .. } => {
+            Quoting::ours(format!("{} proposed the code that it was given to", draft.run))
+        }
+        Body::Definition { .. } => who.and(" proposed what it was given to"),
+        Body::EvalRequest { .. } => who.and(" asked to run the code that it was given to"),
+        Body::Request { .. } | Body::Form { .. } => who.and(" asked for it"),
+        other => who.and(format!(" sent it in a {}", other.kind())),
+    }
+}
+
+/// The event that gave the name, and the message of the command that did so. Others than the host have no events.
+fn naming(
+    daemon: &HostDaemon,
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    path: &NamePath,
+    id: &FormulaId,
+) -> Result<Option<(Reason, Option<MessageNumber>)>, Fault> {
+    let host = daemon.host;
+    let Some((name, before)) = path.names().split_last() else { return Ok(None) };
+    if view.agent != host {
+        return Ok(None);
+    }
+    let hub = if before.is_empty() { own_directory(txn, view)? } else { view.hub(txn, before)? };
+    let Hub::Directory { store, .. } = hub else { return Ok(None) };
+    let event = query::last_event(txn, &host.number, LATEST, |change| {
+        matches!(change, Change::Named { directory, name: given, id: stood }
+            if given == name && stood == id && *directory == store)
+    })?;
+    let Some(event) = event else { return Ok(None) };
+    let by = commanded(daemon, txn, &event, &|text| says(text, name))?;
+    Ok(Some((Reason::new(format!("event {}", event.seq), "gave it the name (`almoner audit`)"), by)))
+}
+
+/// The message of the host's command that did what an event says. Another transaction may have the same time: what the
+/// command says must be about it.
+fn commanded(
+    daemon: &HostDaemon,
+    txn: &mut dyn ReadTxn,
+    event: &Event,
+    is_about: &dyn Fn(&str) -> bool,
+) -> Result<Option<MessageNumber>, Fault> {
+    let host = daemon.host;
+    // A command is recorded behind what it named or gave, in the same transaction.
+    for next in query::events(txn, &host.number, event.seq, COMMAND_WITHIN)? {
+        match next.change {
+            Change::Named { .. }
+            | Change::Unnamed { .. }
+            | Change::Granted { .. }
+            | Change::Answered { .. }
+                if next.at_ms == event.at_ms => {}
+            Change::Message { number, .. } if next.at_ms == event.at_ms => {
+                let letter = query::message(txn, &host, number)?;
+                // What was sent to somebody comes before the command that sent it.
+                if let Some(Body::Command { text, .. }) = letter.as_ref().and_then(|letter| letter.body()) {
+                    return Ok(is_about(text.raw()).then_some(number));
+                }
+            }
+            _ => break,
+        }
+    }
+    Ok(None)
+}
+
+/// Through whose hands it came: a grant, in words.
+fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result<Reason, Fault> {
+    let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
+    let may = if methods.is_empty() { String::new() } else { format!(" ({})", methods.join(", ")) };
+    let by = match grant.owner.0 == view.agent.number {
+        true => "you gave it to ",
+        false => "it was given to ",
+    };
+    // Who holds what somebody else gave is not the agent's to be told, beyond what it calls them.
+    let to = match grant.owner.0 == view.agent.number {
+        true => holder(txn, view, grant)?,
+        false => called(txn, view, &grant.holder)?,
+    };
+    let what = match name_of_target(txn, view, &grant.target)? {
+        Some(name) => format!("`{name}`, {what}"),
+        None => what.to_owned(),
+    };
+    let ended = match (grant.revoked_ms, grant.revoked_by) {
+        // The number of a message says nothing to whoever has not sent it.
+        (Some(_), Some(message)) if grant.owner.0 == view.agent.number => {
+            format!(", and it was revoked by message {message}")
+        }
+        (Some(_), _) => ", and it was revoked".to_owned(),
+        (None, _) => String::new(),
+    };
+    let said = Quoting::ours(by).quote(to).and(": ").quote(what).quote(may).and(ended);
+    Ok(Reason::new(format!("grant {}", grant.number), said))
+}
+
+/// Whether a command speaks of a name.
+fn says(command: &str, name: &str) -> bool {
+    let mut words = command.split(|c: char| c.is_whitespace() || matches!(c, '=' | '/' | ':'));
+    // In what is sent, a name stands behind its sign, and all of it may be quoted.
+    words.any(|word| word == name || word.trim_matches(['@', '"', '\'']) == name)
+}
+
+type Brought = Option<(MessageNumber, Quoting)>;
+
+/// The run whose result one of these is, and the first message of the agent's that refers to one of them.
+fn references(
+    daemon: &HostDaemon,
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    ids: &[FormulaId],
+) -> Result<(Option<Run>, Brought), Fault> {
+    let own = table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
+    let (mut run, mut brought): (Option<Run>, Brought) = (None, None);
+    for id in ids {
+        for (from, label) in query::references_to(txn, id, REFERENCES)? {
+            // Whoever writes or gets a message was there before it.
+            if matches!(label.as_str(), "from" | "to") {
+                continue;
+            }
+            match table::formula(txn, &from)?.map(|row| row.formula) {
+                // What the host has run is nobody else's business.
+                Some(Formula::Run { run: number, result, .. })
+                    if result == *id && view.agent == daemon.host =>
+                {
+                    run = run.or(table::run(txn, &daemon.host.number, number)?);
+                }
+                Some(Formula::Message { message }) => {
+                    let Some(own) = own else { continue };
+                    let number = table::mail_number(
+                        txn,
+                        &view.agent.number,
+                        &own.mailbox,
+                        &kernel::Number(from.number),
+                    )?;
+                    let Some(number) = number else { continue };
+                    if brought.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
+                        let who = called(txn, view, &message.from)?;
+                        brought = Some((number, told(&message.body, &who, *id)));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok((run, brought))
+}
+
+/// What a message has to do with a thing.
+fn told(body: &Body, who: &str, id: FormulaId) -> Quoting {
+    let asked = match body {
+        Body::Command { verb, .. } => return quoting!("you made it with `{}`", verb),
+        Body::Definition { promise, .. } if *promise == id => "asked for it with a definition".to_owned(),
+        Body::Form { promise, .. } if *promise == id => "asked for it with a form".to_owned(),
+        Body::Request { promise, .. } if *promise == id => "asked for it".to_owned(),
+        Body::EvalRequest { promise, .. } if *promise == id => "asked for it with code".to_owned(),
+        other => format!("sent it in {}", with_article(other.kind())),
+    };
+    Quoting::theirs(who).and(" ").and(asked)
+}
+
+/// What it depends on, unless that is the person alone.
+fn depends(provenance: &Provenance) -> Option<Reason> {
+    let is_own = provenance.sources.iter().all(|one| matches!(one, Source::Host));
+    (!is_own).then(|| Reason::new("it depends on", sources(provenance)))
+}

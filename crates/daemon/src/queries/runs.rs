@@ -1,0 +1,514 @@
+//! Lists: runs, messages, steps. The store may hold any number of them; an answer holds a page, and so does the memory
+//! in which it is made.
+
+use std::collections::BTreeSet;
+
+use kernel::command::Fault;
+use kernel::formula::Formula;
+use kernel::hub::View;
+use kernel::message::Body;
+use kernel::query::{self, Letter};
+use kernel::run::{Input, Run, RunOutcome, State, Step};
+use kernel::table::PromiseRow;
+use kernel::txn::{ReadTxn, StoreFault, Table};
+use kernel::{FormulaId, MessageNumber, Number, RunNumber, Value, table};
+
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::show::waiting::MOST;
+
+/// How many rows an answer has at most, whatever is asked for.
+pub const PAGE: usize = 1000;
+
+/// How many rows are read at a time.
+const STRIDE: usize = 64;
+
+/// How many bytes of steps an answer has at most, unless a single step has more.
+const STEPS: usize = 8 << 20;
+
+/// Goes through the runs below `below`, newest first, until `each` says that it is enough.
+pub fn for_each_run(
+    daemon: &HostDaemon,
+    mut below: Option<RunNumber>,
+    mut each: impl FnMut(Run) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    loop {
+        let page = daemon.read(|txn| query::runs(txn, &daemon.host.number, below, STRIDE))?;
+        let full = page.len() == STRIDE;
+        for run in page {
+            below = Some(run.number);
+            if !each(run)? {
+                return Ok(());
+            }
+        }
+        if !full {
+            return Ok(());
+        }
+    }
+}
+
+/// Runs in short, newest first; only those that no other run started if `roots`.
+pub fn runs(
+    daemon: &HostDaemon,
+    limit: usize,
+    below: Option<RunNumber>,
+    roots: bool,
+) -> Result<Vec<Run>, Failure> {
+    let limit = limit.min(PAGE);
+    let mut found = Vec::new();
+    if limit == 0 {
+        return Ok(found);
+    }
+    for_each_run(daemon, below, |run| {
+        if !roots || run.parent.is_none() {
+            found.push(in_short(daemon, run));
+        }
+        Ok(found.len() < limit)
+    })?;
+    Ok(found)
+}
+
+/// The runs of a family that are not over, and the one that the family begins with, in short; oldest first.
+pub fn family(daemon: &HostDaemon, root: RunNumber) -> Result<Vec<Run>, Failure> {
+    let mut found = vec![in_short(daemon, one(daemon, root)?)];
+    let mut numbers = BTreeSet::from([root]);
+    let mut from = root.0.saturating_add(1);
+    loop {
+        let start = table::number_key(from);
+        let page: Vec<(Vec<u8>, Run)> = daemon
+            .read(|txn| table::scan(txn, Table::Run, &daemon.host.number, &start, &[], STRIDE, false))?;
+        let full = page.len() == STRIDE;
+        for (_, run) in page {
+            from = run.number.0.saturating_add(1);
+            // A child is younger than its parent, and one that is over has no children that are not.
+            if !run.is_finished() && run.parent.is_some_and(|parent| numbers.contains(&parent.run)) {
+                numbers.insert(run.number);
+                found.push(in_short(daemon, run));
+            }
+        }
+        if !full {
+            return Ok(found);
+        }
+    }
+}
+
+/// One run, whole, with what keeps it if the store itself could not record that.
+pub fn one(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
+    let mut run = daemon.read(|txn| table::run(txn, &daemon.host.number, number))?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no run {number}")).help("see `almoner runs`")
+    })?;
+    if let Some(trouble) = daemon.stuck(number) {
+        run.state = State::Stalled { trouble };
+    }
+    run.name = name(daemon, &run)?;
+    Ok(run)
+}
+
+/// What a run is called: by its worker's name, or, if it is the journal of an agent or of code, by the host's name for
+/// that: `@fae`, `code of out`. Code whose result the host has no name for goes by its number, and by its author's name if
+/// that is somebody else: `code 1a2b3c4d of @fae`.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn name(daemon: &HostDaemon, run: &Run) -> Result<String, Failure> {
+    if !run.is_standing() {
+        return Ok(run.name.clone());
+    }
+    let view = daemon.view(daemon.host);
+    let found = daemon.look(|txn| match table::formula(txn, &run.worker)?.map(|row| row.formula) {
+        Some(Formula::Eval { result, author, .. }) => code_name(txn, &view, &run.worker, result, author),
+        formula => {
+            let handle = formula.and_then(|formula| formula.agent().map(|own| own.handle));
+            agent_name(txn, &view, std::iter::once(run.worker).chain(handle))
+        }
+    })?;
+    Ok(found.unwrap_or_else(|| run.name.clone()))
+}
+
+/// The name of an agent, by itself or its mail address.
+fn agent_name(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    ids: impl Iterator<Item = FormulaId>,
+) -> Result<Option<String>, Fault> {
+    for id in ids {
+        if let Some(name) = super::things::name_of(txn, view, &id)? {
+            // The names of its own begin with the same sign.
+            return Ok(Some(format!("@{}", name.trim_start_matches('@'))));
+        }
+    }
+    Ok(None)
+}
+
+/// The name of code: by the promise for its result, or by the object that it came to, if the code itself has made that.
+pub(crate) fn code_name(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    code: &FormulaId,
+    result: FormulaId,
+    author: Number,
+) -> Result<Option<String>, Fault> {
+    let mut came_to = match table::promise(txn, &result)? {
+        Some(PromiseRow::Fulfilled { value }) => value.as_reference().copied(),
+        _ => None,
+    };
+    if let Some(id) = came_to {
+        let formula = table::formula(txn, &id)?.map(|row| row.formula);
+        // Any other thing has a name of its own, which says nothing of the code.
+        came_to = came_to.filter(|_| matches!(formula, Some(Formula::Export { eval, .. }) if eval == *code));
+    }
+    for id in std::iter::once(result).chain(came_to) {
+        if let Some(name) = super::things::name_of(txn, view, &id)? {
+            return Ok(Some(format!("code of {name}")));
+        }
+    }
+    if author.0 == view.agent.number {
+        return Ok(None);
+    }
+    let author = FormulaId { number: author.0, node: code.node };
+    let handle = table::formula(txn, &author)?.and_then(|row| row.formula.agent().map(|own| own.handle));
+    let whose = agent_name(txn, view, std::iter::once(author).chain(handle))?;
+    Ok(whose.map(|whose| format!("code {} of {whose}", code.short())))
+}
+
+/// The run without what it worked on and what came of it, which can be long.
+pub(crate) fn in_short(daemon: &HostDaemon, mut run: Run) -> Run {
+    if let Ok(name) = name(daemon, &run) {
+        run.name = name;
+    }
+    run.input =
+        Input { values: Value::null(), attachments: vec![], items: vec![], origins: vec![], earlier: None };
+    run.provenance = Default::default();
+    if let State::Finished { outcome: RunOutcome::Done(value) } = &mut run.state {
+        *value = Value::null();
+    }
+    if let Some(trouble) = daemon.stuck(run.number) {
+        run.state = State::Stalled { trouble };
+    }
+    run
+}
+
+/// The messages of an agent below `below`, newest first; only those that need an answer if `open`.
+pub fn letters(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    open: bool,
+    below: Option<MessageNumber>,
+    limit: usize,
+) -> Result<Vec<Letter>, Failure> {
+    let limit = limit.min(PAGE);
+    let mut found = Vec::new();
+    if open {
+        for number in daemon.read(|txn| query::awaiting_below(txn, &agent, below, limit))? {
+            found.extend(daemon.read(|txn| query::message(txn, &agent, number))?);
+        }
+        return Ok(found);
+    }
+    for_each_mail(daemon, agent, below, |number| {
+        if found.len() == limit {
+            return Ok(false);
+        }
+        found.extend(daemon.read(|txn| query::message(txn, &agent, number))?);
+        Ok(true)
+    })?;
+    Ok(found)
+}
+
+/// How many messages need an answer.
+pub fn needs_you(daemon: &HostDaemon) -> Result<usize, Failure> {
+    let mut count = 0;
+    for_each_awaiting(daemon, |_| {
+        count += 1;
+        Ok(())
+    })?;
+    Ok(count)
+}
+
+/// The same, counted to [`MOST`]: what that costs does not grow with the mailbox.
+pub fn waiting(daemon: &HostDaemon) -> Result<usize, Failure> {
+    Ok(daemon.read(|txn| query::awaiting_below(txn, &daemon.host, None, MOST))?.len())
+}
+
+/// The open approvals of these runs, oldest first.
+pub fn asked_by(daemon: &HostDaemon, family: &BTreeSet<RunNumber>) -> Result<Vec<MessageNumber>, Failure> {
+    let mut found = Vec::new();
+    for_each_awaiting(daemon, |number| {
+        if let Some(letter) = daemon.read(|txn| query::message(txn, &daemon.host, number))?
+            && let Some(run) =
+                letter.body().filter(|body| !matches!(body, Body::Command { .. })).and_then(Body::run)
+            && family.contains(&run)
+        {
+            found.push(number);
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Goes through the messages that need an answer, oldest first.
+///
+/// # Errors
+/// When the store cannot be read, or `each` fails.
+pub fn for_each_awaiting(
+    daemon: &HostDaemon,
+    mut each: impl FnMut(MessageNumber) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut from = MessageNumber(0);
+    loop {
+        let page = daemon.read(|txn| query::awaiting(txn, &daemon.host, from, PAGE))?;
+        let full = page.len() == PAGE;
+        for number in page {
+            from = MessageNumber(number.0.saturating_add(1));
+            each(number)?;
+        }
+        if !full {
+            return Ok(());
+        }
+    }
+}
+
+fn for_each_mail(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    mut below: Option<MessageNumber>,
+    mut each: impl FnMut(MessageNumber) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    loop {
+        let page = daemon.read(|txn| numbers(txn, &agent, below))?;
+        let full = page.len() == STRIDE;
+        for number in page {
+            below = Some(number);
+            if !each(number)? {
+                return Ok(());
+            }
+        }
+        if !full {
+            return Ok(());
+        }
+    }
+}
+
+fn numbers(
+    txn: &mut dyn ReadTxn,
+    agent: &FormulaId,
+    below: Option<MessageNumber>,
+) -> Result<Vec<MessageNumber>, StoreFault> {
+    let head = kernel::head::head(txn, agent)?.and_then(|head| head.agent());
+    let mailbox =
+        head.ok_or_else(|| StoreFault::Corrupt("the agent's formula is missing".to_owned()))?.mailbox;
+    let from = table::inner_key(&mailbox, &[]);
+    // Longer than any number, and so behind all of them.
+    let to = match below {
+        Some(number) => table::inner_key(&mailbox, &table::number_key(number.0)),
+        None => table::inner_key(&mailbox, &[0xff; 9]),
+    };
+    let rows = txn.range(Table::Message, &agent.number, &from, &to, STRIDE, true)?;
+    rows.into_iter()
+        .map(|(key, _)| {
+            let number = key.get(from.len()..).and_then(|number| number.try_into().ok());
+            number
+                .map(u64::from_be_bytes)
+                .map(MessageNumber)
+                .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
+        })
+        .collect()
+}
+
+/// Goes through the steps of a run from number `from` on, until `each` says that it is enough.
+pub fn for_each_step(
+    daemon: &HostDaemon,
+    run: RunNumber,
+    mut from: u64,
+    mut each: impl FnMut(Step) -> bool,
+) -> Result<(), Failure> {
+    loop {
+        let start = table::step_key(run, from);
+        let end = table::step_key(RunNumber(run.0.saturating_add(1)), 0);
+        let page: Vec<(Vec<u8>, Step)> = daemon
+            .read(|txn| table::scan(txn, Table::Journal, &daemon.host.number, &start, &end, STRIDE, false))?;
+        let full = page.len() == STRIDE;
+        for (_, step) in page {
+            from = step.number.saturating_add(1);
+            if !each(step) {
+                return Ok(());
+            }
+        }
+        if !full {
+            return Ok(());
+        }
+    }
+}
+
+/// Steps of a run from number `from` on: at least one if there is one, and as many as an answer may hold.
+pub fn steps(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Step>, Failure> {
+    one(daemon, run)?;
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    for_each_step(daemon, run, from, |step| {
+        bytes += serde_json::to_vec(&step).map_or(0, |row| row.len());
+        if bytes > STEPS && !found.is_empty() {
+            return false;
+        }
+        found.push(step);
+        found.len() < PAGE
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use kernel::BlobHash;
+    use kernel::command::{Act, Advance, Move, Program, Start};
+    use kernel::run::{Attachment, Limits, Shape, Trouble};
+    use passable::Untrusted;
+
+    use super::*;
+    use crate::testing::daemon;
+
+    fn start(number: u64) -> Act {
+        let document = |name: &str| {
+            let hash = BlobHash::of(name.as_bytes());
+            Attachment { name: name.to_owned(), hash, text: hash, bytes: 1, media_type: String::new() }
+        };
+        Act::Start(Box::new(Start {
+            text: Untrusted::new(format!("run {number}")),
+            worker: Program {
+                name: "w".to_owned(),
+                definition: BlobHash::of(b"w"),
+                includes: BTreeMap::new(),
+                limits: Limits::default(),
+            },
+            shape: Shape::Each { jobs: 4 },
+            private: false,
+            model: "local".to_owned(),
+            input: Input {
+                values: Value::record_from_map(BTreeMap::new()),
+                attachments: vec![],
+                items: vec![document("a"), document("b")],
+                origins: vec![],
+                earlier: None,
+            },
+            bindings: vec![],
+        }))
+    }
+
+    fn advance(run: u64, moves: Vec<Move>) -> Act {
+        Act::Advance(Advance { run: RunNumber(run), moves })
+    }
+
+    #[test]
+    fn a_conversation_is_found_behind_however_many_other_runs() {
+        let talk = |number: u64| match start(number) {
+            Act::Start(mut start) => {
+                start.shape = Shape::Chat;
+                start.input.items.clear();
+                Act::Start(start)
+            }
+            other => other,
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let acts = [talk(1), talk(2)].into_iter().chain((3..300).map(start)).chain([talk(300)]);
+        let daemon = daemon(dir.path(), acts.collect());
+        let chats = |below, limit| -> Vec<u64> {
+            let rows = crate::runs::chats::chats(&daemon, true, below, limit).unwrap();
+            rows.into_iter().map(|row| row.run.number.0).collect()
+        };
+        assert_eq!(chats(None, 10), [300, 2, 1]);
+        assert_eq!(chats(None, 2), [300, 2]);
+        assert_eq!(chats(Some(RunNumber(2)), 10), [1]);
+    }
+
+    #[test]
+    fn an_answer_is_a_page_however_much_is_asked_for() {
+        const COUNT: u64 = 2 * PAGE as u64 + 100;
+        let dir = tempfile::tempdir().unwrap();
+        let daemon = daemon(dir.path(), (0..COUNT).map(start).collect());
+        let page = |below| runs(&daemon, usize::MAX, below, true).unwrap();
+        assert_eq!(page(None).len(), PAGE);
+        let mut all: Vec<RunNumber> = Vec::new();
+        loop {
+            let next = page(all.last().copied());
+            if next.is_empty() {
+                break;
+            }
+            all.extend(next.iter().map(|run| run.number));
+        }
+        assert_eq!(all, (1..=COUNT).rev().map(RunNumber).collect::<Vec<_>>(), "each once, newest first");
+        assert_eq!(runs(&daemon, 3, None, false).unwrap().len(), 3);
+        assert_eq!(runs(&daemon, 0, None, false).unwrap().len(), 0);
+
+        let page = |below| letters(&daemon, daemon.host, false, below, usize::MAX).unwrap();
+        let first = page(None);
+        assert_eq!(first.len(), PAGE);
+        let rest = page(first.last().map(|letter| letter.number));
+        assert_eq!(rest.first().unwrap().number.0 + 1, first.last().unwrap().number.0);
+        assert_eq!(letters(&daemon, daemon.host, true, None, usize::MAX).unwrap(), []);
+        assert_eq!(needs_you(&daemon).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_family_is_what_a_run_has_started_and_is_not_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let trouble = Trouble { code: "x".to_owned(), message: Untrusted::new("x"), help: String::new() };
+        let failed = RunOutcome::Failed(trouble.clone());
+        let mut acts = vec![start(1), advance(1, vec![Move::Spawn { index: 0 }])];
+        // Others come between the children, more than are read at a time.
+        acts.extend((0..STRIDE as u64).map(start));
+        acts.push(advance(1, vec![Move::Spawn { index: 1 }]));
+        let (last, other) = (STRIDE as u64 + 3, 3);
+        acts.push(advance(last, vec![Move::Stall { trouble: trouble.clone() }]));
+        acts.push(advance(other, vec![Move::Spawn { index: 0 }]));
+        let daemon = daemon(dir.path(), acts);
+        let numbers = |run| -> Vec<u64> {
+            family(&daemon, RunNumber(run)).unwrap().iter().map(|run| run.number.0).collect()
+        };
+        assert_eq!(numbers(1), [1, 2, last]);
+        assert_eq!(numbers(2), [2]);
+        assert_eq!(numbers(other), [other, last + 1]);
+        assert!(family(&daemon, RunNumber(999)).is_err_and(|failure| failure.exit == Exit::NotFound));
+        // One that is over is not there, unless it is the one that was asked about.
+        daemon.apply(advance(2, vec![Move::Finish { outcome: failed }])).unwrap();
+        assert_eq!((numbers(1), numbers(2)), (vec![1, last], vec![2]));
+        // What only this process knows to be stuck is shown so, until it is driven again.
+        let is_stalled = |run| {
+            let family = family(&daemon, RunNumber(1)).unwrap();
+            family.iter().any(|r| r.number == RunNumber(run) && matches!(r.state, State::Stalled { .. }))
+        };
+        assert!(is_stalled(last) && !is_stalled(1));
+        daemon.set_stuck(RunNumber(1), trouble);
+        assert!(is_stalled(1));
+        daemon.set_free(RunNumber(1));
+        assert!(!is_stalled(1));
+    }
+
+    #[test]
+    fn a_journal_comes_in_pages_that_a_frame_can_hold() {
+        let dir = tempfile::tempdir().unwrap();
+        let suspend = |why: String| Move::Stall {
+            trouble: Trouble { code: "x".to_owned(), message: Untrusted::new(why), help: String::new() },
+        };
+        let mut acts = vec![start(1)];
+        // Short steps, and among them three that are longer together than an answer.
+        for i in 0..200 {
+            let why = if i % 80 == 7 { "x".repeat(STEPS / 2) } else { i.to_string() };
+            acts.push(advance(1, vec![suspend(why)]));
+            acts.push(Act::Resume { runs: vec![RunNumber(1)], named: None });
+        }
+        let daemon = daemon(dir.path(), acts);
+        let (mut all, mut pages) = (Vec::new(), 0);
+        loop {
+            let page =
+                steps(&daemon, RunNumber(1), all.last().map_or(1, |step: &Step| step.number + 1)).unwrap();
+            if page.is_empty() {
+                break;
+            }
+            assert!(serde_json::to_vec(&page).unwrap().len() <= STEPS + PAGE);
+            pages += 1;
+            all.extend(page);
+        }
+        assert_eq!(all.iter().map(|step| step.number).collect::<Vec<_>>(), (1..=400).collect::<Vec<_>>());
+        assert!(pages > 1, "{pages}");
+        assert!(steps(&daemon, RunNumber(9), 1).is_err());
+    }
+}

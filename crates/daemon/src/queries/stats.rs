@@ -1,0 +1,507 @@
+//! Figures about runs, folded out of their journals one after the other. What is kept at a time is one page of steps, the
+//! turns of one run that are not decided, and sums.
+
+use std::collections::BTreeMap;
+
+use kernel::proposal::{Decision, Finding, Fingerprint};
+use kernel::run::{CallSite, Completion, Entry, Run, RunOutcome, State, Step};
+
+use super::runs;
+use crate::state::daemon::HostDaemon;
+use control::exit::Failure;
+use control::show::stats::{ModelCalls, OfModel, OfWorker, Rule, Runs, Stats};
+
+/// How many rules are told of.
+const RULES: usize = 10;
+
+/// How many rules are counted: names of rules can come from whoever writes the rules.
+const KNOWN: usize = 1000;
+
+/// Of how many answers the median is taken, the newest.
+const ANSWERS: usize = 10_000;
+
+/// How often a model may try before it has not repaired what was refused.
+const REPAIRS: usize = 3;
+
+/// The figures of a host's runs that were started at `since_ms` or later.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn stats(daemon: &HostDaemon, since_ms: Option<i64>) -> Result<Stats, Failure> {
+    let mut sums = Sums::default();
+    runs::for_each_run(daemon, None, |mut run| {
+        if since_ms.is_some_and(|since| run.started_ms < since) {
+            return Ok(true);
+        }
+        if let Some(trouble) = daemon.stuck(run.number) {
+            run.state = State::Stalled { trouble };
+        }
+        let mut journal = Journal::default();
+        sums.own = ModelCalls::default();
+        runs::for_each_step(daemon, run.number, 0, |step| {
+            journal.push(&mut sums, &step);
+            true
+        })?;
+        journal.end(&mut sums, &run);
+        Ok(true)
+    })?;
+    Ok(sums.stats())
+}
+
+/// What all runs so far come to.
+#[derive(Default)]
+struct Sums {
+    stats: Stats,
+    /// What models were asked in the journal that is being folded.
+    own: ModelCalls,
+    models: BTreeMap<String, ModelCalls>,
+    workers: BTreeMap<String, OfWorker>,
+    rules: BTreeMap<String, (u64, u64)>,
+    answered_ms: Vec<u64>,
+}
+
+impl Sums {
+    fn rules(&mut self, findings: &[Finding], add: impl Fn(&mut (u64, u64))) {
+        // A rule that finds two things wrong with a call still speaks of one call.
+        let mut names: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            if self.rules.len() < KNOWN || self.rules.contains_key(name) {
+                add(self.rules.entry(name.to_owned()).or_default());
+            }
+        }
+    }
+
+    fn stats(mut self) -> Stats {
+        let mut rules: Vec<Rule> = std::mem::take(&mut self.rules)
+            .into_iter()
+            .map(|(rule, (asked, denied))| Rule { rule, asked, denied })
+            .collect();
+        // Those that come to the same stand in the order of their names.
+        rules.sort_by_key(|rule| std::cmp::Reverse(rule.asked + rule.denied));
+        rules.truncate(RULES);
+        self.stats.rules = rules;
+        let models = std::mem::take(&mut self.models).into_iter();
+        self.stats.models = models.map(|(model, asked)| OfModel { model, asked }).collect();
+        self.stats.models.sort_by_key(|one| std::cmp::Reverse((one.asked.usd_micros, one.asked.tokens())));
+        self.stats.workers = std::mem::take(&mut self.workers).into_values().collect();
+        self.stats.workers.sort_by_key(|one| std::cmp::Reverse(one.runs.all()));
+        self.answered_ms.sort_unstable();
+        self.stats.approvals.median_ms = self.answered_ms.get(self.answered_ms.len() / 2).copied();
+        self.stats
+    }
+}
+
+/// A call that a model made, under the tool's name or by slot and method.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Call {
+    /// It was proposed.
+    Method { slot: String, method: String, fingerprint: Fingerprint },
+    /// It could not be.
+    Tool(String),
+    /// There was no such tool: any other call is better.
+    Unknown,
+    /// It was the answer.
+    Answer,
+}
+
+impl Call {
+    /// Whether this, which was not refused, does better what `failed` did wrong.
+    fn repairs(&self, failed: &Call) -> bool {
+        match (self, failed) {
+            (Call::Answer, Call::Answer) => true,
+            (Call::Answer, _) | (_, Call::Answer) => false,
+            (_, Call::Unknown) => true,
+            (
+                Call::Method { slot, method, fingerprint },
+                Call::Method { slot: other_slot, method: other, fingerprint: refused },
+            ) => slot == other_slot && method == other && fingerprint != refused,
+            // A worker that can be called is a tool by the name of its slot alone.
+            (Call::Method { slot, method, .. }, Call::Tool(tool)) => {
+                tool == slot || *tool == format!("{slot}_{method}")
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether this is `other` once more.
+    fn is_again(&self, other: &Call) -> bool {
+        matches!((self, other), (Call::Method { fingerprint, .. }, Call::Method { fingerprint: same, .. })
+            if fingerprint == same)
+    }
+}
+
+/// A turn in which something was refused, and how far it has been repaired.
+struct Failed {
+    left: Vec<Call>,
+    tries: usize,
+}
+
+/// One journal, folded.
+#[derive(Default)]
+struct Journal {
+    /// What the model did in the turn that is going on, and whether it was refused; calls without an outcome wait.
+    turn: Vec<(Option<u64>, Call, Option<bool>)>,
+    /// Who was asked last.
+    model: String,
+    /// Whether the model has answered in it.
+    replied: bool,
+    /// Turns that can still be repaired.
+    failed: Vec<Failed>,
+    /// When people were asked, by the step that proposed.
+    asked: BTreeMap<u64, i64>,
+    /// Whether the worker's own steps have begun: then its answer was good.
+    own_steps: bool,
+}
+
+impl Journal {
+    fn push(&mut self, sums: &mut Sums, step: &Step) {
+        match &step.entry {
+            Entry::Prompted { model, .. } => {
+                self.end_turn(sums);
+                self.model.clone_from(model);
+            }
+            Entry::Replied { usage, model, .. } => {
+                self.replied = true;
+                let one = ModelCalls {
+                    calls: 1,
+                    input_tokens: usage.input_tokens,
+                    output_tokens: usage.output_tokens,
+                    ms: usage.model_ms,
+                    usd_micros: usage.usd_micros,
+                };
+                sums.stats.model.add(&one);
+                sums.own.add(&one);
+                let model = model.as_ref().unwrap_or(&self.model);
+                if sums.models.len() < KNOWN || sums.models.contains_key(model) {
+                    sums.models.entry(model.clone()).or_default().add(&one);
+                }
+            }
+            Entry::Rejected { site, findings } => {
+                sums.stats.calls.rejected += u64::from(site.is_some());
+                sums.rules(findings, |(_, denied)| *denied += 1);
+                let call = match (site, findings.first()) {
+                    (None, _) => Call::Answer,
+                    (Some(_), Some(Finding { rule, at: Some(tool), .. })) if rule != "tool/unknown" => {
+                        Call::Tool(tool.clone())
+                    }
+                    _ => Call::Unknown,
+                };
+                self.turn.push((None, call, Some(true)));
+            }
+            Entry::Proposed { site, proposal, fingerprint, replaces } => {
+                // A call about which a person is asked anew is the same call of the model.
+                let before =
+                    replaces.and_then(|old| self.turn.iter().position(|(at, _, _)| *at == Some(old)));
+                before.map(|at| self.turn.swap_remove(at));
+                sums.stats.calls.proposed += u64::from(replaces.is_none());
+                match site {
+                    CallSite::Turn { .. } => {
+                        let call = Call::Method {
+                            slot: proposal.slot.clone(),
+                            method: proposal.method.clone(),
+                            fingerprint: *fingerprint,
+                        };
+                        self.turn.push((Some(step.number), call, None));
+                    }
+                    CallSite::Then { .. } | CallSite::Write { .. } | CallSite::Direct { .. } => {
+                        self.own_steps = true
+                    }
+                }
+            }
+            Entry::Judged { proposal, verdict, message } => {
+                let calls = &mut sums.stats.calls;
+                match verdict.decision {
+                    Decision::Allow => calls.allowed += 1,
+                    Decision::Ask if message.is_none() => calls.allowed += 1,
+                    Decision::Ask => {
+                        calls.asked += 1;
+                        self.asked.insert(*proposal, step.at_ms);
+                        sums.rules(&verdict.findings, |(asked, _)| *asked += 1);
+                    }
+                    Decision::Deny => {
+                        calls.denied += 1;
+                        sums.rules(&verdict.findings, |(_, denied)| *denied += 1);
+                    }
+                }
+            }
+            Entry::Doubted { proposal, .. } => {
+                self.asked.insert(*proposal, step.at_ms);
+            }
+            Entry::Answered { proposal, approved, .. } => {
+                if let Some(asked) = self.asked.remove(proposal) {
+                    let approvals = &mut sums.stats.approvals;
+                    *(if *approved { &mut approvals.approved } else { &mut approvals.denied }) += 1;
+                    if sums.answered_ms.len() < ANSWERS {
+                        sums.answered_ms.push(step.at_ms.saturating_sub(asked).max(0).unsigned_abs());
+                    }
+                }
+            }
+            Entry::Completed { proposal, completion } => {
+                self.asked.remove(proposal);
+                let refused = matches!(completion, Completion::Refused(_));
+                if let Some(call) = self.turn.iter_mut().find(|(at, _, _)| *at == Some(*proposal)) {
+                    call.2 = Some(refused);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The model was asked once more, or never will be: what it did in this turn is known.
+    fn end_turn(&mut self, sums: &mut Sums) {
+        let turn = std::mem::take(&mut self.turn);
+        let replied = std::mem::take(&mut self.replied);
+        if !replied {
+            return;
+        }
+        let good: Vec<&Call> =
+            turn.iter().filter(|(_, _, how)| *how == Some(false)).map(|(_, call, _)| call).collect();
+        for failed in &mut self.failed {
+            failed.left.retain(|left| !good.iter().any(|call| call.repairs(left)));
+            // Doing the same once more is no try.
+            let only_again = !turn.is_empty()
+                && turn.iter().all(|(_, call, _)| failed.left.iter().any(|left| call.is_again(left)));
+            failed.tries += usize::from(!only_again);
+        }
+        let repairs = &mut sums.stats.repairs;
+        self.failed.retain(|failed| {
+            repairs.repaired += u64::from(failed.left.is_empty());
+            !failed.left.is_empty() && failed.tries < REPAIRS
+        });
+        let refused = turn.into_iter().filter(|(_, _, how)| *how == Some(true));
+        let left: Vec<Call> = refused.map(|(_, call, _)| call).collect();
+        if !left.is_empty() {
+            repairs.turns += 1;
+            self.failed.push(Failed { left, tries: 0 });
+        }
+    }
+
+    /// The journal has no more steps.
+    fn end(mut self, sums: &mut Sums, run: &Run) {
+        let done = matches!(run.state, State::Finished { outcome: RunOutcome::Done(_) });
+        // An answer that was taken leaves no step of its own, but what comes of it does.
+        if self.replied && self.turn.is_empty() && (done || self.own_steps) {
+            self.turn.push((None, Call::Answer, Some(false)));
+        }
+        self.end_turn(sums);
+        if !run.is_finished() {
+            sums.stats.repairs.open += self.failed.len() as u64;
+        }
+        sums.stats.approvals.open += if run.is_finished() { 0 } else { self.asked.len() as u64 };
+        count(&mut sums.stats.runs, run);
+        if !run.is_standing() && (sums.workers.len() < KNOWN || sums.workers.contains_key(&run.name)) {
+            let worker = sums.workers.entry(run.name.clone()).or_default();
+            worker.worker.clone_from(&run.name);
+            count(&mut worker.runs, run);
+            worker.model.add(&sums.own);
+        }
+    }
+}
+
+/// Counts a run where it stands.
+fn count(runs: &mut Runs, run: &Run) {
+    let counted = match &run.state {
+        State::Finished { outcome: RunOutcome::Done(_) } => &mut runs.done,
+        State::Finished { .. } if run.cancelled.is_some() => &mut runs.cancelled,
+        State::Finished { .. } => &mut runs.failed,
+        State::Waiting => &mut runs.waiting,
+        State::Stalled { .. } => &mut runs.stalled,
+        State::Ready => &mut runs.working,
+    };
+    *counted += 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel::BlobHash;
+    use kernel::run::{Trouble, Usage};
+    use passable::Untrusted;
+
+    use super::*;
+
+    /// One thing that a model does in a turn.
+    #[derive(Clone, Copy)]
+    enum Does {
+        /// A call of `out.METHOD` with arguments of this number; whether it is refused.
+        Call(&'static str, u8, bool),
+        /// A call of a tool of this name that cannot be proposed.
+        Malformed(&'static str),
+        /// A call of a tool that is not there.
+        NoTool,
+        /// An answer that does not fit.
+        BadAnswer,
+        /// An answer that fits.
+        Answer,
+    }
+    use Does::{Answer, BadAnswer, Call as Makes, Malformed, NoTool};
+
+    fn fold(turns: &[&[Does]], state: State) -> Stats {
+        let mut sums = Sums::default();
+        let mut journal = Journal::default();
+        let mut number = 0;
+        let mut add = |entry: Entry| {
+            number += 1;
+            let step = Step { number, at_ms: 0, entry, provenance: Default::default() };
+            journal.push(&mut sums, &step);
+            number
+        };
+        let hash = BlobHash([0; 32]);
+        for turn in turns {
+            let prompted = add(Entry::Prompted { request: hash, model: "m".to_owned() });
+            let usage = Usage { input_tokens: 10, output_tokens: 1, model_ms: 5, usd_micros: 7 };
+            let replied = add(Entry::Replied { prompted, reply: hash, usage, model: None });
+            for (index, does) in turn.iter().enumerate() {
+                let site = CallSite::Turn { replied, index, id: String::new() };
+                let finding = Finding::new("tool/json", "it is none");
+                match does {
+                    Makes(method, arguments, refused) => {
+                        let fingerprint = Fingerprint(BlobHash([*arguments; 32]));
+                        let proposal = Box::new(kernel::proposal::Proposal {
+                            principal: kernel::FormulaId { number: [0; 32], node: [0; 32] },
+                            run: kernel::RunNumber(1),
+                            grant: kernel::FormulaId { number: [0; 32], node: [0; 32] },
+                            slot: "out".to_owned(),
+                            method: (*method).to_owned(),
+                            args: vec![],
+                            effect: kernel::proposal::Effect::Modify,
+                            caller: kernel::proposal::Caller::Model,
+                            pins: Default::default(),
+                            provenance: Default::default(),
+                            traces: vec![],
+                            place: None,
+                        });
+                        let proposed = add(Entry::Proposed { site, proposal, fingerprint, replaces: None });
+                        let completion = match refused {
+                            true => Completion::Refused(vec![finding]),
+                            false => Completion::Done {
+                                value: kernel::Value::null(),
+                                provenance: Default::default(),
+                            },
+                        };
+                        add(Entry::Completed { proposal: proposed, completion });
+                    }
+                    Malformed(tool) => {
+                        let findings = vec![finding.at(*tool)];
+                        add(Entry::Rejected { site: Some(site), findings });
+                    }
+                    NoTool => {
+                        let findings = vec![Finding::new("tool/unknown", "there is none").at("name")];
+                        add(Entry::Rejected { site: Some(site), findings });
+                    }
+                    BadAnswer => {
+                        add(Entry::Rejected { site: None, findings: vec![finding] });
+                    }
+                    Answer => {}
+                }
+            }
+        }
+        journal.end(&mut sums, &run(state));
+        sums.stats()
+    }
+
+    fn run(state: State) -> Run {
+        let id = kernel::FormulaId { number: [0; 32], node: [0; 32] };
+        Run {
+            number: kernel::RunNumber(1),
+            id,
+            worker: id,
+            name: "w".to_owned(),
+            definition: BlobHash([0; 32]),
+            includes: BTreeMap::new(),
+            shape: kernel::run::Shape::Single,
+            parent: None,
+            depth: 0,
+            model: "m".to_owned(),
+            input: kernel::run::Input {
+                values: kernel::Value::null(),
+                attachments: vec![],
+                items: vec![],
+                origins: vec![],
+                earlier: None,
+            },
+            grants: BTreeMap::new(),
+            limits: Default::default(),
+            used: Usage::default(),
+            state,
+            next_step: 1,
+            result: id,
+            provenance: Default::default(),
+            source: kernel::MessageNumber(0),
+            started_ms: 0,
+            finished_ms: None,
+            open: BTreeMap::new(),
+            children: BTreeMap::new(),
+            drive: None,
+            delivery: None,
+            cancelled: None,
+            cancelled_by: None,
+            principal: None,
+            endowed_by: None,
+            additions: BTreeMap::new(),
+            made: Default::default(),
+            given: Default::default(),
+            written: 0,
+            exhausted: None,
+            forgotten: false,
+        }
+    }
+
+    #[test]
+    fn a_repair_is_the_same_call_done_better_within_three_tries() {
+        let done = || State::Finished { outcome: RunOutcome::Done(kernel::Value::null()) };
+        let failed = || {
+            let trouble = Trouble { code: "x".to_owned(), message: Untrusted::new("x"), help: String::new() };
+            State::Finished { outcome: RunOutcome::Failed(trouble) }
+        };
+        let bad = |n| Makes("write", n, true);
+        let good = |n| Makes("write", n, false);
+        let check = |turns: &[&[Does]], state: State, turns_repaired_open: (u64, u64, u64)| {
+            let repairs = fold(turns, state).repairs;
+            assert_eq!((repairs.turns, repairs.repaired, repairs.open), turns_repaired_open);
+        };
+        check(&[&[good(1)], &[Answer]], done(), (0, 0, 0));
+        check(&[&[bad(1)], &[good(2)], &[Answer]], done(), (1, 1, 0));
+        // The same once more is none, whatever came of it then; and it is no try either.
+        check(&[&[bad(1)], &[good(1)], &[Answer]], done(), (1, 0, 0));
+        check(&[&[bad(1)], &[bad(1)], &[bad(1)], &[bad(1)], &[bad(1)], &[good(2)]], failed(), (5, 5, 0));
+        // Another method is none.
+        check(&[&[bad(1)], &[Makes("append", 2, false)], &[Answer]], done(), (1, 0, 0));
+        // The third try still counts, the fourth does not.
+        check(&[&[bad(1)], &[bad(2)], &[bad(3)], &[good(4)]], failed(), (3, 3, 0));
+        check(&[&[bad(1)], &[bad(2)], &[bad(3)], &[bad(4)], &[good(5)]], failed(), (4, 3, 0));
+        // All of a turn must be done better.
+        check(&[&[bad(1), Makes("append", 2, true)], &[good(3)], &[Answer]], done(), (1, 0, 0));
+        check(
+            &[&[bad(1), Makes("append", 2, true)], &[good(3), Makes("append", 4, false)]],
+            failed(),
+            (1, 1, 0),
+        );
+        // What could not be proposed goes by the name of the tool.
+        check(&[&[Malformed("out_write")], &[good(1)]], failed(), (1, 1, 0));
+        check(&[&[Malformed("out_append")], &[good(1)]], failed(), (1, 0, 0));
+        check(&[&[Malformed("out")], &[good(1)]], failed(), (1, 1, 0));
+        check(&[&[NoTool], &[good(1)]], failed(), (1, 1, 0));
+        // An answer is repaired by an answer alone.
+        check(&[&[BadAnswer], &[Answer]], done(), (1, 1, 0));
+        check(&[&[BadAnswer], &[good(1)], &[Answer]], done(), (1, 1, 0));
+        check(&[&[BadAnswer], &[good(1)]], failed(), (1, 0, 0));
+        // As long as the run goes on, it may still come.
+        check(&[&[bad(1)], &[bad(2)]], State::Ready, (2, 0, 2));
+        check(&[&[bad(1)], &[good(2)]], State::Waiting, (1, 1, 0));
+    }
+
+    #[test]
+    fn calls_and_tokens_are_summed() {
+        let stats = fold(
+            &[&[Makes("write", 1, true), NoTool], &[BadAnswer], &[Answer]],
+            State::Finished { outcome: RunOutcome::Done(kernel::Value::null()) },
+        );
+        assert_eq!((stats.model.calls, stats.model.input_tokens, stats.model.ms), (3, 30, 15));
+        assert_eq!((stats.calls.proposed, stats.calls.rejected, stats.runs.done), (1, 1, 1));
+        let rules: Vec<(&str, u64)> =
+            stats.rules.iter().map(|rule| (rule.rule.as_str(), rule.denied)).collect();
+        assert_eq!(rules, [("tool/json", 1), ("tool/unknown", 1)]);
+    }
+}

@@ -1,0 +1,506 @@
+//! Looking as an agent: names, things, letters, promises, and why something is kept.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use kernel::command::Fault;
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::hub::{Found, Hub, View};
+use kernel::message::{Body, Field};
+use kernel::slot::{Slot, Want};
+use kernel::table::PromiseRow;
+use kernel::txn::ReadTxn;
+use kernel::{FormulaId, NamePath, Pattern, query, table};
+use passable::{Untrusted, visible_line};
+use worker::World as _;
+
+use super::inspect;
+use super::methods;
+use super::runs;
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::inspect::Called;
+use control::show;
+use control::view::{GrantRow, Hole, LetterView, NamePage, NameRow, PromiseState, Thing, Withheld};
+
+/// How many ways are shown on which something is kept.
+const WAYS: usize = 8;
+
+pub fn names(txn: &mut dyn ReadTxn, view: &View, path: Option<&NamePath>) -> Result<Vec<NameRow>, Fault> {
+    let hub = view.hub_for(txn, path.map_or(&[][..], NamePath::names), "list")?;
+    let mut rows = Vec::new();
+    for name in view.list(txn, &hub)? {
+        rows.extend(name_row(txn, view, &hub, name)?);
+    }
+    Ok(rows)
+}
+
+/// Some of the names in a directory: those with `find` in them, so many from one on.
+pub fn name_page(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    path: Option<&NamePath>,
+    (find, from, limit): (&str, usize, usize),
+) -> Result<NamePage, Fault> {
+    let hub = view.hub_for(txn, path.map_or(&[][..], NamePath::names), "list")?;
+    let find = find.to_lowercase();
+    let names = view.list(txn, &hub)?.into_iter().filter(|name| name.to_lowercase().contains(&find));
+    let (special, own): (Vec<String>, Vec<String>) = names.partition(|name| name.starts_with('@'));
+    let mut page = NamePage { all: own.len(), ..NamePage::default() };
+    for name in own.into_iter().skip(from).take(limit) {
+        page.rows.extend(name_row(txn, view, &hub, name)?);
+    }
+    for name in special.into_iter().filter(|_| from == 0) {
+        page.special.extend(name_row(txn, view, &hub, name)?);
+    }
+    Ok(page)
+}
+
+fn name_row(txn: &mut dyn ReadTxn, view: &View, hub: &Hub, name: String) -> Result<Option<NameRow>, Fault> {
+    Ok(match view.entry(txn, hub, &name)? {
+        Some(Found::Formula(id)) => {
+            let (kind, words) = describe(txn, &id)?;
+            Some(NameRow { name, kind, words: Untrusted::new(words), id: Some(id) })
+        }
+        Some(Found::Data(value)) => {
+            let (kind, words) = ("data".to_owned(), value.in_words());
+            Some(NameRow { name, kind, words: Untrusted::new(words), id: None })
+        }
+        None => None,
+    })
+}
+
+/// The type and the words of what is behind an identifier.
+pub(crate) fn describe(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(String, String), Fault> {
+    let reached = table::reach(txn, id)?.ok_or(Fault::Dangling(*id))?;
+    let mut words = query::words(&reached.formula);
+    if let Formula::Promise { .. } = reached.formula {
+        words = match table::promise(txn, &reached.id)? {
+            Some(PromiseRow::Fulfilled { value }) => format!("kept: {}", value.in_words()),
+            Some(PromiseRow::Rejected { .. }) => "broken".to_owned(),
+            _ => "pending".to_owned(),
+        };
+    }
+    if !reached.grants.is_empty() {
+        words = format!("granted: {words}");
+    }
+    if reached.grants.iter().any(|grant| grant.revoked_ms.is_some()) {
+        words.push_str(" (revoked)");
+    }
+    Ok((reached.formula.kind().to_owned(), words))
+}
+
+pub fn thing(daemon: &HostDaemon, view: &View, found: Found) -> Result<Thing, Failure> {
+    let id = match found {
+        Found::Data(value) => {
+            return Ok(Thing {
+                id: None,
+                kind: "data".to_owned(),
+                words: Untrusted::new(value.in_words()),
+                value: Some(value),
+                text: None,
+                promise: None,
+            });
+        }
+        Found::Formula(id) => id,
+    };
+    let ((kind, words), end, formula, ended) = daemon.look(|txn| {
+        let reached = table::reach(txn, &id)?.ok_or(Fault::Dangling(id))?;
+        let ended = reached.ended(view.now_ms);
+        Ok((describe(txn, &id)?, reached.id, reached.formula, ended))
+    })?;
+    if let Some(finding) = ended {
+        return Err(Failure::new(Exit::Denied, finding.message));
+    }
+    let mut shown =
+        Thing { id: Some(id), kind, words: Untrusted::new(words), value: None, text: None, promise: None };
+    match formula {
+        Formula::Marshal { value } => shown.value = Some(value),
+        Formula::Blob { hash, .. } => {
+            let bytes = daemon
+                .store
+                .blobs()
+                .get(&hash)
+                .map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
+            shown.text = String::from_utf8(bytes).ok().map(Untrusted::new);
+        }
+        // A worker is its file.
+        Formula::Worker { definition, .. } => {
+            let bytes = daemon.store.blobs().get(&definition).ok();
+            shown.text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).map(Untrusted::new);
+        }
+        Formula::Definition { source, .. } | Formula::Eval { source, modules: None, .. } => {
+            shown.text = Some(source);
+        }
+        Formula::Promise { .. } => {
+            let state = daemon.read(|txn| table::promise(txn, &end))?.map(state_of);
+            if let Some(PromiseState::Fulfilled { value }) = &state {
+                shown.value = Some(value.clone());
+            }
+            shown.promise = state;
+        }
+        _ => {}
+    }
+    Ok(shown)
+}
+
+pub(crate) fn state_of(row: PromiseRow) -> PromiseState {
+    match row {
+        PromiseRow::Pending => PromiseState::Pending,
+        PromiseRow::Fulfilled { value } => PromiseState::Fulfilled { value },
+        PromiseRow::Rejected { reason } => PromiseState::Rejected { reason: Untrusted::new(reason) },
+    }
+}
+
+pub fn promise(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    promise: &FormulaId,
+    wait: bool,
+) -> Result<PromiseState, Failure> {
+    let mut tick = daemon.news.tick();
+    loop {
+        let state = daemon.look(|txn| {
+            // Whoever asked may look, also when the promise was given no name.
+            let row = table::formula(txn, promise)?.map(|row| row.formula);
+            let asked = matches!(row, Some(Formula::Promise { asker, .. }) if asker.0 == agent.number);
+            if !asked && !query::holds(txn, &agent, promise)? {
+                return Err(Fault::NotHeld(*promise));
+            }
+            Ok(table::promise(txn, promise)?.map(state_of))
+        })?;
+        match state {
+            None => return Err(Failure::new(Exit::NotFound, "this is not a promise, or it was collected")),
+            Some(PromiseState::Pending) if wait && !daemon.is_stopping() => {
+                tick = daemon.news.wait(&daemon.host, tick, Duration::from_secs(1)).tick;
+            }
+            Some(state) => return Ok(state),
+        }
+    }
+}
+
+/// Every grant that the agent gave, with who holds it.
+pub fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault> {
+    let (mut holders, mut names) = (BTreeMap::new(), BTreeMap::new());
+    let mut rows = Vec::new();
+    for grant in query::grants(txn, &view.agent.number)? {
+        let (held_by, is_gone) = match holders.get(&grant.holder) {
+            Some(known) => <(String, bool)>::clone(known),
+            None => {
+                let known = (holder(txn, view, &grant)?, table::formula(txn, &grant.holder)?.is_none());
+                holders.insert(grant.holder, known.clone());
+                known
+            }
+        };
+        let name = match names.get(&grant.target) {
+            Some(name) => Option::clone(name),
+            None => {
+                let name = name_of_target(txn, view, &grant.target)?;
+                names.insert(grant.target, name.clone());
+                name
+            }
+        };
+        rows.push(GrantRow { grant, held_by: Untrusted::new(held_by), is_gone, name });
+    }
+    Ok(rows)
+}
+
+/// Who holds something: what the agent calls it, else its type and a few digits. An agent goes by its mail address as
+/// a rule.
+pub(crate) fn holder(txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Result<String, Fault> {
+    let id = &grant.holder;
+    let Some(formula) = table::formula(txn, id)?.map(|row| row.formula) else {
+        let short = id.short();
+        return Ok(match was(txn, view, grant)? {
+            Gone::Code => format!("code {short} that has ended"),
+            Gone::Worker => format!("a worker that is gone ({short})"),
+            Gone::Someone => format!("someone who is gone ({short})"),
+            Gone::CodeOrAgent => format!("code or an agent that is gone ({short})"),
+        });
+    };
+    for id in formula.agent().map(|agent| agent.handle).iter().chain([id]) {
+        if let Some(name) = name_of(txn, view, id)? {
+            return Ok(name);
+        }
+    }
+    Ok(match formula {
+        Formula::Eval { result, author, .. } => {
+            runs::code_name(txn, view, id, result, author)?.unwrap_or_else(|| format!("code {}", id.short()))
+        }
+        // Its file has called it so; the digits tell two of that name apart.
+        Formula::Worker { name, .. } => format!("worker {name} ({})", id.short()),
+        other => format!("{} {}", other.kind(), id.short()),
+    })
+}
+
+/// What somebody was who held something and is there no more.
+pub(crate) enum Gone {
+    /// Code that has ended.
+    Code,
+    /// A worker.
+    Worker,
+    /// Nothing says what.
+    Someone,
+    /// What is given without a message: code of the agent's own, or another agent.
+    CodeOrAgent,
+}
+
+/// What the holder of a grant was. Code is collected once it has ended and nobody holds what it made; the message for
+/// which the grant was given stays, and tells what it was given to.
+pub(crate) fn was(txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Result<Gone, Fault> {
+    let Some(source) = grant.source else { return Ok(Gone::CodeOrAgent) };
+    let letter = query::message(txn, &view.agent, source)?;
+    let definition = match letter.as_ref().and_then(|letter| letter.body()) {
+        Some(Body::EvalRequest { .. }) => return Ok(Gone::Code),
+        Some(Body::Definition { definition, .. }) => table::formula(txn, definition)?.map(|row| row.formula),
+        _ => None,
+    };
+    Ok(match definition {
+        Some(Formula::Definition { worker: None, .. }) => Gone::Code,
+        Some(Formula::Definition { .. }) => Gone::Worker,
+        _ => Gone::Someone,
+    })
+}
+
+/// What the agent calls a formula; what it is, if it has no name for it.
+pub(crate) fn called(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
+    Ok(name_of(txn, view, id)?.unwrap_or_else(|| format!("someone ({})", id.short())))
+}
+
+/// The agent's name for a formula: the shortest path that leads there.
+pub(crate) fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<String>, Fault> {
+    for name in kernel::hub::SPECIAL {
+        if kernel::hub::special(txn, &view.agent, name)? == Some(*id) {
+            return Ok(Some(name.to_owned()));
+        }
+    }
+    Ok(query::path_to(txn, &view.agent, id)?.map(|path| path.join("/")))
+}
+
+/// How many formulas are looked at on the way from a thing to a name of it.
+const PASSED: usize = 200;
+
+/// A path of the agent's names to a formula through directories of its own: `shelf/box`. The shortest that there is.
+pub(crate) fn path_to(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<String>, Fault> {
+    let Hub::Directory { store: own, owner } = own_directory(txn, view)? else { return Ok(None) };
+    let (mut queue, mut passed) = (VecDeque::from([(*id, String::new())]), BTreeSet::from([*id]));
+    while let Some((at, below)) = queue.pop_front() {
+        for (store, label) in query::references_to(txn, &at, PASSED)? {
+            let Some(name) = label.strip_prefix("name ") else { continue };
+            let path = if below.is_empty() { name.to_owned() } else { format!("{name}/{below}") };
+            if store == own {
+                return Ok(Some(path));
+            }
+            let formula = table::formula(txn, &store)?.map(|row| row.formula);
+            if !matches!(formula, Some(Formula::PetStore { owner: of }) if of.0 == owner) {
+                continue;
+            }
+            for (directory, _) in query::references_to(txn, &store, PASSED)? {
+                if passed.len() < PASSED && passed.insert(directory) {
+                    queue.push_back((directory, path.clone()));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The agent's name for what a grant leads to. What code comes to has no name of its own: the person named the promise
+/// that was kept with it.
+pub(crate) fn name_of_target(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    id: &FormulaId,
+) -> Result<Option<String>, Fault> {
+    if let Some(name) = name_of(txn, view, id)? {
+        return Ok(Some(name));
+    }
+    for (from, label) in query::references_to(txn, id, 1000)? {
+        if label.starts_with("value ")
+            && came_to(txn, &from)? == Some(*id)
+            && let Some(name) = name_of(txn, view, &from)?
+        {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
+/// The one thing that a promise was kept with, if it was and that is no data.
+pub(crate) fn came_to(txn: &mut dyn ReadTxn, promise: &FormulaId) -> Result<Option<FormulaId>, Fault> {
+    Ok(match table::promise(txn, promise)? {
+        Some(PromiseRow::Fulfilled { value }) => value.as_reference().copied(),
+        _ => None,
+    })
+}
+
+/// The directory in which the agent's paths begin.
+pub(crate) fn own_directory(txn: &mut dyn ReadTxn, view: &View) -> Result<Hub, Fault> {
+    let agent = table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
+    let directory = agent.ok_or(Fault::Dangling(view.agent))?.directory;
+    match table::formula(txn, &directory)?.map(|row| row.formula) {
+        Some(Formula::Directory { store }) => {
+            kernel::hub::directory(txn, store)?.ok_or(Fault::Dangling(store))
+        }
+        _ => Err(Fault::Dangling(directory)),
+    }
+}
+
+pub fn letter_view(daemon: &HostDaemon, view: &View, letter: query::Letter) -> Result<LetterView, Failure> {
+    let (from, to) = match &letter.message {
+        Some(message) => {
+            daemon.look(|txn| Ok((called(txn, view, &message.from)?, called(txn, view, &message.to)?)))?
+        }
+        None => (String::new(), String::new()),
+    };
+    // What a run says comes to its host's own mailbox, from the host itself.
+    let from = match letter.body().and_then(Body::said_by).filter(|_| view.agent == daemon.host) {
+        Some(run) => {
+            let name = runs::one(daemon, run).map(|run| run.name);
+            name.map_or_else(|_| format!("run {run}"), |name| format!("run {run} ({name})"))
+        }
+        None => from,
+    };
+    let answers = match letter.mail.envelope.reply_to {
+        Some(id) => daemon.read(|txn| query::numbered(txn, &view.agent, &id))?,
+        None => None,
+    };
+    let mut shown = LetterView {
+        from,
+        to,
+        answers,
+        source: None,
+        holes: vec![],
+        uses: vec![],
+        withheld: None,
+        is_worker: false,
+        letter: letter.clone(),
+    };
+    match letter.body() {
+        Some(Body::Definition { definition, .. }) => {
+            let row = daemon.read(|txn| table::formula(txn, definition))?;
+            if let Some(Formula::Definition { source, worker, slots, .. }) = row.map(|row| row.formula) {
+                shown.source = Some(source);
+                shown.is_worker = worker.is_some();
+                shown.holes = slots.iter().map(|(name, slot)| hole_of_slot(name, slot)).collect();
+            }
+        }
+        Some(Body::Form { fields, .. }) => shown.holes = fields.iter().map(hole_of_field).collect(),
+        Some(Body::EvalRequest { source, names, ids, .. }) => {
+            shown.source = Some(source.clone());
+            shown.uses = daemon.look(|txn| {
+                let all = names.iter().zip(ids);
+                all.map(|(name, id)| Ok((name.clone(), methods::powers(txn, view, id)?))).collect()
+            })?;
+        }
+        Some(Body::Release { result, guest, .. }) => {
+            shown.withheld = Some(daemon.look(|txn| withheld(txn, view, result, guest))?);
+        }
+        _ => {}
+    }
+    Ok(shown)
+}
+
+/// What is withheld, as whoever says whether it goes away reads it.
+fn withheld(
+    txn: &mut dyn ReadTxn,
+    view: &View,
+    result: &FormulaId,
+    guest: &FormulaId,
+) -> Result<Withheld, Fault> {
+    let Some(Formula::Marshal { value }) = table::formula(txn, result)?.map(|row| row.formula) else {
+        return Err(Fault::Dangling(*result));
+    };
+    let mut ids: Vec<FormulaId> = Vec::new();
+    for id in value.references() {
+        if !ids.contains(id) {
+            ids.push(*id);
+        }
+    }
+    let mut gives = Vec::new();
+    for id in &ids {
+        gives.push(methods::powers(txn, view, id)?);
+    }
+    let named = |id: &FormulaId| {
+        let at = ids.iter().position(|one| one == id).unwrap_or_default();
+        let name = gives.get(at).and_then(|one| one.as_ref()).and_then(|one| one.called.name.as_deref());
+        name.map_or_else(|| (at + 1).to_string(), |name| format!("{}: {name}", at + 1))
+    };
+    let text = value.as_reference().is_none().then(|| Untrusted::new(show::value::named(&value, &named)));
+    // An agent goes by its mail address as a rule.
+    let agent = table::formula(txn, guest)?.and_then(|row| row.formula.agent().copied());
+    let to = called(txn, view, &agent.map_or(*guest, |agent| agent.handle))?;
+    Ok(Withheld { to, text, gives })
+}
+
+fn hole_of_slot(name: &str, slot: &Slot) -> Hole {
+    hole(name, &slot.label, &slot.pattern, false, None)
+}
+
+fn hole_of_field(field: &Field) -> Hole {
+    let default = field.default.as_ref().map(control::show::value::argument);
+    hole(&field.name, &field.label, &field.pattern, field.secret, default)
+}
+
+fn hole(
+    name: &str,
+    label: &Untrusted,
+    pattern: &kernel::Value,
+    secret: bool,
+    default: Option<String>,
+) -> Hole {
+    let pattern = Pattern::from_value(pattern).unwrap_or_else(|_| Pattern::any());
+    let want = Want::of(&pattern);
+    let capability = want != Want::Pattern;
+    let wants = if capability { want.words().to_owned() } else { pattern.describe() };
+    let choices = match pattern.matcher() {
+        passable::Matcher::Or(any) => any
+            .iter()
+            .filter_map(|one| match one.matcher() {
+                passable::Matcher::Literal(value) => value.as_str().map(str::to_owned),
+                _ => None,
+            })
+            .collect(),
+        _ => vec![],
+    };
+    Hole { name: name.to_owned(), label: label.clone(), wants, capability, secret, default, choices }
+}
+
+/// Why something is kept, each way as lines from the root.
+pub fn kept(daemon: &HostDaemon, view: &View, thing: &str) -> Result<Vec<Vec<String>>, Failure> {
+    let id: Option<FormulaId> = thing.parse().ok();
+    daemon.look(|txn| {
+        let id = match id {
+            Some(id) => {
+                inspect::expect_may_see(daemon, txn, view, &id)?;
+                id
+            }
+            None => view.identify(txn, &NamePath::parse(thing)?)?,
+        };
+        let mut ways = Vec::new();
+        for way in query::retention(txn, &id, WAYS)? {
+            let mut lines = Vec::new();
+            for (id, label) in way {
+                let words = match (table::formula(txn, &id)?, inspect::in_short(txn, view, &id)?) {
+                    (Some(row), Some(called)) => kept_words(&query::words(&row.formula), &called),
+                    (Some(row), None) => query::words(&row.formula),
+                    (None, _) => "gone".to_owned(),
+                };
+                let label =
+                    if label.is_empty() { String::new() } else { format!("  →  {}", visible_line(&label)) };
+                lines.push(format!("{} ({}){label}", visible_line(&words), id.short()));
+            }
+            ways.push(lines);
+        }
+        Ok(ways)
+    })
+}
+
+/// A step on a way: what it is, by the agent's name for it or its number.
+fn kept_words(words: &str, called: &Called) -> String {
+    match called.name.as_ref().filter(|name| !name.starts_with('@')) {
+        Some(name) => format!("{name}: {words}"),
+        None => called.numbered().unwrap_or_else(|| words.to_owned()),
+    }
+}

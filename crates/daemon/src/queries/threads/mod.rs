@@ -1,0 +1,425 @@
+//! Threads of mail: messages that answer one another belong together, and the newest of them says where they stand.
+//!
+//! Which message answers which never changes, so it is looked up once and kept in memory, for each host; after a start it is
+//! read from the envelopes again.
+
+mod index;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kernel::message::{Body, Mail};
+use kernel::query::{self, Letter};
+use kernel::txn::{ReadTxn, StoreFault, Table};
+use kernel::{FormulaId, MessageNumber, Number, RunNumber, table};
+
+use super::runs;
+use super::threads::index::{Index, Seen, Who, end};
+use crate::queries::message_line::line;
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::threads::{Asker, Line, Standing, Thread, ThreadPage, Within};
+
+/// How many envelopes are read at a time.
+pub const STRIDE: usize = 1000;
+
+/// How many of the newest messages of a thread are looked at for one that was dismissed, before they are counted.
+const LOOKED_AT: usize = 8;
+
+/// How many asks of one asker are told of by themselves. One who asks more does not push away what others ask.
+const OF_ONE: usize = 5;
+
+/// The kinds of messages that tell, and are never answered.
+const TELLS: &[&str] = &["package", "value", "command"];
+
+/// What is asked for.
+#[derive(Clone, Copy, Default)]
+pub struct Only<'a> {
+    /// Only messages of this kind.
+    pub kind: Option<&'a str>,
+    /// Only messages that stand so.
+    pub standing: Option<Standing>,
+}
+
+impl Only<'_> {
+    fn is_all(self) -> bool {
+        self.kind.is_none() && self.standing.is_none()
+    }
+
+    fn fits(self, letter: &Letter) -> bool {
+        let mail = &letter.mail;
+        letter.message.is_some()
+            && !mail.needs_you
+            && self.kind.is_none_or(|kind| mail.envelope.kind == kind)
+            && (self.standing != Some(Standing::Answered) || !mail.answers.is_empty())
+    }
+}
+
+/// The threads of all hosts.
+#[derive(Default)]
+pub struct Threads(Mutex<BTreeMap<FormulaId, Index>>);
+
+impl Threads {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<FormulaId, Index>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at what came since it was looked at last, then asks.
+    fn ask<T>(&self, daemon: &HostDaemon, ask: impl FnOnce(&mut Index) -> T) -> Result<T, Failure> {
+        let mut all = self.lock();
+        let index = all.entry(daemon.host).or_default();
+        loop {
+            let from = index.next;
+            let page = daemon.read(|txn| seen(txn, &daemon.host, from))?;
+            page.iter().for_each(|one| index.add(one));
+            if page.len() < STRIDE {
+                return Ok(ask(index));
+            }
+        }
+    }
+
+    /// A page: what needs an answer, and the threads whose newest message is older than `below`, newest first, or, of a kind,
+    /// of a standing or of a part, messages by themselves. There are `limit` of what needs an answer and of the others.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or there is no message by which a part is meant.
+    pub fn page(
+        &self,
+        daemon: &HostDaemon,
+        only: Only<'_>,
+        within: Option<Within>,
+        below: Option<MessageNumber>,
+        limit: usize,
+    ) -> Result<ThreadPage, Failure> {
+        let limit = limit.clamp(1, runs::PAGE);
+        let awaiting = awaiting(daemon)?;
+        let open: Vec<MessageNumber> = self.ask(daemon, |index| {
+            awaiting.iter().rev().copied().filter(|number| index.is_of(*number, only.kind)).collect()
+        })?;
+        let (open_count, all_open_count) = (open.len(), awaiting.len());
+        let mut page = ThreadPage { open_count, all_open_count, ..ThreadPage::default() };
+        match (within, only.standing) {
+            (Some(Within::Thread(of)), _) => self.thread(daemon, of, &awaiting, below, limit, &mut page)?,
+            (Some(Within::Asker(of)), _) => {
+                let who = self.ask(daemon, |index| index.rows.get(&of).map(|row| row.who))?;
+                let who = who.ok_or_else(|| gone(of))?;
+                let theirs: Vec<MessageNumber> = self.ask(daemon, |index| {
+                    let is_theirs =
+                        |number: &MessageNumber| index.rows.get(number).is_some_and(|row| row.who == who);
+                    open.into_iter().filter(|number| *number < end(below) && is_theirs(number)).collect()
+                })?;
+                page.lines = lines(daemon, theirs.iter().take(limit))?;
+                page.next = theirs.get(limit - 1).filter(|_| theirs.len() > limit).copied();
+                page.open =
+                    vec![Asker { lines: vec![], more: theirs.len(), oldest: of, run: run_of(daemon, who)? }];
+            }
+            (None, Some(Standing::Open)) => {
+                (page.open, page.next) = self.open(daemon, &open, below, limit)?;
+            }
+            (None, Some(Standing::Dismissed)) => {
+                (page.lines, page.next) = dismissed(daemon, only.kind, below, limit)?;
+            }
+            (None, None | Some(Standing::Answered)) => {
+                // What needs an answer stands on the first page.
+                if below.is_none() && only.standing.is_none() {
+                    page.open = self.open(daemon, &open, None, limit)?.0;
+                }
+                if only.is_all() {
+                    self.threads(daemon, &awaiting, below, limit, &mut page)?;
+                } else {
+                    self.some(daemon, only, &awaiting, below, limit, &mut page)?;
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    /// The messages of the thread of one that came behind it, oldest first; and whether all of them answer it, one way or
+    /// another, because the thread began with it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn after(
+        &self,
+        daemon: &HostDaemon,
+        id: &Number,
+        number: MessageNumber,
+    ) -> Result<(bool, Vec<MessageNumber>), Failure> {
+        self.ask(daemon, |index| index.after(id, number))
+    }
+
+    /// Threads, each by its first message.
+    fn threads(
+        &self,
+        daemon: &HostDaemon,
+        awaiting: &BTreeSet<MessageNumber>,
+        below: Option<MessageNumber>,
+        limit: usize,
+        page: &mut ThreadPage,
+    ) -> Result<(), Failure> {
+        let mut at = below;
+        while page.threads.len() < limit {
+            let Some((newest, all)) = self.ask(daemon, |index| index.below(at, awaiting))? else {
+                return Ok(());
+            };
+            at = Some(newest);
+            page.threads.extend(self.told(daemon, &all, awaiting)?);
+        }
+        page.next = self.ask(daemon, |index| index.below(at, awaiting))?.and(at);
+        Ok(())
+    }
+
+    /// The first of these that is there and needs no answer, and how many others are.
+    fn told(
+        &self,
+        daemon: &HostDaemon,
+        all: &[MessageNumber],
+        awaiting: &BTreeSet<MessageNumber>,
+    ) -> Result<Option<Thread>, Failure> {
+        let mut others = all.iter().filter(|number| !awaiting.contains(number));
+        let (mut first, mut gone) = (None, Vec::new());
+        for number in others.by_ref() {
+            first = there(daemon, *number)?;
+            match first {
+                Some(_) => break,
+                None => gone.push(*number),
+            }
+        }
+        let others: Vec<MessageNumber> = others.copied().collect();
+        let before = gone.len();
+        for number in others.iter().rev().take(LOOKED_AT) {
+            if there(daemon, *number)?.is_none() {
+                gone.push(*number);
+            }
+        }
+        let more = others.len() - (gone.len() - before);
+        if !gone.is_empty() {
+            self.ask(daemon, |index| index.forget(&gone))?;
+        }
+        first.map(|letter| Ok(Thread { first: line(daemon, letter)?, more })).transpose()
+    }
+
+    /// A thread: its first message, and of the others the newest below a number.
+    fn thread(
+        &self,
+        daemon: &HostDaemon,
+        of: MessageNumber,
+        awaiting: &BTreeSet<MessageNumber>,
+        below: Option<MessageNumber>,
+        limit: usize,
+        page: &mut ThreadPage,
+    ) -> Result<(), Failure> {
+        let found = self.ask(daemon, |index| {
+            let first = index.rows.get(&of)?.first;
+            Some(index.threads.get(&first)?.clone())
+        })?;
+        let all = found.ok_or_else(|| gone(of))?;
+        let thread = self.told(daemon, &all, awaiting)?.ok_or_else(|| gone(of))?;
+        let first = thread.first.letter.number;
+        page.threads.push(thread);
+        let mut gone = Vec::new();
+        for number in
+            all.iter().rev().filter(|one| **one > first && **one < end(below) && !awaiting.contains(one))
+        {
+            if page.lines.len() == limit {
+                page.next = page.lines.last().map(|last| last.letter.number);
+                break;
+            }
+            match there(daemon, *number)? {
+                Some(letter) => page.lines.push(line(daemon, letter)?),
+                None => gone.push(*number),
+            }
+        }
+        self.ask(daemon, |index| index.forget(&gone))
+    }
+
+    /// Messages that are asked for, by themselves.
+    fn some(
+        &self,
+        daemon: &HostDaemon,
+        only: Only<'_>,
+        awaiting: &BTreeSet<MessageNumber>,
+        below: Option<MessageNumber>,
+        limit: usize,
+        page: &mut ThreadPage,
+    ) -> Result<(), Failure> {
+        let (mut at, mut gone) = (below, Vec::new());
+        while let Some(number) = self.ask(daemon, |index| index.one_below(at, only, awaiting))? {
+            at = Some(number);
+            let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?;
+            match letter {
+                Some(letter) if only.fits(&letter) => {
+                    // One more than has room says that there is another page.
+                    if page.lines.len() == limit {
+                        page.next = page.lines.last().map(|last| last.letter.number);
+                        break;
+                    }
+                    page.lines.push(line(daemon, letter)?);
+                }
+                Some(letter) if letter.message.is_some() => {}
+                _ => gone.push(number),
+            }
+        }
+        self.ask(daemon, |index| index.forget(&gone))
+    }
+
+    /// What needs an answer of those whose newest ask is older than `below`, about so many messages; and below which the
+    /// next page begins.
+    fn open(
+        &self,
+        daemon: &HostDaemon,
+        numbers: &[MessageNumber],
+        below: Option<MessageNumber>,
+        limit: usize,
+    ) -> Result<(Vec<Asker>, Option<MessageNumber>), Failure> {
+        let groups = self.ask(daemon, |index| index.by_sender(numbers))?;
+        let newest = |all: &[MessageNumber]| all.first().copied();
+        let mut groups = groups.into_iter().filter(|(_, all)| newest(all) < Some(end(below))).peekable();
+        let (mut found, mut count, mut last): (Vec<Asker>, usize, _) = (Vec::new(), 0, None);
+        while count < limit
+            && let Some((who, all)) = groups.next()
+        {
+            // One row of several says less than the one message in it.
+            let apart = if all.len() > OF_ONE { OF_ONE - 1 } else { all.len() };
+            let Some(oldest) = all.last().copied() else { continue };
+            let lines = lines(daemon, all.iter().take(apart))?;
+            let run = run_of(daemon, who)?;
+            count += apart;
+            last = newest(&all);
+            found.push(Asker { lines, more: all.len() - apart, oldest, run });
+        }
+        Ok((found, last.filter(|_| groups.peek().is_some())))
+    }
+}
+
+/// The run with which it began, if runs ask.
+fn run_of(daemon: &HostDaemon, who: Who) -> Result<Option<RunNumber>, Failure> {
+    Ok(match who {
+        Who::Agent(_) => None,
+        Who::Standing(run) => Some(run),
+        Who::Command(first) => there(daemon, first)?.and_then(|letter| letter.body().and_then(Body::run)),
+    })
+}
+
+/// What is said of a message that is none of the mailbox any more.
+fn gone(number: MessageNumber) -> Failure {
+    Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
+}
+
+/// A message, unless it was dismissed.
+fn there(daemon: &HostDaemon, number: MessageNumber) -> Result<Option<Letter>, Failure> {
+    let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?;
+    Ok(letter.filter(|letter| letter.message.is_some()))
+}
+
+/// These messages, as a list tells of them.
+fn lines<'a>(
+    daemon: &HostDaemon,
+    numbers: impl Iterator<Item = &'a MessageNumber>,
+) -> Result<Vec<Line>, Failure> {
+    let mut found = Vec::new();
+    for number in numbers {
+        if let Some(letter) = there(daemon, *number)? {
+            found.push(line(daemon, letter)?);
+        }
+    }
+    Ok(found)
+}
+
+/// What needs an answer.
+fn awaiting(daemon: &HostDaemon) -> Result<BTreeSet<MessageNumber>, Failure> {
+    let mut numbers = BTreeSet::new();
+    runs::for_each_awaiting(daemon, |number| {
+        numbers.insert(number);
+        Ok(())
+    })?;
+    Ok(numbers)
+}
+
+/// Messages below a number that were dismissed, newest first; and below which the next page begins. Who wants to see these is
+/// rare, so they are looked for among all envelopes.
+fn dismissed(
+    daemon: &HostDaemon,
+    kind: Option<&str>,
+    below: Option<MessageNumber>,
+    limit: usize,
+) -> Result<(Vec<Line>, Option<MessageNumber>), Failure> {
+    let mut end = end(below);
+    let mut found: Vec<Line> = Vec::new();
+    loop {
+        let page = daemon.read(|txn| envelopes(txn, &daemon.host, 0..end.0, true))?;
+        let is_last = page.len() < STRIDE;
+        for (number, mail) in page {
+            if mail.dismissed_ms.is_some() && kind.is_none_or(|kind| mail.envelope.kind == kind) {
+                // One more than has room says that there is another page.
+                if found.len() >= limit {
+                    return Ok((found, Some(end)));
+                }
+                found.push(Line { letter: Letter { number, message: None, mail }, call: None });
+            }
+            end = number;
+        }
+        if is_last {
+            return Ok((found, None));
+        }
+    }
+}
+
+/// What has come from this number on, oldest first, a stride of it.
+fn seen(txn: &mut dyn ReadTxn, host: &FormulaId, from: u64) -> Result<Vec<Seen>, StoreFault> {
+    let page = envelopes(txn, host, from..u64::MAX, false)?;
+    let mut found = Vec::with_capacity(page.len());
+    for (number, mail) in page {
+        let envelope = &mail.envelope;
+        let asks = envelope.from == envelope.to && !TELLS.contains(&envelope.kind.as_str());
+        let run = match asks && envelope.reply_to.is_none() {
+            true => query::message(txn, host, number)?.and_then(|letter| letter.body().and_then(Body::run)),
+            false => None,
+        };
+        found.push((number, mail, run));
+    }
+    Ok(found)
+}
+
+/// How a message lies in a host's mailbox.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn mail(
+    txn: &mut dyn ReadTxn,
+    host: &FormulaId,
+    number: MessageNumber,
+) -> Result<Option<Mail>, StoreFault> {
+    let mailbox = mailbox(txn, host)?;
+    table::mail(txn, &host.number, &mailbox, number)
+}
+
+fn mailbox(txn: &mut dyn ReadTxn, host: &FormulaId) -> Result<FormulaId, StoreFault> {
+    let agent = kernel::head::head(txn, host)?.and_then(|head| head.agent());
+    Ok(agent.ok_or_else(|| StoreFault::Corrupt("the host's formula is missing".to_owned()))?.mailbox)
+}
+
+/// Envelopes of these numbers, oldest first or the newest first, a stride of them.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn envelopes(
+    txn: &mut dyn ReadTxn,
+    host: &FormulaId,
+    of: std::ops::Range<u64>,
+    newest_first: bool,
+) -> Result<Vec<(MessageNumber, Mail)>, StoreFault> {
+    let mailbox = mailbox(txn, host)?;
+    let key = |number| table::inner_key(&mailbox, &table::number_key(number));
+    let prefix = mailbox.number.len();
+    let rows: Vec<(Vec<u8>, Mail)> =
+        table::scan(txn, Table::Message, &host.number, &key(of.start), &key(of.end), STRIDE, newest_first)?;
+    let number = |key: &[u8]| {
+        let bytes = key.get(prefix..).and_then(|number| number.try_into().ok());
+        bytes
+            .map(u64::from_be_bytes)
+            .map(MessageNumber)
+            .ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
+    };
+    rows.into_iter().map(|(key, mail)| Ok((number(&key)?, mail))).collect()
+}

@@ -1,0 +1,108 @@
+//! What people said: the command that something goes back to, and what that command was about.
+
+use kernel::message::Body;
+use kernel::query::{self, Letter};
+use kernel::{FormulaId, MessageNumber};
+use passable::{Quoting, quoting};
+
+use super::{cause_of_run, run};
+use crate::queries::things::called;
+use crate::state::daemon::HostDaemon;
+use control::exit::Failure;
+use control::show::letter as letters;
+use control::show::reason::Reason;
+
+/// How many messages are followed that answer one another.
+const LONGEST: usize = 16;
+
+fn letter(daemon: &HostDaemon, agent: &FormulaId, number: MessageNumber) -> Result<Option<Letter>, Failure> {
+    daemon.read(|txn| query::message(txn, agent, number))
+}
+
+/// The command that a message of the agent's keeps, if it is one, or what a run asked for with it; and what it answers,
+/// back to whoever proposed or asked. Whether anything was told.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn command(
+    daemon: &HostDaemon,
+    agent: &FormulaId,
+    number: MessageNumber,
+    reasons: &mut Vec<Reason>,
+) -> Result<bool, Failure> {
+    let Some(letter) = letter(daemon, agent, number)? else { return Ok(false) };
+    let what = format!("message {number}");
+    match letter.body() {
+        Some(Body::Command { text, .. }) => {
+            reasons.push(Reason::new(what, Quoting::ours("you said: ").quote(text.raw())));
+            answered(daemon, agent, letter, reasons)?;
+        }
+        Some(body @ Body::Request { by: Some(_), .. }) => {
+            reasons.push(Reason::new(what, Quoting::ours("you gave it: ").then(&summary(body))));
+        }
+        None => reasons.push(Reason::new(what, "was dismissed since: what it said is gone")),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// A message in a line, what is not ours apart.
+pub fn summary(body: &Body) -> Quoting {
+    let letters::Summary { ours, theirs, more } = letters::apart(body);
+    Quoting::ours(ours).quote(theirs).and(letters::more_bytes(more))
+}
+
+/// What a message answers, and so on: each was there before the one that answers it.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn answered(
+    daemon: &HostDaemon,
+    agent: &FormulaId,
+    first: Letter,
+    reasons: &mut Vec<Reason>,
+) -> Result<(), Failure> {
+    let mut at = first;
+    for _ in 0..LONGEST {
+        let Some(id) = at.mail.envelope.reply_to else { return Ok(()) };
+        let Some(number) = daemon.read(|txn| query::numbered(txn, agent, &id))? else { return Ok(()) };
+        // What was told of already ends the chain.
+        let what = format!("message {number}");
+        if reasons.iter().any(|reason| reason.what == what) {
+            return Ok(());
+        }
+        let Some(next) = letter(daemon, agent, number)? else { return Ok(()) };
+        reasons.push(Reason::new(what, asked(daemon, agent, &next)?));
+        if let Some(Body::Definition { by: Some(draft), .. }) = next.body() {
+            return cause_of_run(daemon, &run(daemon, draft.run)?, reasons);
+        }
+        at = next;
+    }
+    Ok(())
+}
+
+/// The message that a definition, a request or the like is: who sent it, and what for.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn asked(daemon: &HostDaemon, agent: &FormulaId, letter: &Letter) -> Result<Quoting, Failure> {
+    let Some(message) = &letter.message else {
+        return Ok("was dismissed since: what it said is gone".into());
+    };
+    let view = daemon.view(*agent);
+    // Every name in it is one of the reader's own.
+    let who = daemon.look(|txn| called(txn, &view, &message.from))?;
+    Ok(match &message.body {
+        Body::Command { text, .. } => Quoting::ours("you said: ").quote(text.raw()),
+        Body::Definition { by: Some(draft), .. } => Quoting::ours(format!("{} proposed it", draft.run)),
+        Body::Definition { .. } => quoting!("{} proposed it", who),
+        Body::EvalRequest { .. } => quoting!("{} asked to run it", who),
+        body @ (Body::Request { .. } | Body::Form { .. }) if body.run().is_none() => {
+            quoting!("{} ", who).then(&summary(body))
+        }
+        Body::Package { run: None, .. } | Body::Value { .. } => {
+            quoting!("{} sent it: ", who).then(&summary(&message.body))
+        }
+        body => summary(body),
+    })
+}

@@ -1,0 +1,308 @@
+//! Why a file, a directory or a slot is as it is: the run that had to do with it last, and how.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use kernel::formula::Formula;
+use kernel::proposal::Proposal;
+use kernel::run::{Completion, Entry, Parent, Run, Step};
+use kernel::{StepRef, query, standing, table};
+use passable::{Quoting, quoting};
+use resource::Resource;
+use worker::World as _;
+
+use super::{cause_of_run, command, described, made_on, meant, of_proposal, of_step};
+use crate::queries::runs;
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::show::reason::Reason;
+
+/// A directory without links, as the client names files; as it was endowed, if it is gone.
+fn real(path: &str) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.into())
+}
+
+/// What a run has to do with a name, the most telling last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// A slot of it, or a directory that it was given.
+    Slot,
+    /// It read the file.
+    Read,
+    /// It changed the file in a staged copy that was not put in place.
+    Staged,
+    /// It changed the file.
+    Changed,
+}
+
+/// What is known of a name from one run.
+struct Known {
+    part: Part,
+    /// When it was done: what a run changes is done once it completes, or is put in place.
+    at_ms: i64,
+    at: String,
+    reasons: Vec<Reason>,
+}
+
+/// How many runs are still looked at for a later change once one is found.
+const LATER: usize = 5_000;
+
+/// A name is a file that was written, or a slot.
+pub(super) fn of_name(daemon: &HostDaemon, name: &str) -> Result<Vec<Reason>, Failure> {
+    let (mut best, mut staged, mut looked_at): (Option<Known>, Option<(i64, String)>, _) = (None, None, 0);
+    // The youngest run need not have changed it last: another may have waited for an answer.
+    runs::for_each_run(daemon, None, |run| {
+        if let Some(best) = best.as_ref().filter(|best| best.part == Part::Changed) {
+            looked_at += 1;
+            if last_ms(daemon, &run)? < best.at_ms {
+                return Ok(looked_at < LATER);
+            }
+        }
+        let Some(known) = of_name_in(daemon, name, &run)? else { return Ok(looked_at < LATER) };
+        if known.part == Part::Staged && staged.is_none() {
+            staged = Some((known.at_ms, known.at.clone()));
+        }
+        if best.as_ref().is_none_or(|best| (best.part, best.at_ms) < (known.part, known.at_ms)) {
+            best = Some(known);
+        }
+        Ok(looked_at < LATER && best.as_ref().is_none_or(|best| best.part != Part::Slot))
+    })?;
+    let Some(mut best) = best else {
+        return Err(Failure::new(Exit::NotFound, format!("nothing is known of `{name}`")).help(
+            "ask about a run (r17), a step (r17#9), a message number, a slot, or a file that a run wrote",
+        ));
+    };
+    if best.part == Part::Changed
+        && let Some((at_ms, at)) = staged
+        && at_ms > best.at_ms
+    {
+        let said = "changed it later in a staged copy alone: that is not what lies there";
+        best.reasons.insert(1, Reason::new(at, said));
+    }
+    Ok(best.reasons)
+}
+
+/// When something was last recorded of a run, or of the one above all others: there stands what was put in place.
+fn last_ms(daemon: &HostDaemon, run: &Run) -> Result<i64, Failure> {
+    let mut latest = run.started_ms;
+    for run in [run, &top(daemon, run)?] {
+        runs::for_each_step(daemon, run.number, run.next_step.saturating_sub(1), |step| {
+            latest = latest.max(step.at_ms);
+            true
+        })?;
+    }
+    Ok(latest)
+}
+
+/// The run that a person started.
+fn top(daemon: &HostDaemon, run: &Run) -> Result<Run, Failure> {
+    let mut top = run.clone();
+    while let Some(Parent { run: parent, .. }) = top.parent {
+        top = super::run(daemon, parent)?;
+    }
+    Ok(top)
+}
+
+/// The last call of an agent's that put a file there.
+fn of_file_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known>, Failure> {
+    let (daemon, wanted) = (daemon, std::path::Path::new(name));
+    let (mut open, mut last, mut roots) = (BTreeMap::new(), None, BTreeMap::new());
+    runs::for_each_step(daemon, run.number, 1, |step| {
+        match step.entry {
+            Entry::Proposed { proposal, .. } if proposal.effect != passable::Effect::Observe => {
+                open.insert(step.number, proposal);
+            }
+            Entry::Completed { proposal, completion } => {
+                let made = open.remove(&proposal);
+                if let (Some(made), Completion::Done { value, .. }) = (made, completion)
+                    && let Some(path) = value.get("path").and_then(kernel::Value::as_str)
+                {
+                    let root = roots.entry(standing::target(&made)).or_insert_with(|| root(daemon, &made));
+                    if path == name || root.as_ref().is_some_and(|root| root.join(path) == wanted) {
+                        last = Some((proposal, step.at_ms));
+                    }
+                }
+            }
+            _ => {}
+        }
+        true
+    })?;
+    let Some((step, at_ms)) = last else { return Ok(None) };
+    let at = StepRef { run: run.number, step };
+    let mut reasons = vec![Reason::new(name, "was written by an effect")];
+    reasons.extend(of_step(daemon, at)?);
+    Ok(Some(Known { part: Part::Changed, at_ms, at: at.to_string(), reasons }))
+}
+
+/// The directory in which the paths of a call begin, as it was when the call was made.
+fn root(daemon: &HostDaemon, made: &Proposal) -> Option<PathBuf> {
+    if let Some(place) = &made.place {
+        return Some(real(place));
+    }
+    match made_on(daemon, made) {
+        Ok(Some(Formula::Resource(Resource::Directory { path, .. }))) => Some(real(&path)),
+        _ => None,
+    }
+}
+
+/// What a person had done since a step of a run with what that run changed of a file: put in place, put back. The newest
+/// first. It stands in the journal of the run that a person started.
+fn settled(
+    daemon: &HostDaemon,
+    run: &Run,
+    file: &std::path::Path,
+    since: u64,
+) -> Result<Vec<Settled>, Failure> {
+    let top = top(daemon, run)?;
+    // A step of a child cannot be compared with those of the run above it; nothing is settled before all is over.
+    let from = if top.number == run.number { since } else { 1 };
+    let mut found = Vec::new();
+    runs::for_each_step(daemon, top.number, from, |step| {
+        let (at, at_ms) = (StepRef { run: top.number, step: step.number }.to_string(), step.at_ms);
+        let (files, what) = match step.entry {
+            Entry::Undone { files } => (files, "undone: it is again what it was"),
+            Entry::Applied { files } => (files, "applied: it is what the run left in its staged copy"),
+            Entry::Discarded { files } => {
+                let one = files.iter().find(|one| std::path::Path::new(&one.path) == file);
+                let what = match one {
+                    _ if files.is_empty() => "the staged copy of",
+                    Some(one) if one.left.is_some() => "a part of what is staged of it by",
+                    Some(_) => "what is staged of it by",
+                    None => return true,
+                };
+                let said = format!("you had {what} {} thrown away", top.number);
+                found.push(Settled { at_ms, in_place: false, reason: Reason::new(at, Quoting::ours(said)) });
+                return true;
+            }
+            _ => return true,
+        };
+        if let Some(put_back) =
+            files.into_iter().find(|put_back| std::path::Path::new(&put_back.path) == file)
+        {
+            let said = Quoting::ours(format!("you had {} {what} (", top.number)).quote(&put_back.to).and(")");
+            found.push(Settled { at_ms, in_place: true, reason: Reason::new(at, said) });
+        }
+        true
+    })?;
+    found.reverse();
+    Ok(found)
+}
+
+/// What a person had done with what a run changed.
+struct Settled {
+    at_ms: i64,
+    /// Whether the file itself changed by it.
+    in_place: bool,
+    reason: Reason,
+}
+
+/// What one run has to do with the name; nothing, most often.
+fn of_name_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known>, Failure> {
+    if run.is_standing() {
+        return of_file_in(daemon, name, run);
+    }
+    let wanted = std::path::Path::new(name);
+    let mut directories = BTreeMap::new();
+    for (slot, id) in &run.grants {
+        // What was collected since has left no path to compare.
+        let Ok((grant, formula)) = daemon.grant(id) else { continue };
+        let formula = meant(&grant, formula);
+        let directory = match &formula {
+            Formula::Resource(Resource::Directory { path, .. })
+            | Formula::Resource(Resource::Outbox { path }) => Some(real(path)),
+            _ => None,
+        };
+        directories.insert(*id, (slot, grant, formula, directory));
+    }
+    // A file that could be one of this run's is looked for in its journal.
+    let is_near = directories.values().any(|(.., directory)| {
+        directory.as_ref().is_some_and(|directory| wanted.starts_with(directory) || wanted.is_relative())
+    });
+    if is_near {
+        let steps = daemon.read(|txn| query::journal(txn, &daemon.host.number, run.number, 1))?;
+        let proposals: BTreeMap<u64, &Proposal> = steps
+            .iter()
+            .filter_map(|step| match &step.entry {
+                Entry::Proposed { proposal, .. } => Some((step.number, &**proposal)),
+                _ => None,
+            })
+            .collect();
+        // What was done last, not what was proposed last. Reading is told of only if nothing was done.
+        let mut read = None;
+        for step in steps.iter().rev() {
+            let Entry::Completed { proposal: at, completion: Completion::Done { value, .. } } = &step.entry
+            else {
+                continue;
+            };
+            let Some(proposal) = proposals.get(at) else { continue };
+            let Some((.., Some(directory))) = directories.get(&proposal.grant) else { continue };
+            let made = ["path", "file", "directory"]
+                .into_iter()
+                .find_map(|field| value.get(field)?.as_str().map(str::to_owned));
+            let Some(made) = made else { continue };
+            let is_read = proposal.effect == passable::Effect::Observe;
+            let file = directory.join(&made);
+            if file != wanted && (is_read || made != name) {
+                continue;
+            }
+            if !is_read {
+                return Ok(Some(of_change(daemon, name, run, &steps, (*at, step.at_ms), proposal, &file)?));
+            }
+            if read.is_none() {
+                read = Some((*at, step.at_ms));
+            }
+        }
+        if let Some((at, at_ms)) = read {
+            let mut reasons = vec![Reason::new(name, "was read")];
+            of_proposal(daemon, run, &steps, at, &mut reasons)?;
+            cause_of_run(daemon, run, &mut reasons)?;
+            let at = StepRef { run: run.number, step: at }.to_string();
+            return Ok(Some(Known { part: Part::Read, at_ms, at, reasons }));
+        }
+    }
+    for (slot, grant, formula, directory) in directories.values() {
+        if *slot == name || directory.as_ref().is_some_and(|directory| directory == wanted) {
+            let mut reasons = vec![Reason::new(
+                format!("slot {slot}"),
+                quoting!("is {} for ", described(grant, formula)).and(run.number.to_string()),
+            )];
+            if let Some(source) = grant.source {
+                command(daemon, &daemon.host, source, &mut reasons)?;
+            }
+            let at = run.number.to_string();
+            return Ok(Some(Known { part: Part::Slot, at_ms: run.started_ms, at, reasons }));
+        }
+    }
+    Ok(None)
+}
+
+/// A change that a run made of a file, with what a person had done with it since.
+fn of_change(
+    daemon: &HostDaemon,
+    name: &str,
+    run: &Run,
+    steps: &[Step],
+    (proposed, done_ms): (u64, i64),
+    proposal: &Proposal,
+    file: &std::path::Path,
+) -> Result<Known, Failure> {
+    let since = settled(daemon, run, file, proposed)?;
+    let put = since.iter().filter(|one| one.in_place).map(|one| one.at_ms).max();
+    let grant = daemon.read(|txn| table::grant(txn, &proposal.grant))?;
+    let is_staged = grant.is_some_and(|grant| grant.attenuation.staged_from.is_some());
+    let part = if is_staged && put.is_none() { Part::Staged } else { Part::Changed };
+    let mut reasons: Vec<Reason> = since.into_iter().map(|one| one.reason).collect();
+    let done = match proposal.method.as_str() {
+        "remove" => "removed",
+        "move" => "moved there",
+        "make_directory" => "made",
+        _ => "written",
+    };
+    let place = if is_staged { "in a staged copy, " } else { "" };
+    reasons.push(Reason::new(name, Quoting::ours(format!("was {done} {place}by an effect"))));
+    of_proposal(daemon, run, steps, proposed, &mut reasons)?;
+    cause_of_run(daemon, run, &mut reasons)?;
+    let at_ms = put.map_or(done_ms, |put| put.max(done_ms));
+    let at = StepRef { run: run.number, step: proposed }.to_string();
+    Ok(Known { part, at_ms, at, reasons })
+}

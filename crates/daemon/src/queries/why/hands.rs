@@ -1,0 +1,134 @@
+//! Through whose hands came what a call was made through: the grants, back to the messages that gave them. They are told
+//! of also when whoever held them is gone: what was granted stays written down.
+
+use std::collections::BTreeSet;
+
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::proposal::{Caller, Proposal};
+use kernel::run::Run;
+use kernel::txn::{Owner, ReadTxn, StoreFault};
+use kernel::{FormulaId, query, table};
+use passable::quoting;
+
+use super::{command, described, made_on};
+use crate::queries::origin;
+use crate::state::daemon::HostDaemon;
+use control::exit::Failure;
+use control::show::reason::Reason;
+
+/// How many grants of grants are followed.
+const LONGEST: usize = 16;
+
+/// How many of the grants are told of that code was endowed with.
+const ENDOWED: usize = 20;
+
+/// Who may have given what a run's calls go through: its host, for whom it acts, and who endowed the code that it is.
+fn givers(daemon: &HostDaemon, run: &Run) -> Vec<Owner> {
+    let others = [run.principal.map(|id| id.number), run.endowed_by.map(|number| number.0)];
+    std::iter::once(daemon.host.number).chain(others.into_iter().flatten()).collect()
+}
+
+/// A grant, also once it has been collected.
+fn given(txn: &mut dyn ReadTxn, givers: &[Owner], id: &FormulaId) -> Result<Option<Grant>, StoreFault> {
+    if let Some(grant) = table::grant(txn, id)? {
+        return Ok(Some(grant));
+    }
+    for giver in givers {
+        if let Some(grant) = query::given(txn, giver, id)? {
+            return Ok(Some(grant));
+        }
+    }
+    Ok(None)
+}
+
+/// The grant that a call goes through. A worker's run says itself by which command it was endowed; of what an agent or code
+/// calls, the whole way is told.
+pub(super) fn of_call(
+    daemon: &HostDaemon,
+    run: &Run,
+    proposal: &Proposal,
+    reasons: &mut Vec<Reason>,
+) -> Result<(), Failure> {
+    let givers = givers(daemon, run);
+    let Some(grant) = daemon.read(|txn| given(txn, &givers, &proposal.grant))? else {
+        reasons.push(Reason::new(format!("grant {}", proposal.grant.short()), "is gone since"));
+        return Ok(());
+    };
+    if proposal.caller == Caller::Code {
+        return way(daemon, &givers, grant, reasons);
+    }
+    let made_on = made_on(daemon, proposal)?;
+    let words = made_on.map_or_else(|| grant.words.clone(), |formula| described(&grant, &formula));
+    let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
+    // A giver's numbers say nothing to anybody else.
+    let what = match grant.owner.0 == daemon.host.number {
+        true => grant.number.to_string(),
+        false => grant.id.short(),
+    };
+    let said = quoting!("`{}` is {} ({})", grant.slot, words, methods.join(", "));
+    reasons.push(Reason::new(format!("grant {what}"), said));
+    Ok(())
+}
+
+/// A grant, those that it was made of, and the message that gave the first of them.
+fn way(
+    daemon: &HostDaemon,
+    givers: &[Owner],
+    first: Grant,
+    reasons: &mut Vec<Reason>,
+) -> Result<(), Failure> {
+    let host = daemon.host;
+    let view = daemon.view(host);
+    let mut grant = first;
+    for _ in 0..LONGEST {
+        let is_own = grant.owner.0 == host.number;
+        let (told, by, above) = daemon.look(|txn| {
+            let (told, by) = origin::of_grant(daemon, txn, &view, &grant)?;
+            let above = match is_own {
+                true => None,
+                false => given(txn, givers, &grant.target)?,
+            };
+            Ok((told, by, above))
+        })?;
+        reasons.extend(told);
+        if let Some(message) = by {
+            let giver = FormulaId { number: grant.owner.0, node: grant.id.node };
+            command(daemon, &giver, message, reasons)?;
+        }
+        match above {
+            Some(above) => grant = above,
+            None => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// What the code was endowed with whose journal a run is, and by which message.
+pub(super) fn of_code(daemon: &HostDaemon, run: &Run, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
+    let mut held = Vec::new();
+    for giver in givers(daemon, run).into_iter().collect::<BTreeSet<_>>() {
+        held.extend(daemon.read(|txn| query::grants(txn, &giver))?);
+    }
+    held.retain(|grant| grant.holder == run.worker);
+    let is_code = run.endowed_by.is_some()
+        || daemon.read(|txn| {
+            Ok::<_, StoreFault>(matches!(
+                table::formula(txn, &run.worker)?.map(|row| row.formula),
+                Some(Formula::Eval { .. })
+            ))
+        })?;
+    if !is_code {
+        return Ok(());
+    }
+    let mut told = BTreeSet::new();
+    for grant in held.into_iter().take(ENDOWED) {
+        let mut of_grant = Vec::new();
+        way(daemon, &givers(daemon, run), grant, &mut of_grant)?;
+        // One message gave all of them, as a rule.
+        reasons.extend(
+            of_grant.into_iter().filter(|one| told.insert((one.what.clone(), one.says.raw().to_owned()))),
+        );
+    }
+    Ok(())
+}

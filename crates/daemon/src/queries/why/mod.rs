@@ -1,0 +1,357 @@
+//! Why: from a thing back to the rule, the approval, the grant and the message that caused it.
+
+mod command;
+mod file;
+mod hands;
+
+use kernel::formula::Formula;
+use kernel::grant::{EVERY_METHOD, Grant};
+use kernel::message::{Answer, Body};
+use kernel::proposal::{Decision, Finding, Proposal, Verdict};
+use kernel::provenance::Provenance;
+use kernel::run::{Completion, Entry, Parent, Place, Run, Step};
+use kernel::{MessageNumber, RunNumber, StepRef, query, standing, table};
+use passable::{Quoting, quoting};
+use resource::Resource;
+use worker::World as _;
+
+use super::runs;
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::show::came;
+use control::show::card::told_source;
+use control::show::journal::{ended, finding_told, state};
+use control::show::reason::{Reason, Thing};
+
+pub(crate) use command::command;
+
+/// Describes what a formula is to the person who endowed it.
+pub fn target_words(formula: &Formula) -> String {
+    match formula {
+        Formula::Resource(_)
+        | Formula::Worker { .. }
+        | Formula::Myself
+        | Formula::Eval { .. }
+        | Formula::Export { .. } => query::words(formula),
+        other => other.kind().to_owned(),
+    }
+}
+
+/// Describes what a formula is to the person who endowed it, reached through these grants.
+pub fn words_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula: &Formula) -> String {
+    let grants: Vec<&Grant> = grants.into_iter().collect();
+    if let Some(real) = grants.iter().find_map(|grant| grant.attenuation.staged_from.as_ref()) {
+        return resource::staged_copy(real);
+    }
+    // Only the methods that every one of them allows are left.
+    let narrow = grants.iter().copied().filter(|grant| !grant.methods.contains(EVERY_METHOD));
+    let methods = narrow.map(|grant| grant.methods.clone()).reduce(|all, own| &all & &own);
+    match (formula, methods, grants.is_empty()) {
+        (Formula::Resource(resource), Some(methods), _) => resource.words_with(&methods),
+        (Formula::Resource(resource), None, false) => resource.words_with(&[EVERY_METHOD.to_owned()].into()),
+        _ => target_words(formula),
+    }
+}
+
+/// Describes what a grant leads to: what it is, and every limit.
+fn described(grant: &Grant, formula: &Formula) -> String {
+    match formula {
+        Formula::Resource(resource) => resource::describe(resource, &grant.attenuation, &grant.methods),
+        other => words_through([grant], other),
+    }
+}
+
+/// The chain of reasons for a thing.
+pub fn why(daemon: &HostDaemon, thing: &str) -> Result<Vec<Reason>, Failure> {
+    // Every text is some thing.
+    match thing.parse().unwrap_or_else(|_| Thing::Name(thing.to_owned())) {
+        Thing::Run(run) => of_run(daemon, run),
+        Thing::Step(step) => of_step(daemon, step),
+        Thing::Message(number) => of_message(daemon, number),
+        Thing::Name(name) => file::of_name(daemon, &name),
+    }
+}
+
+fn run(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
+    daemon.read(|txn| table::run(txn, &daemon.host.number, number))?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no run {number}")).help("see `almoner runs`")
+    })
+}
+
+fn of_run(daemon: &HostDaemon, number: RunNumber) -> Result<Vec<Reason>, Failure> {
+    let run = run(daemon, number)?;
+    let name = runs::name(daemon, &run)?;
+    let mut reasons = vec![Reason::new(number.to_string(), quoting!("`{}`, ", name).then(&stands(&run)))];
+    if let Some(message) = run.cancelled_by {
+        command(daemon, &daemon.host, message, &mut reasons)?;
+    }
+    reasons.push(Reason::new("has been shown", sources(&run.provenance)));
+    cause_of_run(daemon, &run, &mut reasons)?;
+    if run.is_standing() {
+        hands::of_code(daemon, &run, &mut reasons)?;
+    }
+    Ok(reasons)
+}
+
+/// Which runs and which command a run goes back to.
+pub(crate) fn cause_of_run(daemon: &HostDaemon, run: &Run, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
+    let mut at = run.clone();
+    while let Some(Parent { run: parent, place }) = at.parent {
+        let step = match place {
+            Place::Call { proposal } => StepRef { run: parent, step: proposal }.to_string(),
+            Place::Item { index } => format!("{parent}, item {}", index + 1),
+        };
+        at = self::run(daemon, parent)?;
+        reasons.push(Reason::new(step, quoting!("started it, in `{}`", at.name)));
+    }
+    let host = daemon.host;
+    let Some(message) = at.cause() else {
+        let who = runs::name(daemon, &at)?;
+        reasons.push(Reason::new(at.number.to_string(), quoting!("{} did it without a run", who)));
+        return Ok(());
+    };
+    command(daemon, &host, message, reasons)?;
+    // Stores that an earlier version made have commands that do not say what they answer.
+    if let Some(delivery) = at.delivery {
+        let what = format!("message {}", delivery.message);
+        if !reasons.iter().any(|reason| reason.what == what)
+            && let Some(letter) = daemon.read(|txn| query::message(txn, &host, delivery.message))?
+        {
+            reasons.push(Reason::new(what, command::asked(daemon, &host, &letter)?));
+        }
+    }
+    Ok(())
+}
+
+/// How a run stands. Why it does is told in words that a model or a server may have chosen.
+pub(crate) fn stands(run: &Run) -> Quoting {
+    use kernel::run::{RunOutcome, State};
+    match &run.state {
+        State::Stalled { trouble } => Quoting::ours("stalled: ").quote(trouble.message.raw()),
+        State::Finished { outcome: RunOutcome::Failed(trouble) } => {
+            Quoting::ours(ended(run)).and(": ").quote(trouble.message.raw())
+        }
+        _ => Quoting::ours(state(run)),
+    }
+}
+
+/// Who has had a say in something.
+pub(crate) fn sources(provenance: &Provenance) -> Quoting {
+    Quoting::joined(provenance.sources.iter().map(told_source), ", ")
+}
+
+/// What a call is made on; `None` if that is gone.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) fn made_on(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option<Formula>, Failure> {
+    let target = standing::target(proposal);
+    match daemon.grant(&proposal.grant) {
+        Ok((grant, formula)) if target == proposal.grant => Ok(Some(meant(&grant, formula))),
+        _ => {
+            let reached = daemon.read(|txn| table::reach(txn, &target))?;
+            Ok(reached.map(|reached| match reached.formula {
+                Formula::Scratch { read_only } => daemon.scratch(&reached.id, read_only),
+                other => other,
+            }))
+        }
+    }
+}
+
+/// What is meant by what a grant leads to: by a staged copy, the directory itself.
+fn meant(grant: &Grant, formula: Formula) -> Formula {
+    match (&grant.attenuation.staged_from, formula) {
+        (Some(real), Formula::Resource(Resource::Directory { read_only, .. })) => {
+            Formula::Resource(Resource::Directory { path: real.clone(), read_only })
+        }
+        (_, formula) => formula,
+    }
+}
+
+fn of_message(daemon: &HostDaemon, number: MessageNumber) -> Result<Vec<Reason>, Failure> {
+    let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
+    })?;
+    let what = format!("message {number}");
+    let mut reasons = Vec::new();
+    match letter.body() {
+        Some(Body::Command { text, run, grant, .. }) => {
+            let mut said = Reason::new(&*what, Quoting::ours("you said: ").quote(text.raw()));
+            if let Some(came) = &letter.mail.came {
+                said = said.and(Quoting::ours("; ").then(&came::told(came)));
+            }
+            reasons.push(said);
+            let run = run.map(|run| run.to_string());
+            let about = run.or(grant.map(|grant| format!("grant {grant}")));
+            reasons.extend(about.map(|about| Reason::new("it is about", Quoting::ours(about))));
+            command::answered(daemon, &daemon.host, letter, &mut reasons)?;
+        }
+        Some(body @ Body::Approval { entries, .. }) => {
+            reasons.push(Reason::new(what, command::summary(body)));
+            for asked in entries {
+                reasons.extend(of_step(daemon, asked.proposal)?);
+            }
+        }
+        Some(body @ Body::Budget { .. }) => reasons.push(Reason::new(what, command::summary(body))),
+        Some(body @ Body::Doubt { entry, .. }) => {
+            reasons.push(Reason::new(what, command::summary(body)));
+            reasons.extend(of_step(daemon, entry.proposal)?);
+        }
+        Some(
+            body
+            @ (Body::Request { .. } | Body::Package { .. } | Body::Definition { .. } | Body::Form { .. }),
+        ) if body.run().is_some() => {
+            reasons.push(Reason::new(what, command::summary(body)));
+            if let Some(run) = body.run() {
+                reasons.extend(of_run(daemon, run)?);
+            }
+        }
+        _ => {
+            reasons.push(Reason::new(what, command::asked(daemon, &daemon.host, &letter)?));
+            command::answered(daemon, &daemon.host, letter, &mut reasons)?;
+        }
+    }
+    Ok(reasons)
+}
+
+fn of_step(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Reason>, Failure> {
+    let run = run(daemon, at.run)?;
+    let steps = match run.is_standing() {
+        false => daemon.read(|txn| query::journal(txn, &daemon.host.number, at.run, 1))?,
+        true => around(daemon, at)?,
+    };
+    let step = steps.iter().find(|s| s.number == at.step).ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("{} has no step {}", at.run, at.step))
+            .help(format!("see `almoner trace {}`", at.run))
+    })?;
+    let proposed = match &step.entry {
+        Entry::Judged { proposal, .. }
+        | Entry::Answered { proposal, .. }
+        | Entry::Doubted { proposal, .. }
+        | Entry::Vouched { proposal, .. }
+        | Entry::Begun { proposal, .. }
+        | Entry::Completed { proposal, .. } => *proposal,
+        _ => step.number,
+    };
+    let mut reasons = vec![Reason::new(at.to_string(), step.entry.name())];
+    of_proposal(daemon, &run, &steps, proposed, &mut reasons)?;
+    cause_of_run(daemon, &run, &mut reasons)?;
+    Ok(reasons)
+}
+
+/// The steps of an agent's journal that a step may be about, or that may be about it: the journal may be long.
+fn around(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Step>, Failure> {
+    /// How many steps are looked at on either side.
+    const NEAR: u64 = 2000;
+    let (from, to) = (at.step.saturating_sub(NEAR).max(1), at.step.saturating_add(NEAR));
+    let mut steps = Vec::new();
+    runs::for_each_step(daemon, at.run, from, |step| {
+        let more = step.number < to;
+        steps.push(step);
+        more
+    })?;
+    Ok(steps)
+}
+
+fn of_proposal(
+    daemon: &HostDaemon,
+    run: &Run,
+    steps: &[Step],
+    proposed: u64,
+    reasons: &mut Vec<Reason>,
+) -> Result<(), Failure> {
+    for step in steps.iter().rev() {
+        let at = format!("{}#{}", run.number, step.number);
+        match &step.entry {
+            Entry::Completed { proposal, completion } if *proposal == proposed => {
+                let (said, found) = match completion {
+                    Completion::Done { .. } => (Quoting::ours("it was done"), &[][..]),
+                    Completion::Refused(f) => (Quoting::ours("refused: ").then(&listed(f)), f.as_slice()),
+                    Completion::Failed(f) => {
+                        (Quoting::ours("failed: ").then(&finding_told(f)), std::slice::from_ref(f))
+                    }
+                };
+                reasons.push(Reason::new(at, said));
+                if let Some(message) = run.cancelled_by
+                    && found.iter().any(|finding| finding.rule == "run/cancelled")
+                {
+                    command(daemon, &daemon.host, message, reasons)?;
+                }
+            }
+            Entry::Answered { proposal, message, approved } if *proposal == proposed => {
+                reasons.push(Reason::new(at, answer(daemon, *message, *approved)?));
+            }
+            Entry::Vouched { proposal, message } if *proposal == proposed => {
+                let said = format!("you said that it happened (message {message})");
+                reasons.push(Reason::new(at, Quoting::ours(said)));
+            }
+            Entry::Doubted { proposal, message } if *proposal == proposed => {
+                let said = format!("a crash cut it off: message {message} asked whether it happened");
+                reasons.push(Reason::new(at, Quoting::ours(said)));
+            }
+            Entry::Judged { proposal, verdict, message } if *proposal == proposed => {
+                if verdict.decision == Decision::Ask
+                    && message.is_none()
+                    && let Some((given, message)) = earlier_yes(steps, proposed)
+                {
+                    let said = format!("you approved message {message} for the whole run");
+                    reasons.push(Reason::new(format!("{}#{given}", run.number), Quoting::ours(said)));
+                }
+                reasons.push(Reason::new(at, judged(verdict)));
+            }
+            Entry::Proposed { proposal, .. } if step.number == proposed => {
+                let called = quoting!("{}.{} was proposed", proposal.slot, proposal.method);
+                reasons.push(Reason::new(at, called));
+                reasons.push(Reason::new("it depends on", sources(&proposal.provenance)));
+                hands::of_call(daemon, run, proposal, reasons)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The yes for the whole run under which a call began that was not asked about: the step, and the message that asked
+/// about the same call before.
+fn earlier_yes(steps: &[Step], proposed: u64) -> Option<(u64, MessageNumber)> {
+    let print = |at: u64| {
+        steps.iter().find(|step| step.number == at).and_then(|step| match &step.entry {
+            Entry::Proposed { fingerprint, .. } => Some(*fingerprint),
+            _ => None,
+        })
+    };
+    let same = print(proposed)?;
+    steps.iter().rev().filter(|step| step.number < proposed).find_map(|step| match &step.entry {
+        Entry::Answered { proposal, message, approved: true } if print(*proposal) == Some(same) => {
+            Some((step.number, *message))
+        }
+        _ => None,
+    })
+}
+
+/// What the gates said; nothing need be said for what is allowed.
+fn judged(verdict: &Verdict) -> Quoting {
+    let decision = format!("{:?}", verdict.decision).to_lowercase();
+    let said = Quoting::ours(format!("the gates said {decision}"));
+    match verdict.findings.is_empty() {
+        true => said,
+        false => said.and(": ").then(&listed(&verdict.findings)),
+    }
+}
+
+fn listed(findings: &[Finding]) -> Quoting {
+    Quoting::joined(findings.iter().map(finding_told), "; ")
+}
+
+fn answer(daemon: &HostDaemon, number: MessageNumber, approved: bool) -> Result<Quoting, Failure> {
+    let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?;
+    let reason = letter.iter().flat_map(|l| l.mail.answers.values()).find_map(|a| match a {
+        Answer::Denied { reason, .. } if !approved => Some(reason.raw().to_owned()),
+        _ => None,
+    });
+    Ok(match (approved, reason) {
+        (true, _) => Quoting::ours(format!("you approved message {number}")),
+        (false, Some(reason)) => Quoting::ours(format!("you denied message {number}: ")).quote(reason),
+        (false, None) => Quoting::ours(format!("you denied message {number}")),
+    })
+}

@@ -1,0 +1,220 @@
+//! What a person answers to what was asked for: a name's thing to an agent; to a run data, or what fills a slot of it.
+
+use std::collections::BTreeMap;
+
+use kernel::command::{Act, Handed, MailAct, Said};
+use kernel::formula::Formula;
+use kernel::grant::Attenuation;
+use kernel::hub::Found;
+use kernel::message::{Body, Wish};
+use kernel::slot::Want;
+use kernel::{FormulaId, MessageNumber, NamePath, Pattern, Value, query, table};
+use passable::{visible_line, with_article};
+use worker::definition::{Bundle, Definition};
+
+use super::approval_extras;
+use crate::queries::mail;
+use crate::state::daemon::HostDaemon;
+use crate::state::precondition::AsSeen;
+use crate::state::privacy;
+use crate::state::worker_files;
+use control::exit::{Exit, Failure};
+use control::protocol::{Answered, Response};
+use resource::Kind;
+
+/// Answers a request.
+///
+/// # Errors
+/// When there is no such request, or the answer is not one that whoever asked could use.
+pub fn answer(
+    daemon: &HostDaemon,
+    agent: FormulaId,
+    name: Option<&str>,
+    said: Option<Said>,
+    number: MessageNumber,
+    answered: Answered,
+) -> Result<Response, Failure> {
+    let letter = mail::letter(daemon, agent, number)?;
+    let Some(Body::Request { by, .. }) = letter.body() else {
+        let kind = &letter.mail.envelope.kind;
+        return Err(Failure::new(
+            Exit::Conflict,
+            format!("message {number} is {}, not a request", with_article(kind)),
+        )
+        .help(format!("`almoner inbox {number}` shows it")));
+    };
+    let seen = match &answered {
+        Answered::Name { path, seen: Some(id), .. } => AsSeen::name(path.clone(), *id),
+        _ => AsSeen::default(),
+    };
+    let act = match (by, answered) {
+        (None, Answered::Name { path, is: None, allow, .. }) if allow.is_empty() => {
+            MailAct::Resolve { number, path }
+        }
+        (None, Answered::Seen { id }) => {
+            let resolver = letter.body().and_then(Body::asks).map(|(_, resolver)| resolver);
+            let resolver = resolver.ok_or_else(|| Failure::new(Exit::Failure, "nothing was asked"))?;
+            MailAct::ResolveWith { resolver, id }
+        }
+        (None, _) => {
+            let message = format!("an agent has sent message {number}: it is answered with a name of yours");
+            return Err(Failure::new(Exit::Usage, message).help(format!("`almoner resolve {number} NAME`")));
+        }
+        (Some(_), Answered::Value { json }) => {
+            let value = Value::from_json(&json)
+                .map_err(|e| Failure::new(Exit::Invalid, format!("this cannot be a value: {e}")))?;
+            MailAct::Give { number, handed: Handed::Value { value } }
+        }
+        (Some(wish), answered) => to_run(&daemon.host_of(agent, name)?, number, wish, answered)?,
+    };
+    let act = Box::new(seen.act(act));
+    Ok(Response::Reply(daemon.apply_as(agent, said, Act::Mail(act))?.reply))
+}
+
+/// What a run is given: data by its name, or something for the slot that it has named.
+fn to_run(
+    daemon: &HostDaemon,
+    number: MessageNumber,
+    wish: &Wish,
+    answered: Answered,
+) -> Result<MailAct, Failure> {
+    let slot = wish.slot.as_str();
+    let mut names = BTreeMap::new();
+    let (kind, endow, allow) = match answered {
+        Answered::Name { path, is, allow, .. } => {
+            let Some(formula) = capability(daemon, &path)? else {
+                return Ok(MailAct::Resolve { number, path });
+            };
+            let own = kind_of(&formula).map(|kind| kind.row().label);
+            let kind = is.as_deref().or(own).ok_or_else(|| no_slot(&path, &formula, number, slot))?;
+            if !Want::of(&Pattern::remotable(kind)).takes(&formula) {
+                return Err(no_slot(&path, &formula, number, slot));
+            }
+            names.insert(slot.to_owned(), path);
+            (kind.to_owned(), vec![], allow)
+        }
+        Answered::Endow { endowment, is, allow } => {
+            if endowment.slot != slot {
+                let given = visible_line(&endowment.slot);
+                let message = format!("{} asks for `{slot}`, and `{given}` was bound", wish.run);
+                return Err(Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=…`")));
+            }
+            let kind = is.unwrap_or_else(|| endowment.fill.kind().to_string());
+            (kind, vec![*endowment], allow)
+        }
+        Answered::Value { .. } | Answered::Seen { .. } => {
+            return Err(Failure::new(Exit::Failure, "data fills no slot"));
+        }
+    };
+    let mut definition = with_slot(slot, &kind)?;
+    let mut bindings =
+        approval_extras::bound(daemon, &mut definition, "the run", endow, allow, &names, false)?;
+    let model = daemon.read(|txn| table::run(txn, &daemon.host.number, wish.run))?;
+    privacy::check_model(daemon, model.as_ref().map_or("", |run| run.model.as_str()), &bindings)?;
+    match bindings.pop() {
+        Some(mut binding) => {
+            // What a name stands for has its limits already.
+            if !names.is_empty() {
+                binding.attenuation = Attenuation::default();
+            }
+            Ok(MailAct::Give { number, handed: Handed::Slot { binding: Box::new(binding) } })
+        }
+        None => Err(Failure::new(Exit::Failure, "nothing was bound")),
+    }
+}
+
+/// What a name stands for, if that is no data.
+fn capability(daemon: &HostDaemon, path: &NamePath) -> Result<Option<Formula>, Failure> {
+    let found = daemon.look(|txn| {
+        Ok(match daemon.view(daemon.host).resolve(txn, path)? {
+            Found::Data(_) => None,
+            Found::Formula(id) => table::reach(txn, &id)?.map(|reached| reached.formula),
+        })
+    })?;
+    match found {
+        None | Some(Formula::Promise { .. }) => Ok(None),
+        Some(Formula::Marshal { value }) if value.references().is_empty() => Ok(None),
+        other => Ok(other),
+    }
+}
+
+fn no_slot(path: &NamePath, formula: &Formula, number: MessageNumber, slot: &str) -> Failure {
+    let shown = path.to_string();
+    let words = query::words(formula);
+    let message = format!("`{}` is {}: it fills no such slot", visible_line(&shown), visible_line(&words));
+    Failure::new(Exit::Invalid, message).help(format!(
+        "data goes as `almoner resolve {number} --text TEXT`, a directory as `almoner resolve {number} -e \
+         {slot}=PATH`; `almoner reject {number} -r WHY` refuses"
+    ))
+}
+
+/// Returns the kind of slot that something of a person's fills.
+fn kind_of(formula: &Formula) -> Option<Kind> {
+    // The worker that asks is bound by its word.
+    let kind = formula.slot_kind().filter(|_| *formula != Formula::Myself);
+    kind.filter(|kind| kind.row().by_name)
+}
+
+/// A worker with this one slot.
+fn with_slot(slot: &str, kind: &str) -> Result<Definition, Failure> {
+    if Kind::of(kind).is_none() {
+        let shown = visible_line(kind);
+        return Err(Failure::new(Exit::Usage, format!("`{shown}` is no kind of slot"))
+            .help(format!("as in worker files: {}", resource::labels())));
+    }
+    worker_files::parse(&Bundle {
+        name: "asked".to_owned(),
+        file: "asked.worker".to_owned(),
+        source: format!("---\nslots: {{ {slot}: {kind} }}\n---\nAsked for.\n"),
+        includes: BTreeMap::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use resource::mcp::{CALL_MS, Line, ToolServer};
+    use resource::web::{Place, Web};
+    use resource::{KINDS, Resource};
+
+    use super::*;
+
+    fn part_of_the_web() -> Web {
+        Web {
+            places: vec![Place::parse("https://a.example").unwrap()],
+            methods: ["GET".to_owned()].into(),
+            secret: None,
+            idempotency: None,
+            address: None,
+        }
+    }
+
+    #[test]
+    fn name_of_tool_server_fills_slot_without_kind() {
+        let line = Line::Web(Box::new(part_of_the_web()));
+        let server = ToolServer { name: "s".to_owned(), line, tools: vec![], call_ms: CALL_MS };
+        assert_eq!(kind_of(&Formula::Resource(Resource::Mcp(Box::new(server)))), Some(Kind::Mcp));
+        assert_eq!(kind_of(&Formula::Resource(Resource::Web(part_of_the_web()))), Some(Kind::Http));
+        assert_eq!(kind_of(&Formula::Resource(Resource::directory("/d"))), Some(Kind::Dir { write: true }));
+    }
+
+    #[test]
+    fn name_of_secret_or_self_fills_no_slot() {
+        let secret = resource::HandedSecret { name: "K".to_owned(), ..Default::default() };
+        for formula in [
+            Formula::Resource(Resource::Secret(secret)),
+            Formula::Resource(Resource::Questions),
+            Formula::Myself,
+        ] {
+            assert_eq!(kind_of(&formula), None);
+        }
+    }
+
+    #[test]
+    fn unknown_kind_is_answered_with_every_kind() {
+        let failure = with_slot("x", "directory").unwrap_err();
+        for row in KINDS {
+            assert!(failure.help.contains(&format!("`{}`", row.label)), "{}", failure.help);
+            assert!(with_slot("x", row.label).is_ok(), "{}", row.label);
+        }
+    }
+}

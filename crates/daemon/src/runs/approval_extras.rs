@@ -1,0 +1,232 @@
+//! What a person adds to a worker that a run is about to make: what fills its slots, and its text if it was changed.
+
+use std::collections::BTreeMap;
+
+use kernel::command::Addition;
+use kernel::formula::Formula;
+use kernel::message::{Asked, Body};
+use kernel::proposal::Proposal;
+use kernel::run::Entry;
+use kernel::slot::Want;
+use kernel::table::Reached;
+use kernel::{FormulaId, MessageNumber, NamePath, Pattern};
+use kernel::{query, table};
+use passable::{Untrusted, visible_line};
+use worker::definition::Definition;
+
+use super::{start, worker_preview};
+use crate::state::blobs;
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::powers::{Added, Adding};
+use control::protocol::StartSpec;
+use control::show::difference;
+use resource::{Endowment, Kind, ResourceSpec};
+
+fn is_nothing(added: &Added) -> bool {
+    added.endow.is_empty() && added.names.is_empty() && added.allow.is_empty() && added.edited.is_none()
+}
+
+/// What is added to the worker that these entries of a card make, if they make one.
+///
+/// # Errors
+/// When a slot that only a person can fill is left empty, or what is added does not fit.
+pub fn of(
+    daemon: &HostDaemon,
+    message: MessageNumber,
+    entries: Option<&[usize]>,
+    added: Added,
+) -> Result<Option<Addition>, Failure> {
+    let (makings, answered) = makings(daemon, message, entries)?;
+    // To what was answered before nothing can be added, and nothing is missing there: that is what is said of it.
+    if makings.is_empty() && answered {
+        return Ok(None);
+    }
+    let [making] = makings.as_slice() else {
+        let has_open = |making: &Proposal| making.args.get(2).is_some_and(has_null);
+        if is_nothing(&added) && !makings.iter().any(has_open) {
+            return Ok(None);
+        }
+        let what = match makings.is_empty() {
+            true => format!("message {message} makes no worker: nothing can be added to it"),
+            false => format!("message {message} makes several workers: approve them one by one"),
+        };
+        return Err(Failure::new(Exit::Usage, what)
+            .help(format!("`almoner inbox {message}` shows it; `--only N` names one entry")));
+    };
+    let (name, mut definition) = as_added(making, &added)?;
+    let missing = missing(&definition, making, &added);
+    if let Some(slot) = missing.first() {
+        let shown = visible_line(slot);
+        let nothing = format!("nothing fills the slot `{shown}` of the worker `{}`", visible_line(&name));
+        return Err(Failure::new(Exit::Usage, nothing)
+            .help(format!("`almoner approve {message} -e {shown}=PATH`, or deny it")));
+    }
+    if is_nothing(&added) {
+        return Ok(None);
+    }
+    let Added { endow, names, seen, allow, edited } = added;
+    let seen = as_seen(daemon, &definition, &names, seen)?;
+    let bindings = bound(daemon, &mut definition, &name, endow, allow, &names, false)?;
+    let edited = match edited {
+        Some(text) => Some(blobs::upload(daemon, text.as_bytes())?),
+        None => None,
+    };
+    Ok(Some(Addition { bindings, edited, seen }))
+}
+
+/// What is added to the worker that an entry makes would come to. Nothing is done.
+///
+/// # Errors
+/// When the entry makes no worker, was answered, or what is added does not fit.
+pub fn adding(
+    daemon: &HostDaemon,
+    message: MessageNumber,
+    entry: usize,
+    added: Added,
+) -> Result<Adding, Failure> {
+    let (makings, _) = makings(daemon, message, Some(&[entry]))?;
+    let [proposal] = makings.as_slice() else {
+        let what = format!("entry {} of message {message} makes no worker that waits for you", entry + 1);
+        return Err(Failure::new(Exit::Conflict, what)
+            .help(format!("`almoner inbox {message}` shows what it is now")));
+    };
+    let (name, mut definition) = as_added(proposal, &added)?;
+    let run = daemon.read(|txn| table::run(txn, &daemon.host.number, proposal.run))?;
+    let run = run.ok_or_else(|| Failure::new(Exit::NotFound, format!("there is no run {}", proposal.run)))?;
+    let own = proposal.args.get(1).and_then(kernel::Value::as_str).unwrap_or_default();
+    let text = added.edited.as_deref().unwrap_or(own);
+    let mut making = worker_preview::of(daemon, &run, &definition, proposal, text);
+    let differs = added.edited.is_some().then(|| difference::lines(own, text));
+    making.edited = differs.map(Untrusted::new);
+    let missing = missing(&definition, proposal, &added);
+    let Added { endow, names, seen, allow, .. } = added;
+    let seen = as_seen(daemon, &definition, &names, seen)?;
+    let bindings = bound(daemon, &mut definition, &name, endow, allow, &names, true)?;
+    let grants = worker_preview::chosen(daemon, &Addition { bindings, edited: None, seen });
+    Ok(Adding { making, missing, grants })
+}
+
+/// The worker of a proposal with the text that it would have.
+fn as_added(proposal: &Proposal, added: &Added) -> Result<(String, Definition), Failure> {
+    let text = |index: usize| proposal.args.get(index).and_then(kernel::Value::as_str).unwrap_or_default();
+    let name = text(0).to_owned();
+    let definition = worker_preview::definition(&name, added.edited.as_deref().unwrap_or(text(1)))?;
+    Ok((name, definition))
+}
+
+/// The slots that only a person can fill, and that nothing fills yet.
+fn missing(definition: &Definition, proposal: &Proposal, added: &Added) -> Vec<String> {
+    let is_bound = |slot: &String| {
+        added.names.contains_key(slot) || added.endow.iter().any(|endowment| endowment.slot == *slot)
+    };
+    let open = worker::open_slots(definition, &proposal.args);
+    open.into_iter().filter(|slot| !is_bound(slot)).collect()
+}
+
+/// What names stand for that fill slots: what the person has seen, if that was said, and what can fill them.
+fn as_seen(
+    daemon: &HostDaemon,
+    definition: &Definition,
+    names: &BTreeMap<String, NamePath>,
+    seen: BTreeMap<String, FormulaId>,
+) -> Result<Vec<(NamePath, FormulaId)>, Failure> {
+    let view = daemon.view(daemon.host);
+    let mut all = Vec::new();
+    for (slot, path) in names {
+        let shown = path.to_string();
+        let (id, reached) = daemon.look(|txn| {
+            let id = view.identify(txn, path)?;
+            Ok((id, table::reach(txn, &id)?))
+        })?;
+        if seen.get(slot).is_some_and(|seen| *seen != id) {
+            let what = format!("`{}` stands for something else than you have seen", visible_line(&shown));
+            return Err(Failure::new(Exit::Conflict, what).help("look again, and choose again"));
+        }
+        let Some(kind) = definition.slot(slot).map(|slot| slot.kind) else { continue };
+        let want = Want::of(&Pattern::remotable(kind.to_string()));
+        let can_write = |reached: &Reached| reached.grants.iter().all(|grant| grant.allows("write"));
+        let fits = reached.as_ref().is_some_and(|reached| {
+            want.takes(&reached.formula)
+                && (want != Want::Kind(Kind::Dir { write: true }) || can_write(reached))
+        });
+        if !fits {
+            let words = reached.map_or_else(|| "gone".to_owned(), |reached| query::words(&reached.formula));
+            let what = format!(
+                "slot `{slot}` wants {kind}, and `{}` is {}",
+                visible_line(&shown),
+                visible_line(&words)
+            );
+            return Err(Failure::new(Exit::Invalid, what).help("choose something else for it"));
+        }
+        all.push((path.clone(), id));
+    }
+    Ok(all)
+}
+
+/// Whether a record of slots leaves one of them to a person.
+fn has_null(slots: &kernel::Value) -> bool {
+    slots.as_record().is_some_and(|slots| slots.iter().any(|(_, value)| *value == kernel::Value::Null))
+}
+
+/// The proposals among these entries that make workers and wait for an answer; and whether others of them had one.
+fn makings(
+    daemon: &HostDaemon,
+    message: MessageNumber,
+    entries: Option<&[usize]>,
+) -> Result<(Vec<Proposal>, bool), Failure> {
+    daemon.read(|txn| {
+        let (owner, mut makings, mut answered) = (daemon.host.number, Vec::new(), false);
+        let none = (vec![], false);
+        let Some(letter) = query::message(txn, &daemon.host, message)? else { return Ok(none) };
+        let Some(Body::Approval { entries: asked, .. }) = letter.body() else { return Ok(none) };
+        let chosen = asked.iter().enumerate().filter(|(i, _)| entries.is_none_or(|only| only.contains(i)));
+        for (i, Asked { proposal: at, .. }) in chosen {
+            let Some(step) = table::step(txn, &owner, *at)? else { continue };
+            let Entry::Proposed { proposal, .. } = step.entry else { continue };
+            let reached = table::reach(txn, &proposal.grant)?;
+            if reached.is_some_and(|reached| reached.formula == Formula::Workshop) {
+                match letter.mail.needs_you && !letter.mail.answers.contains_key(&i) {
+                    true => makings.push(*proposal),
+                    false => answered = true,
+                }
+            }
+        }
+        Ok((makings, answered))
+    })
+}
+
+/// What a person binds to slots of a worker that is made, or of a run that is at work.
+///
+/// # Errors
+/// When it does not fit.
+pub(crate) fn bound(
+    daemon: &HostDaemon,
+    definition: &mut Definition,
+    name: &str,
+    endow: Vec<Endowment>,
+    allow: Vec<String>,
+    names: &BTreeMap<String, NamePath>,
+    dry_run: bool,
+) -> Result<Vec<kernel::command::Binding>, Failure> {
+    let slots = endow.iter().map(|endowment| &endowment.slot).chain(names.keys());
+    if let Some(unknown) = slots.into_iter().find(|slot| definition.slot(slot).is_none()) {
+        let message = format!("`{}` has no slot `{}`", visible_line(name), visible_line(unknown));
+        let known: Vec<_> = definition.slots.iter().map(|slot| slot.name.as_str()).collect();
+        return Err(Failure::new(Exit::Usage, message).help(format!("its slots: {}", known.join(", "))));
+    }
+    let staged = |endowment: &&Endowment| matches!(&endowment.fill, ResourceSpec::Path(path) if path.stage);
+    if let Some(Endowment { slot, .. }) = endow.iter().find(staged) {
+        let message =
+            format!("slot `{}`: a staged copy belongs to the run that begins with it", visible_line(slot));
+        return Err(
+            Failure::new(Exit::Usage, message).help(format!("say `-e {}=PATH:rw`", visible_line(slot)))
+        );
+    }
+    // The others are its maker's to fill.
+    let is_bound = |slot: &str| endow.iter().any(|endowment| endowment.slot == slot);
+    definition.slots.retain(|slot| is_bound(&slot.name) || names.contains_key(&slot.name));
+    definition.creates = false;
+    let spec = StartSpec { endow, allow, dry_run, ..StartSpec::default() };
+    start::bindings(daemon, definition, &spec, names)
+}

@@ -1,0 +1,84 @@
+//! Directories as a person hands them over: where they lie with all links followed, and made, if they are to be written to,
+//! only once all else has been checked.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use passable::visible_line;
+
+use crate::state::daemon::HostDaemon;
+use crate::state::protected_paths;
+use control::exit::{Exit, Failure};
+
+/// What to do about a directory that is not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// Make it, when all else is known to be well.
+    Made,
+    /// Leave it: what is done to it is staged.
+    Left,
+    /// Refuse.
+    Refused,
+}
+
+/// Directories that are to be made.
+#[derive(Default)]
+pub struct Directories(RefCell<Vec<(String, String)>>);
+
+impl Directories {
+    /// Where the path of a slot leads: there must be a directory, or nothing, if one is made then. What is granted is that
+    /// place, whatever a link on the way comes to lead to.
+    ///
+    /// # Errors
+    /// When it is no directory, is missing, or is one of the daemon's own.
+    pub fn at(
+        &self,
+        daemon: &HostDaemon,
+        slot: &str,
+        path: &str,
+        missing: Missing,
+    ) -> Result<String, Failure> {
+        let shown = visible_line(path);
+        // Also what is only read: the key of the vault may lie there.
+        daemon.own.keeps_from(Path::new(path))?;
+        let real =
+            protected_paths::led(Path::new(path)).and_then(|real| real.into_os_string().into_string().ok());
+        let real = real.ok_or_else(|| {
+            let message = format!("slot `{slot}`: {shown}: where it leads has no name in UTF-8");
+            Failure::new(Exit::Usage, message).help("choose another directory")
+        })?;
+        match std::fs::metadata(&real) {
+            Ok(meta) if meta.is_dir() => Ok(real),
+            Ok(_) => Err(Failure::new(Exit::Usage, format!("slot `{slot}`: {shown} is not a directory"))
+                .help("a slot is bound to a directory; a single document goes after the worker")),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && missing != Missing::Refused => {
+                if missing == Missing::Made {
+                    self.0.borrow_mut().push((slot.to_owned(), real.clone()));
+                }
+                Ok(real)
+            }
+            Err(e) => Err(failed(slot, &shown, &e)),
+        }
+    }
+
+    /// Whether this one is to be made.
+    pub fn is_new(&self, path: &str) -> bool {
+        self.0.borrow().iter().any(|(_, new)| new == path)
+    }
+
+    /// Makes them.
+    ///
+    /// # Errors
+    /// When the file system fails.
+    pub fn make(&self) -> Result<(), Failure> {
+        for (slot, path) in self.0.borrow().iter() {
+            std::fs::create_dir_all(path).map_err(|e| failed(slot, &visible_line(path), &e))?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(slot: &str, shown: &str, error: &std::io::Error) -> Failure {
+    Failure::new(Exit::NotFound, format!("slot `{slot}`: {shown}: {error}"))
+        .help("check the path and its permissions; a directory that is only read must be there already")
+}

@@ -1,0 +1,146 @@
+//! From what a person has typed for a slot to what fills it: one file a kind, and here the match over all of them.
+
+mod directories;
+mod git;
+pub mod mcp;
+pub mod methods;
+mod models;
+mod programs;
+pub mod secrets;
+
+use kernel::command::Target;
+use passable::visible_line;
+use resource::{Attenuation, Kind, PathSpec, Resource, ResourceSpec};
+
+use super::start::{Shelf, keep_on};
+use crate::state::protected_paths;
+use control::exit::{Exit, Failure};
+use control::protocol::StartSpec;
+
+pub use directories::{Directories, Missing};
+
+/// Resolves what was typed for a slot of this kind. A worker is bound with the slots that it has itself.
+///
+/// # Errors
+/// When it is of another kind, or is not there.
+pub fn target(
+    shelf: &Shelf<'_>,
+    slot: &str,
+    kind: Kind,
+    spec: &ResourceSpec,
+    start: &StartSpec,
+) -> Result<Target, Failure> {
+    let resource = match (kind, spec) {
+        (Kind::Dir { write }, ResourceSpec::Path(given)) => {
+            return directory(shelf, slot, write, given, start);
+        }
+        (Kind::Outbox, ResourceSpec::Path(given)) => {
+            Resource::Outbox { path: shelf.directories.at(shelf.daemon, slot, &given.path, Missing::Made)? }
+        }
+        (Kind::Program, ResourceSpec::Program(given)) => programs::resolve(shelf.daemon, slot, given)?,
+        (Kind::Http, ResourceSpec::Web(given)) => Resource::Web(given.web.clone()),
+        (Kind::Git { write }, ResourceSpec::Git(given)) => git::resolve(shelf.daemon, slot, write, given)?,
+        (Kind::Secret, ResourceSpec::Secret(given)) => secrets::resolve(shelf.daemon, slot, given)?,
+        (Kind::Clock, ResourceSpec::Clock) => Resource::Clock,
+        (Kind::Mcp, ResourceSpec::Mcp(given)) => mcp::resolve(shelf.daemon, slot, given)?,
+        (Kind::Model, ResourceSpec::Model(given)) => {
+            let (model, limits) = models::model(shelf.daemon, slot, given)?;
+            let program = keep_on(shelf, &worker::model_worker(), limits)?;
+            return Ok(Target::Model { program, model });
+        }
+        (
+            Kind::Dir { .. }
+            | Kind::Outbox
+            | Kind::Program
+            | Kind::Http
+            | Kind::Git { .. }
+            | Kind::Secret
+            | Kind::Clock
+            | Kind::Mcp
+            | Kind::Model
+            | Kind::Worker
+            | Kind::Ask
+            | Kind::Timer
+            | Kind::Mail,
+            _,
+        ) => return Err(unfit(slot, kind)),
+    };
+    Ok(Target::Resource(resource))
+}
+
+/// Returns what fills a slot for which nothing was typed, if whoever starts the run fills it.
+pub fn unasked(kind: Kind) -> Option<Resource> {
+    match kind {
+        Kind::Ask => Some(Resource::Questions),
+        Kind::Timer => Some(Resource::Alarm),
+        Kind::Mail => Some(Resource::Mail),
+        Kind::Dir { .. }
+        | Kind::Outbox
+        | Kind::Program
+        | Kind::Http
+        | Kind::Git { .. }
+        | Kind::Clock
+        | Kind::Mcp
+        | Kind::Worker
+        | Kind::Model
+        | Kind::Secret => None,
+    }
+}
+
+/// Returns what the person takes away of what fills a slot.
+pub fn attenuation(spec: &ResourceSpec) -> Attenuation {
+    let mut taken = spec.attenuation();
+    taken.staged_from = taken.staged_from.map(|path| protected_paths::real(&path));
+    taken
+}
+
+/// Returns the failure for a slot that nobody has filled.
+pub fn unbound(slot: &str, label: Option<&str>, kind: Kind) -> Failure {
+    let label = label.map(|label| format!(" ({})", visible_line(label)));
+    Failure::new(Exit::Usage, format!("slot `{slot}`{} is not bound", label.unwrap_or_default()))
+        .help(format!("bind it with `{}`", kind.row().option(slot)))
+}
+
+/// Returns the failure for a slot that was filled with something of another kind.
+fn unfit(slot: &str, kind: Kind) -> Failure {
+    let row = kind.row();
+    let help = match row.is_typed() {
+        true => format!("it takes {}: `{}`", row.noun, row.option("SLOT")),
+        false => format!("leave it out: through it the run {}", row.lets),
+    };
+    Failure::new(Exit::Usage, format!("slot `{slot}` wants {kind}, and was bound to something else"))
+        .help(help)
+}
+
+fn directory(
+    shelf: &Shelf<'_>,
+    slot: &str,
+    write: bool,
+    given: &PathSpec,
+    start: &StartSpec,
+) -> Result<Target, Failure> {
+    if write && !given.write {
+        let message = format!("slot `{slot}` writes, but `{}` was bound for reading only", given.path);
+        return Err(
+            Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=PATH:rw` if you mean it"))
+        );
+    }
+    if given.write && !write {
+        let message = format!("slot `{slot}` only reads, and gets no more than that");
+        return Err(Failure::new(Exit::Usage, message).help("leave out `:rw`"));
+    }
+    if given.stage && slot.contains('.') {
+        let message = format!("slot `{slot}`: a staged copy belongs to the run that begins with it");
+        return Err(Failure::new(Exit::Usage, message).help(format!("say `-e {slot}=PATH:rw`")));
+    }
+    let missing = match (given.stage, write) {
+        (true, _) => Missing::Left,
+        (false, true) => Missing::Made,
+        (false, false) => Missing::Refused,
+    };
+    let path = shelf.directories.at(shelf.daemon, slot, &given.path, missing)?;
+    if given.stage && !start.dry_run {
+        return shelf.stages.stage(shelf.daemon.state(), slot, &path);
+    }
+    Ok(Target::Resource(Resource::directory(path)))
+}

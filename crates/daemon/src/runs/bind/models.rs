@@ -1,0 +1,48 @@
+//! Models as a person hands them over: which is meant, with which key, and what may be spent on it.
+
+use kernel::run::Limits;
+use passable::visible_line;
+
+use crate::state::daemon::HostDaemon;
+use crate::state::model_keys;
+use crate::state::worker_files;
+use control::exit::{Exit, Failure};
+use resource::ModelSpec;
+
+/// The model that is bound to the slot as a worker that hands on what it is told, and what all its calls may use up.
+///
+/// # Errors
+/// When there is no such model, its key is not there for it, or its price is not known where money is limited.
+pub fn model(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<(String, Limits), Failure> {
+    let model = named(daemon, slot, given)?;
+    model_keys::check(daemon, &model)?;
+    let mut limits = worker_files::parse(&worker::model_worker())?.limits;
+    limits.tokens = given.tokens.unwrap_or(limits.tokens);
+    limits.usd_micros = given.usd_micros;
+    if given.usd_micros.is_some() && daemon.price_of(&model).is_none() {
+        let message = format!("slot `{slot}`: the price of {} is not known", visible_line(&model));
+        return Err(Failure::new(Exit::Invalid, message).help(
+            "say `tokens=` instead of `usd=`, or write the price into `config.toml` under `[models.prices]`",
+        ));
+    }
+    Ok((model, limits))
+}
+
+/// The model that is meant, with what the user's own names stand for, and with the key that was named for it.
+fn named(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<String, Failure> {
+    let wrong = |what: &str, help: &str| {
+        Failure::new(Exit::Usage, format!("slot `{slot}`: {}", visible_line(what))).help(help.to_owned())
+    };
+    let resolved = daemon.models().resolve(&given.model).map_err(|(what, help)| wrong(&what, &help))?;
+    let help = "name a model as after `-m`, or by a name of yours (`[models.names]` in `config.toml`)";
+    let references = model::list(&resolved).map_err(|error| wrong(&error.to_string(), help))?;
+    let Some(key) = &given.key else { return Ok(resolved) };
+    let [reference] = references.as_slice() else {
+        return Err(wrong(
+            "`key=` is for one model",
+            "give each its key under `[models.names]` in `config.toml`",
+        ));
+    };
+    let keyed = reference.with_key(key).map_err(|error| wrong(&error.to_string(), help))?;
+    Ok(keyed.to_string())
+}

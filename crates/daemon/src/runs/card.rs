@@ -1,0 +1,364 @@
+//! Cards: what a person is shown before an answer, made from the stored bytes alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kernel::formula::Formula;
+use kernel::message::{Answer, Asked, Body, Mail};
+use kernel::proposal::{Caller, Finding, Pin, Proposal};
+use kernel::run::{Completion, Entry, Run};
+use kernel::{BlobHash, MessageNumber, RunNumber, StepRef, query, standing, table};
+use passable::Untrusted;
+use resource::Resource;
+
+use super::worker_preview;
+use crate::queries::approval_history::AskedBefore;
+use crate::queries::approval_history::Call;
+use crate::queries::{runs, things, why};
+use crate::state::daemon::HostDaemon;
+use config::clock;
+use control::exit::{Exit, Failure};
+use control::show::card::{Card, CardEntry, Changed, CutOff};
+use control::show::difference;
+use control::show::more::More;
+use control::show::value;
+
+/// The card of a message.
+///
+/// # Errors
+/// When there is no such message, or it is no card.
+pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure> {
+    let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
+    })?;
+    let (run, entries, in_doubt) = match letter.body() {
+        Some(Body::Approval { run, entries }) => (run, entries.as_slice(), false),
+        Some(Body::Doubt { run, entry }) => (run, std::slice::from_ref(entry), true),
+        Some(Body::Budget { run, trouble, used, offer }) => {
+            let asking = runs::one(daemon, *run)?;
+            let answer = letter.mail.answers.get(&0).cloned();
+            let more = More { why: trouble.message.clone(), used: *used, offer: *offer, answer };
+            let worker = runs::name(daemon, &asking)?;
+            let (entries, read, asked, more) = (vec![], vec![], vec![], Some(more));
+            return Ok(Card {
+                number,
+                run: *run,
+                worker,
+                in_doubt: false,
+                entries,
+                more,
+                read,
+                asked,
+                said: None,
+            });
+        }
+        _ => {
+            return Err(Failure::new(Exit::NotFound, format!("message {number} is not an approval"))
+                .help("see `almoner inbox`"));
+        }
+    };
+    let asking = runs::one(daemon, *run)?;
+    // What each entry proposes, and what the gates said of it.
+    let wanted: BTreeSet<u64> = entries.iter().map(|asked| asked.proposal.step).collect();
+    let (mut proposals, mut verdicts) = (BTreeMap::new(), BTreeMap::new());
+    let first = wanted.first().copied().unwrap_or(u64::MAX);
+    let (mut before, mut replied) = (BTreeMap::new(), None);
+    // The reply stands before all that it proposes.
+    let from = first.saturating_sub(MOST_BEFORE);
+    runs::for_each_step(daemon, *run, from, |step| {
+        match step.entry {
+            Entry::Replied { reply, .. } if step.number < first => replied = Some(reply),
+            Entry::Proposed { proposal, replaces, .. } if wanted.contains(&step.number) => {
+                before.extend(replaces.map(|replaced| (step.number, replaced)));
+                proposals.insert(step.number, proposal);
+            }
+            Entry::Judged { proposal, verdict, .. } if wanted.contains(&proposal) => {
+                verdicts.insert(proposal, verdict);
+            }
+            _ => {}
+        }
+        verdicts.len() < wanted.len()
+    })?;
+    let later = later(daemon, *run, &letter.mail, entries, in_doubt)?;
+    let shown = entries
+        .iter()
+        .enumerate()
+        .map(|(i, asked)| {
+            let at = asked.proposal;
+            let proposal = proposals.get(&at.step).ok_or_else(|| {
+                Failure::new(Exit::Failure, format!("{at} is not in the journal")).help("`almoner doctor`")
+            })?;
+            let found = verdicts.get(&at.step).map(|verdict| verdict.findings.clone()).unwrap_or_default();
+            let changed = match before.get(&at.step) {
+                Some(step) => changed(daemon, StepRef { step: *step, ..at }, proposal)?,
+                None => vec![],
+            };
+            let answer = letter.mail.answers.get(&i).cloned();
+            let entry = entry(daemon, at, proposal, found, answer)?;
+            let later = later.get(&at.step).cloned().unwrap_or_default();
+            let cut_off = later.began_ms.zip(later.found_ms).filter(|_| in_doubt);
+            let cut_off = cut_off.map(|(began_ms, found_ms)| CutOff { began_ms, found_ms });
+            let made = match entry.difference {
+                Some(_) => None,
+                None => from_maker(daemon, &asking, proposal),
+            };
+            let difference_of = entry.difference_of.clone().or(made.is_some().then(|| MADE.to_owned()));
+            let difference = entry.difference.clone().or(made);
+            Ok(CardEntry { changed, difference, difference_of, cut_off, undone: later.undone, ..entry })
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let calls = entries.iter().zip(&shown).filter(|_| !in_doubt).filter_map(|(asked, entry)| {
+        let (step, target) = (asked.proposal.step, entry.target.clone());
+        Some(Call { proposal: proposals.get(&step)?, verdict: verdicts.get(&step), target })
+    });
+    let asked = daemon.extensions.get(AskedBefore::default).before(
+        daemon,
+        number,
+        &asking,
+        &calls.collect::<Vec<_>>(),
+    )?;
+    let read = asking.provenance.sources.iter().cloned().collect();
+    let worker = runs::name(daemon, &asking)?;
+    // What code proposes has no words beside it.
+    let by_model = proposals.values().any(|proposal| proposal.caller == Caller::Model);
+    let said = replied.filter(|_| by_model).and_then(|reply| said(daemon, &reply));
+    Ok(Card { number, run: *run, worker, in_doubt, entries: shown, more: None, read, asked, said })
+}
+
+/// What the journal has of a proposal after a person was asked.
+#[derive(Clone, Debug, Default)]
+struct Later {
+    /// When it began, the first time.
+    began_ms: Option<i64>,
+    /// When nobody knew any more whether it had happened.
+    found_ms: Option<i64>,
+    /// Why it was refused after a yes.
+    undone: Vec<Finding>,
+}
+
+/// How many steps are looked through for what came of the entries of a card.
+const MOST_AFTER: u64 = 2_000;
+
+/// What became of the entries of a card, by the step that proposed each: of those that were answered, and of what was cut off.
+fn later(
+    daemon: &HostDaemon,
+    run: RunNumber,
+    mail: &Mail,
+    entries: &[Asked],
+    in_doubt: bool,
+) -> Result<BTreeMap<u64, Later>, Failure> {
+    let is_wanted = |at: &usize| in_doubt || mail.answers.contains_key(at);
+    let steps = entries.iter().enumerate().filter(|(at, _)| is_wanted(at)).map(|(_, one)| one.proposal.step);
+    let mut open: BTreeSet<u64> = steps.clone().collect();
+    let mut found: BTreeMap<u64, Later> = steps.map(|step| (step, Later::default())).collect();
+    let Some(first) = open.first().copied() else { return Ok(found) };
+    runs::for_each_step(daemon, run, first, |step| {
+        match step.entry {
+            Entry::Begun { proposal, .. } => {
+                if let Some(one) = found.get_mut(&proposal) {
+                    one.began_ms.get_or_insert(step.at_ms);
+                }
+            }
+            Entry::Doubted { proposal, .. } => {
+                if let Some(one) = found.get_mut(&proposal) {
+                    one.found_ms = Some(step.at_ms);
+                }
+            }
+            Entry::Completed { proposal, completion } => {
+                open.remove(&proposal);
+                if let (Some(one), Completion::Refused(why)) = (found.get_mut(&proposal), completion) {
+                    one.undone = why;
+                }
+            }
+            _ => {}
+        }
+        !open.is_empty() && step.number < first.saturating_add(MOST_AFTER)
+    })?;
+    // Whoever was told no knows why nothing was done.
+    for (at, asked) in entries.iter().enumerate() {
+        if !matches!(mail.answers.get(&at), Some(Answer::Approved { .. } | Answer::Repeat { .. })) {
+            found.entry(asked.proposal.step).and_modify(|one| one.undone.clear());
+        }
+    }
+    Ok(found)
+}
+
+/// How many steps stand at most between a reply and what it proposes first.
+const MOST_BEFORE: u64 = 500;
+
+/// What the difference of a new worker is of.
+const MADE: &str = "how it differs from the file of the worker that makes it";
+
+/// The words of a reply; `None` if it has none. A reply is kept as the JSON that `model::Reply` is.
+fn said(daemon: &HostDaemon, reply: &BlobHash) -> Option<Untrusted> {
+    let json: serde_json::Value = serde_json::from_slice(&daemon.store.blobs().get(reply).ok()?).ok()?;
+    let text = json.get("text")?.as_str()?.trim().to_owned();
+    (!text.is_empty()).then(|| Untrusted::new(text))
+}
+
+/// How a worker that is to be made differs from the definition of the run that makes it.
+fn from_maker(daemon: &HostDaemon, run: &Run, proposal: &Proposal) -> Option<Untrusted> {
+    let source = worker_preview::text(daemon, proposal)?;
+    let own = String::from_utf8(daemon.store.blobs().get(&run.definition).ok()?).ok()?;
+    Some(Untrusted::new(difference::lines(&own, source)))
+}
+
+fn entry(
+    daemon: &HostDaemon,
+    at: StepRef,
+    proposal: &Proposal,
+    findings: Vec<Finding>,
+    answer: Option<kernel::message::Answer>,
+) -> Result<CardEntry, Failure> {
+    let formula = why::made_on(daemon, proposal)?;
+    let names = parameter_names(formula.as_ref(), proposal);
+    let arguments = proposal
+        .args
+        .iter()
+        .enumerate()
+        // What was passed on the way says nothing to a person; where it leads is said above.
+        .filter(|(_, value)| !matches!(value, kernel::Value::Undefined) && value.references().is_empty())
+        .map(|(i, v)| {
+            let name = names.get(i).cloned().unwrap_or_else(|| format!("argument {}", i + 1));
+            (name, Untrusted::new(value::argument(v)))
+        })
+        .collect();
+    let replaces = proposal
+        .pins
+        .iter()
+        .find_map(|pin| pin.digest.map(|digest| format!("{}, {}", pin.name, digest.short())));
+    let difference = match drawn(daemon, proposal) {
+        Some((what, text)) => (Some(what), Some(text)),
+        None => (None, edited(daemon, proposal)),
+    };
+    Ok(CardEntry {
+        step: at,
+        slot: proposal.slot.clone(),
+        target: target(daemon, proposal, formula.as_ref())?,
+        method: proposal.method.clone(),
+        effect: proposal.effect,
+        caller: proposal.caller,
+        arguments,
+        findings,
+        traces: proposal.traces.clone(),
+        difference: difference.1,
+        difference_of: difference.0,
+        changed: vec![],
+        replaces: replaces.filter(|_| matches!(proposal.method.as_str(), "write" | "put")),
+        making: worker_preview::on_card(daemon, at, proposal, answer.is_some()),
+        cut_off: None,
+        ended: ended(daemon, proposal)?,
+        answer,
+        undone: vec![],
+    })
+}
+
+/// Why nothing can be called any more through the grant of a proposal, if nothing can.
+fn ended(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option<Untrusted>, Failure> {
+    let now_ms = clock::now_ms();
+    let reached = daemon.read(|txn| table::reach(txn, &proposal.grant))?;
+    Ok(match reached {
+        Some(reached) => reached.ended(now_ms).map(|finding| Untrusted::new(finding.message)),
+        None => Some(Untrusted::new("what it would be done with is gone")),
+    })
+}
+
+/// What a call is made on: by the host's own name for it, if there is one, and by what it is.
+fn target(daemon: &HostDaemon, proposal: &Proposal, made_on: Option<&Formula>) -> Result<String, Failure> {
+    let grant = daemon.read(|txn| table::grant(txn, &proposal.grant))?;
+    let words =
+        made_on.map_or_else(|| "what is gone".to_owned(), |made_on| why::words_through(&grant, made_on));
+    let view = daemon.view(daemon.host);
+    let name = daemon.look(|txn| {
+        let ids = grant.iter().flat_map(|grant| [grant.id, grant.target]).chain([standing::target(proposal)]);
+        for id in ids {
+            // What is behind a grant has its name, if it has one, for whoever gave it as well.
+            let behind = table::reach(txn, &id)?.map(|reached| reached.id);
+            for id in std::iter::once(id).chain(behind) {
+                if let Some(name) = things::name_of_target(txn, &view, &id)? {
+                    return Ok(Some(name));
+                }
+            }
+        }
+        Ok(None)
+    })?;
+    Ok(match name {
+        Some(name) => format!("{name} ({words})"),
+        None => words,
+    })
+}
+
+/// What a capability has drawn for a person of what the call would do, and was kept with the proposal.
+fn drawn(daemon: &HostDaemon, proposal: &Proposal) -> Option<(String, Untrusted)> {
+    let pin = proposal.pins.iter().find(|pin| pin.kind == "diff")?;
+    let bytes = daemon.store.blobs().get(&pin.digest?).ok()?;
+    Some((pin.name.clone(), Untrusted::new(String::from_utf8(bytes).ok()?)))
+}
+
+/// What an edit makes of the file that was pinned, as lines. Where the file was too large to be kept, of the text that it
+/// replaces.
+fn edited(daemon: &HostDaemon, proposal: &Proposal) -> Option<Untrusted> {
+    let text = |at: usize| proposal.args.get(at).and_then(kernel::Value::as_str);
+    let (old, new) = (text(1)?, text(2)?);
+    if proposal.method != "edit" || old.is_empty() {
+        return None;
+    }
+    let pin = proposal.pins.iter().find(|pin| pin.kind == "file")?;
+    let held = daemon.store.blobs().get(&pin.digest?).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let held = held.unwrap_or_else(|| old.to_owned());
+    Some(Untrusted::new(difference::lines(&held, &held.replace(old, new))))
+}
+
+fn names(method: &kernel::Method) -> Vec<String> {
+    method.params.iter().map(|param| param.name.clone()).collect()
+}
+
+fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Proposal) -> Vec<String> {
+    // What an agent calls without a run has more methods than workers know.
+    let method = match proposal.caller {
+        Caller::Code => caps::mount::handed_interface().method(&proposal.method),
+        Caller::Model => None,
+    };
+    let workshop = worker::workshop();
+    let makes = matches!(formula, Some(kernel::formula::Formula::Workshop));
+    method
+        .or_else(|| workshop.method(&proposal.method).filter(|_| makes))
+        .map(names)
+        .or_else(|| match formula? {
+            // Also what only those can say who hold secrets.
+            kernel::formula::Formula::Resource(Resource::Programs(_)) => {
+                caps::programs(true).method(&proposal.method).map(names)
+            }
+            formula => caps::interface_for(formula)?.method(&proposal.method).map(names),
+        })
+        .unwrap_or_default()
+}
+
+/// What the proposal at `before` depended on that is not what this one depends on.
+fn changed(daemon: &HostDaemon, before: StepRef, now: &Proposal) -> Result<Vec<Changed>, Failure> {
+    let step = daemon.read(|txn| table::step(txn, &daemon.host.number, before))?;
+    let Some(Entry::Proposed { proposal: old, .. }) = step.map(|step| step.entry) else { return Ok(vec![]) };
+    let digest_in = |pins: &BTreeSet<Pin>, pin: &Pin| {
+        pins.iter()
+            .find(|other| (&other.kind, &other.name) == (&pin.kind, &pin.name))
+            .and_then(|pin| pin.digest)
+    };
+    let named: BTreeMap<(&String, &String), &Pin> =
+        old.pins.symmetric_difference(&now.pins).map(|pin| ((&pin.kind, &pin.name), pin)).collect();
+    Ok(named
+        .into_values()
+        .map(|pin| {
+            let (was, is) = (digest_in(&old.pins, pin), digest_in(&now.pins, pin));
+            let text = |hash: Option<BlobHash>| match hash {
+                // What is not there has no lines.
+                None => Some(String::new()),
+                Some(hash) => String::from_utf8(daemon.store.blobs().get(&hash).ok()?).ok(),
+            };
+            Changed {
+                what: pin.of(&pin.name),
+                was: was.map(|hash| hash.short()),
+                is: is.map(|hash| hash.short()),
+                lines: text(was).zip(text(is)).map(|(was, is)| Untrusted::new(difference::lines(&was, &is))),
+            }
+        })
+        .collect())
+}

@@ -1,0 +1,214 @@
+//! Conversations: which there are, and with whom one can have one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::queries::mail;
+use crate::state::worker_files;
+use kernel::formula::Formula;
+use kernel::run::{Entry, Run, Shape};
+use kernel::{BlobHash, NamePath, RunNumber, table};
+use passable::{Untrusted, visible_line};
+use resource::Kind;
+use worker::definition::{Bundle, Definition};
+
+use super::{chat_message, documents};
+use crate::queries::{pickable, runs};
+use crate::state::daemon::HostDaemon;
+use config::policy_file::NAME;
+use config::{place, worker_file};
+use control::exit::{Exit, Failure};
+use control::protocol::TALKER;
+use control::talk::{ChatRow, Talker, Wanted, WantedSlot, With};
+
+/// How many runs are looked through for workers.
+const LOOKED_AT: usize = 5000;
+
+/// How many workers are offered.
+const MOST: usize = 100;
+
+/// How many letters of what was said first are told.
+const SAID: usize = 160;
+
+/// The conversations that are open, or those that are over: newest first.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn chats(
+    daemon: &HostDaemon,
+    open: bool,
+    below: Option<RunNumber>,
+    limit: usize,
+) -> Result<Vec<ChatRow>, Failure> {
+    let limit = limit.min(runs::PAGE);
+    let mut rows = Vec::new();
+    runs::for_each_run(daemon, below, |run| {
+        if rows.len() < limit && run.shape == Shape::Chat && run.is_finished() != open {
+            rows.push(row(daemon, run)?);
+        }
+        Ok(rows.len() < limit)
+    })?;
+    Ok(rows)
+}
+
+fn row(daemon: &HostDaemon, run: Run) -> Result<ChatRow, Failure> {
+    let (mut said, mut last_ms) = (None, run.started_ms);
+    runs::for_each_step(daemon, run.number, 0, |step| {
+        if let Entry::Said { text, .. } = step.entry {
+            said = Some(Untrusted::new(text.raw().chars().take(SAID).collect::<String>()));
+        }
+        said.is_none()
+    })?;
+    runs::for_each_step(daemon, run.number, run.next_step.saturating_sub(1), |step| {
+        last_ms = step.at_ms;
+        true
+    })?;
+    Ok(ChatRow { run: runs::in_short(daemon, run), said, last_ms })
+}
+
+/// The workers with which one can talk: those that have run, and those that the person has a name for.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn talkers(daemon: &HostDaemon) -> Result<Vec<Talker>, Failure> {
+    let (mut latest, mut looked_at): (BTreeMap<String, Run>, usize) = (BTreeMap::new(), 0);
+    let bare = BlobHash::of(TALKER.as_bytes());
+    runs::for_each_run(daemon, None, |run| {
+        looked_at += 1;
+        if !run.is_standing() && run.definition != bare && !run.forgotten && latest.len() < MOST {
+            latest.entry(run.name.clone()).or_insert(run);
+        }
+        Ok(looked_at < LOOKED_AT)
+    })?;
+    let mut found = Vec::new();
+    for run in latest.into_values() {
+        let wanted = wanted(daemon, &With::Run { run: run.number });
+        found.extend(wanted.ok().map(|wanted| talker(&wanted, Some(run.number), None)));
+    }
+    for row in daemon.look(|txn| pickable::all(txn, &daemon.view(daemon.host)))? {
+        if row.kind == "worker" && found.len() < 2 * MOST {
+            let wanted = wanted(daemon, &With::Named { path: row.path.clone() });
+            found.extend(wanted.ok().map(|wanted| talker(&wanted, None, Some(row.path))));
+        }
+    }
+    Ok(found)
+}
+
+fn talker(wanted: &Wanted, run: Option<RunNumber>, path: Option<String>) -> Talker {
+    let slots = wanted.slots.iter().map(|slot| slot.name.clone()).collect();
+    Talker { name: wanted.name.clone(), run, path, slots }
+}
+
+/// What a worker wants of whoever would talk with it.
+///
+/// # Errors
+/// When there is no such worker, something is wrong with its file, or one cannot talk with it.
+pub fn wanted(daemon: &HostDaemon, with: &With) -> Result<Wanted, Failure> {
+    let (mut beside, mut policy) = (None, None);
+    let bundle = match with {
+        With::Model => bundle("chat", TALKER.to_owned()),
+        With::Text { name, source } => bundle(name, source.clone()),
+        With::Run { run } => {
+            let run = runs::one(daemon, *run)?;
+            // It ran under these, and goes on under them.
+            policy = run.includes.get(NAME).map(|hash| mail::text(daemon, hash)).transpose()?;
+            chat_message::bundle(daemon, &run)?
+        }
+        With::Named { path } => named(daemon, path)?,
+        With::File { path } => {
+            let file = Path::new(path);
+            if !file.is_absolute() {
+                return Err(place::not_whole(path));
+            }
+            daemon.own.keeps_from(file)?;
+            beside = file.parent().and_then(Path::to_str).map(str::to_owned);
+            worker_file::load(file)?
+        }
+    };
+    let definition = worker_files::parse(&bundle).map_err(|failure| match with {
+        // What lies beside a file does not come along with it.
+        With::Text { .. } if failure.message.raw().contains("include") => {
+            failure.help("what it includes lies beside it: write the path of the file instead")
+        }
+        _ => failure,
+    })?;
+    documents::expect_talks(&definition)?;
+    Ok(of(definition, bundle, beside, policy))
+}
+
+fn bundle(name: &str, source: String) -> Bundle {
+    let (file, includes) = (format!("{name}.worker"), BTreeMap::new());
+    Bundle { name: name.to_owned(), file, source, includes }
+}
+
+fn of(definition: Definition, bundle: Bundle, beside: Option<String>, policy: Option<String>) -> Wanted {
+    let lies_somewhere = beside.is_some();
+    let slot = |slot: &worker::definition::Slot| WantedSlot {
+        name: slot.name.clone(),
+        words: slot.label.as_deref().map(Untrusted::new),
+        kind: slot.kind.to_string(),
+        example: slot.kind.row().is_typed().then(|| slot.kind.row().example_from_root()),
+        // A worker that lies beside the file is found there.
+        is_needed: slot.kind.row().is_typed() && !(slot.kind == Kind::Worker && lies_somewhere),
+    };
+    Wanted {
+        name: bundle.name,
+        source: bundle.source,
+        includes: bundle.includes,
+        beside,
+        policy,
+        description: definition.description.as_deref().map(Untrusted::new),
+        input: definition.input.to_value(),
+        slots: definition.slots.iter().map(slot).collect(),
+    }
+}
+
+/// The worker that one of the person's names stands for.
+fn named(daemon: &HostDaemon, path: &str) -> Result<Bundle, Failure> {
+    let parsed = NamePath::parse(path)
+        .map_err(|error| Failure::new(Exit::Invalid, error.to_string()).help("choose one of the list"))?;
+    let view = daemon.view(daemon.host);
+    let formula = daemon.look(|txn| {
+        let id = view.identify(txn, &parsed)?;
+        Ok(table::reach(txn, &id)?.map(|reached| reached.formula))
+    })?;
+    match formula {
+        Some(Formula::Worker { name, definition, includes, model: None, .. }) => {
+            let texts = includes.iter().filter(|(name, _)| *name != NAME);
+            let texts = texts.map(|(name, hash)| Ok((name.clone(), mail::text(daemon, hash)?)));
+            Ok(Bundle {
+                file: format!("{name}.worker"),
+                name,
+                source: mail::text(daemon, &definition)?,
+                includes: texts.collect::<Result<_, Failure>>()?,
+            })
+        }
+        _ => Err(Failure::new(Exit::Invalid, format!("`{}` is no worker", visible_line(path)))
+            .help("choose one of the list")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use resource::KINDS;
+
+    use super::*;
+    use crate::runs::bind;
+
+    #[test]
+    fn page_and_command_line_show_the_same_example() {
+        for row in KINDS {
+            let source = format!("---\nslots: {{ x: {} }}\n---\nDo it.\n", row.label);
+            let bundle = bundle("w", source);
+            let wanted = of(worker_files::parse(&bundle).unwrap(), bundle, None, None);
+            let help = bind::unbound("x", None, row.kind).help;
+            match &wanted.slots[0].example {
+                Some(example) => {
+                    let relative = example.replace("/PATH/FILE", "FILE").replace("/PATH", "PATH");
+                    assert_eq!(help, format!("bind it with `-e x={relative}`"));
+                }
+                None => assert!(!row.is_typed(), "{}", row.label),
+            }
+        }
+    }
+}

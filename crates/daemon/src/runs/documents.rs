@@ -1,0 +1,225 @@
+//! What a person hands to a run, checked against what its worker takes, before anything is recorded.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use kernel::BlobHash;
+use kernel::run::Attachment;
+use passable::visible_line;
+use worker::definition::Definition;
+
+use super::native_documents;
+use crate::state::blobs::store_failure;
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::protocol::{Document, StartShape, StartSpec};
+
+/// The largest document that is read, in bytes, whatever the worker file says: it may come from anyone, and what it
+/// allows is held in memory.
+const LARGEST: u64 = 64 << 20;
+
+/// Whether there are as many documents as the worker takes.
+///
+/// # Errors
+/// When there are not.
+pub fn check_count(definition: &Definition, spec: &StartSpec) -> Result<(), Failure> {
+    let (count, most) = (spec.documents.len(), definition.attachments.max as usize);
+    if matches!(spec.shape, StartShape::Each { .. }) {
+        if count == 0 && spec.retry.is_none() {
+            return Err(Failure::new(Exit::Usage, "`--each` needs files to work on")
+                .help("name a directory or files after the worker"));
+        }
+        return Ok(());
+    }
+    if count > most {
+        return Err(too_many(definition, count).help("`--each` gives every document a run of its own"));
+    }
+    Ok(())
+}
+
+fn too_many(definition: &Definition, count: usize) -> Failure {
+    let most = definition.attachments.max;
+    Failure::new(Exit::Invalid, format!("`{}` takes at most {most} documents, not {count}", definition.name))
+}
+
+/// Whether a conversation takes these documents beside those that it has.
+///
+/// # Errors
+/// When they are too many, too large together, or two have the same name.
+pub fn check_more(definition: &Definition, has: &[Attachment], more: &[Attachment]) -> Result<(), Failure> {
+    let all: Vec<Attachment> = has.iter().chain(more).cloned().collect();
+    if all.len() > definition.attachments.max as usize {
+        return Err(
+            too_many(definition, all.len()).help("a conversation keeps what it was shown: begin another one")
+        );
+    }
+    check_names(&all)?;
+    check_bytes(definition, &all)
+}
+
+/// Documents are known by their names from here on.
+///
+/// # Errors
+/// When two have the same.
+pub fn check_names(taken: &[Attachment]) -> Result<(), Failure> {
+    let mut names = BTreeSet::new();
+    match taken.iter().find(|document| !names.insert(&document.name)) {
+        None => Ok(()),
+        Some(twice) => Err(Failure::new(
+            Exit::Invalid,
+            format!("two documents are called {}", visible_line(&twice.name)),
+        )
+        .help("rename one of them, or give each a run of its own")),
+    }
+}
+
+/// Whether the documents are as large together as the worker takes them.
+///
+/// # Errors
+/// When they are larger.
+pub fn check_total(definition: &Definition, spec: &StartSpec, taken: &[Attachment]) -> Result<(), Failure> {
+    if matches!(spec.shape, StartShape::Each { .. }) { Ok(()) } else { check_bytes(definition, taken) }
+}
+
+fn check_bytes(definition: &Definition, taken: &[Attachment]) -> Result<(), Failure> {
+    let total: u64 = taken.iter().map(|a| a.bytes).sum();
+    if total > definition.attachments.bytes {
+        return Err(Failure::new(
+            Exit::Invalid,
+            format!(
+                "the documents have {total} bytes together, and {} are allowed",
+                definition.attachments.bytes
+            ),
+        )
+        .help("raise `attachments: { bytes: … }` in the worker file, or hand over less"));
+    }
+    Ok(())
+}
+
+/// Whoever talks comes to no end after which something could be done.
+///
+/// # Errors
+/// When the worker works towards a result.
+pub fn check_chat(definition: &Definition, spec: &StartSpec) -> Result<(), Failure> {
+    if spec.shape == StartShape::Chat { expect_talks(definition) } else { Ok(()) }
+}
+
+/// Refuses a worker with which one cannot talk.
+///
+/// # Errors
+/// When it works towards a result.
+pub fn expect_talks(definition: &Definition) -> Result<(), Failure> {
+    if definition.then.is_empty() && definition.write.is_empty() && definition.output.is_none() {
+        return Ok(());
+    }
+    let message = format!("`{}` works towards a result: it has `output`, `then` or `write`", definition.name);
+    Err(Failure::new(Exit::Invalid, message).help("`almoner run` it; a worker to talk with answers in text"))
+}
+
+/// Takes documents in for a worker.
+pub struct Taker<'a> {
+    daemon: &'a HostDaemon,
+    definition: &'a Definition,
+    limits: document::Limits,
+    takes: model::Takes,
+    /// Only a look ahead: nothing is kept.
+    dry: bool,
+}
+
+impl Taker<'_> {
+    /// Whoever takes documents in for a worker with this model.
+    pub fn new<'a>(daemon: &'a HostDaemon, definition: &'a Definition, model: &str, dry: bool) -> Taker<'a> {
+        let bytes = definition.attachments.bytes.min(LARGEST);
+        let limits = document::Limits { bytes, ..document::Limits::default() };
+        Taker { daemon, definition, limits, takes: daemon.takes_of(model), dry }
+    }
+
+    fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
+        if self.dry {
+            return Ok(BlobHash::of(bytes));
+        }
+        self.daemon.store.blobs().put(bytes).map_err(|e| store_failure(&e.to_string()))
+    }
+
+    /// Reads a document, checks it, and keeps its bytes and its text.
+    ///
+    /// # Errors
+    /// When the worker takes no such document, or it cannot be read.
+    pub fn take_in(&self, source: &Document) -> Result<Attachment, Failure> {
+        let (name, bytes) = match source {
+            Document::Text { name, text } => (name.clone(), text.clone().into_bytes()),
+            Document::Kept { name, hash } => {
+                self.check_suffix(name)?;
+                let gone = |e: store::BlobError| {
+                    Failure::new(Exit::NotFound, format!("{}: {e}", visible_line(name)))
+                        .help("bring it again")
+                };
+                // Whoever knows the hash of what somebody else keeps must not get it by naming it.
+                if !self.daemon.uploads().pins().contains(hash) {
+                    let what = format!("{}: nobody has brought this file", visible_line(name));
+                    return Err(Failure::new(Exit::NotFound, what).help("bring it again"));
+                }
+                let bytes = self.daemon.store.blobs().get(hash).map_err(gone)?;
+                self.limits.admit(bytes.len() as u64).map_err(|e| refused(name, &e))?;
+                (name.clone(), bytes)
+            }
+            Document::File { path } => {
+                let name = Path::new(path)
+                    .file_name()
+                    .map_or_else(|| path.clone(), |n| n.to_string_lossy().into_owned());
+                self.check_suffix(&name)?;
+                (name, read(path, &self.limits)?)
+            }
+        };
+        let read = native_documents::readable(&name, &bytes, &self.limits, self.takes)?;
+        let media_type = read.media_type.to_owned();
+        if !self.definition.attachments.takes_type(&media_type) {
+            let taker = &self.definition.name;
+            let what = format!("{}: this is {media_type}, and `{taker}` takes none", visible_line(&name));
+            return Err(Failure::new(Exit::Invalid, what)
+                .help(format!("it takes: {}", self.definition.attachments.types.join(", "))));
+        }
+        let (hash, shown) = (self.put(&bytes)?, self.put(read.text.as_bytes())?);
+        Ok(Attachment { hash, text: shown, bytes: bytes.len() as u64, name, media_type })
+    }
+
+    fn check_suffix(&self, name: &str) -> Result<(), Failure> {
+        let takes = &self.definition.attachments;
+        if takes.takes(name) {
+            return Ok(());
+        }
+        let what = format!("{}: `{}` takes no such files", visible_line(name), self.definition.name);
+        Err(Failure::new(Exit::Invalid, what).help(format!("it takes: {}", takes.suffixes.join(", "))))
+    }
+}
+
+fn refused(name: &str, error: &document::DocumentError) -> Failure {
+    Failure::new(Exit::Invalid, format!("{}: {error}", visible_line(name))).help(error.help())
+}
+
+/// Reads a regular file that is not too large; the size is looked at first.
+fn read(path: &str, limits: &document::Limits) -> Result<Vec<u8>, Failure> {
+    use std::io::Read as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    // Where the daemon was started is nobody's business.
+    if !Path::new(path).is_absolute() {
+        return Err(config::place::not_whole(path));
+    }
+    let fail = |e: std::io::Error| {
+        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
+        Failure::new(exit, format!("{}: {e}", visible_line(path))).help("check the path and its permissions")
+    };
+    // A pipe without a writer would block the opening for ever.
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(fail)?;
+    let meta = file.metadata().map_err(fail)?;
+    if !meta.is_file() {
+        return Err(Failure::new(Exit::Invalid, format!("{} is not a file", visible_line(path)))
+            .help("a pipe goes in as `-`"));
+    }
+    limits.admit(meta.len()).map_err(|e| refused(path, &e))?;
+    let mut bytes = Vec::new();
+    file.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
+    limits.admit(bytes.len() as u64).map_err(|e| refused(path, &e))?;
+    Ok(bytes)
+}

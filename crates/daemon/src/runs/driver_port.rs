@@ -1,0 +1,198 @@
+//! The port through which the driver of runs sees the daemon.
+
+use std::sync::Arc;
+
+use kernel::begun::Begun;
+use kernel::command::{Act, Advance, Move, Outcome};
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::run::{Run, Step, Trouble};
+use kernel::{BlobHash, FormulaId, RunNumber, StepRef, query, table};
+use model::{Cancel, ModelError, ModelRef, Price, Progress, Provider, Takes};
+use passable::Untrusted;
+use policy::Rules;
+use store::Kept;
+use worker::World;
+
+use crate::state::daemon::HostDaemon;
+use crate::state::errors::{fault_failure, store_failure};
+use crate::state::{model_keys, privacy, text_stream};
+use config::clock;
+use control::exit::Failure;
+
+impl World for HostDaemon {
+    fn host(&self) -> FormulaId {
+        self.host
+    }
+
+    fn now_ms(&self) -> i64 {
+        clock::now_ms()
+    }
+
+    fn memory(&self) -> &worker::Memory {
+        &self.memory
+    }
+
+    fn run(&self, run: RunNumber) -> Result<Run, Trouble> {
+        self.read(|txn| table::run(txn, &self.host.number, run)).map_err(trouble)?.ok_or_else(|| missing(run))
+    }
+
+    fn journal(&self, run: RunNumber, from: u64) -> Result<Vec<Step>, Trouble> {
+        self.read(|txn| query::journal(txn, &self.host.number, run, from)).map_err(trouble)
+    }
+
+    fn advance_with(
+        &self,
+        run: RunNumber,
+        moves: Vec<Move>,
+        bytes: Vec<Vec<u8>>,
+    ) -> Result<Outcome, Trouble> {
+        // What was shown while it was written is in the journal now.
+        if moves.iter().any(|step| matches!(step, Move::Reply { .. })) {
+            self.news.forget_text(&self.mine(run));
+        }
+        let ready = |bytes| self.store.blobs().ready(bytes);
+        let kept: Result<Vec<Kept>, _> = bytes.into_iter().map(ready).collect();
+        let kept = kept.map_err(|e| trouble(store_failure(e.to_string())))?;
+        let applied = self.attempt_with(self.host, None, Act::Advance(Advance { run, moves }), kept);
+        applied.and_then(|applied| applied.map_err(|fault| fault_failure(&fault))).map_err(trouble)
+    }
+
+    fn reopen(&self, step: StepRef) -> Result<Option<Begun>, Trouble> {
+        self.store.read(|txn| kernel::reopen(txn, &self.host, step)).map_err(|e| match e {
+            store::ReadError::Refused(fault) => trouble(fault_failure(&fault)),
+            other => trouble(store_failure(other.to_string())),
+        })
+    }
+
+    fn grant(&self, id: &FormulaId) -> Result<(Grant, Formula), Trouble> {
+        let found = self
+            .read(|txn| {
+                let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
+                // To whoever uses it, a directory of the daemon's own is a directory like any other.
+                let formula = match &reached.formula {
+                    Formula::Scratch { read_only } => self.scratch(&reached.id, *read_only),
+                    other => other.clone(),
+                };
+                Ok(reached.grant().map(|grant| (grant, formula)))
+            })
+            .map_err(trouble)?;
+        found.ok_or_else(|| missing(id))
+    }
+
+    fn put_blob(&self, bytes: &[u8]) -> Result<BlobHash, Trouble> {
+        self.store.blobs().put(bytes).map_err(|e| trouble(store_failure(e.to_string())))
+    }
+
+    fn blob(&self, hash: &BlobHash) -> Result<Vec<u8>, Trouble> {
+        self.store.blobs().get(hash).map_err(|e| trouble(store_failure(e.to_string())))
+    }
+
+    fn provider(&self, run: &Run) -> Result<Arc<dyn Provider>, Trouble> {
+        privacy::expect_may_read(self, run)?;
+        let model = &run.model;
+        let failed = |message: String, help: String| Trouble {
+            code: "model/unavailable".to_owned(),
+            message: Untrusted::new(message),
+            help,
+        };
+        let references =
+            model::list(model).map_err(|e| failed(e.to_string(), "see `almoner models list`".to_owned()))?;
+        model_keys::expect(&self.vault, &references)?;
+        let key = |reference: &ModelRef, name: &str| {
+            self.keys.get(name, reference).or_else(|| self.vault.model_key(name, reference))
+        };
+        let [reference] = references.as_slice() else { return Ok(self.opener.open_all(&references, &key)) };
+        self.opener.open_with(reference, &|name| key(reference, name)).map_err(|e| match e {
+            ModelError::KeyMissing { variable } if self.keys.is_for_another(reference) => failed(
+                format!(
+                    "there is no key for {}: {variable} came with the address of another server",
+                    own_address(reference)
+                ),
+                "the run keeps to the server that was chosen for it; start it anew to use the other one"
+                    .to_owned(),
+            ),
+            e => failed(e.to_string(), format!("{}; then `almoner resume`", e.help())),
+        })
+    }
+
+    fn looks_up(&self, run: &Run) -> bool {
+        // Which of several answers depends on how the others are.
+        model::list(&run.model).is_ok_and(|all| matches!(all.as_slice(), [one] if one.looks_up()))
+    }
+
+    fn kept_from_private(&self, model: &str) -> Option<String> {
+        privacy::kept_out(self, model)
+    }
+
+    fn price(&self, model: &str) -> Option<Price> {
+        self.price_of(model)
+    }
+
+    fn takes(&self, model: &str) -> Takes {
+        self.takes_of(model)
+    }
+
+    fn rules(&self, run: &Run) -> Result<Arc<Rules>, Trouble> {
+        let rules = self.as_daemon().rules();
+        Ok(match self.policies.of(run, &|hash| self.blob(hash))? {
+            None => rules,
+            Some(operator) => Arc::new(Rules::clone(&rules).with_operator(operator)),
+        })
+    }
+
+    fn secrets(&self) -> Arc<policy::Secrets> {
+        Arc::clone(&self.as_daemon().rules().secrets)
+    }
+
+    fn outside(&self, run: &Run) -> Arc<dyn caps::Outside> {
+        self.services_of(run)
+    }
+
+    fn cancel(&self) -> Cancel {
+        self.cancel.clone()
+    }
+
+    fn progress(&self, run: RunNumber, prompted: u64, progress: Progress) {
+        let run = self.mine(run);
+        let line = match progress {
+            Progress::Loading => "loading the local model".to_owned(),
+            Progress::Prompt { done, total } => format!("reading {done} of {total} tokens"),
+            Progress::Text(more) => {
+                let secrets = self.secrets();
+                return self.news.tell_text(run, prompted, &more, |text, from| {
+                    text_stream::settled(&secrets, text, from)
+                });
+            }
+            Progress::Restarted => {
+                self.news.forget_text(&run);
+                "trying again".to_owned()
+            }
+        };
+        self.news.tell_progress(run, line);
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.as_daemon().is_stopping()
+    }
+}
+
+/// Where a vendor's models are, unless a reference says otherwise.
+fn own_address(reference: &ModelRef) -> &str {
+    match reference {
+        ModelRef::Vendor { vendor, .. } => vendor.url(),
+        _ => "it",
+    }
+}
+
+fn trouble(failure: Failure) -> Trouble {
+    Trouble { code: "store/failed".to_owned(), message: failure.message, help: failure.help }
+}
+
+fn missing(what: impl std::fmt::Display) -> Trouble {
+    Trouble {
+        code: "store/missing".to_owned(),
+        message: Untrusted::new(format!("{what} is not in the store")),
+        help: "`almoner doctor` examines the store".to_owned(),
+    }
+}

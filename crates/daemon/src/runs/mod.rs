@@ -1,0 +1,23 @@
+//! Runs: how they start, what fills their slots, and what their user decides about them.
+
+pub mod answer_request;
+pub mod approval_extras;
+pub mod bind;
+pub mod card;
+pub mod chat_message;
+pub mod chats;
+pub mod documents;
+pub mod driver_port;
+pub mod engine;
+pub mod forget;
+pub mod narrow;
+pub mod native_documents;
+pub mod proposal;
+pub mod retry;
+pub mod staging;
+pub mod start;
+pub mod start_preview;
+pub mod undo;
+pub mod uploads;
+pub mod worker_preview;
+pub mod worker_slots;

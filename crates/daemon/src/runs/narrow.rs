@@ -1,0 +1,257 @@
+//! Something narrower than what a person has: what can be taken away of a thing of this kind, what would be left of it in
+//! a sentence, and the command that makes it. What is left is never more than what there was: it is a grant of it, and
+//! every use goes through both.
+
+use std::collections::BTreeSet;
+
+use kernel::command::GrantAct;
+use kernel::formula::Formula;
+use kernel::grant::{Attenuation, EVERY_METHOD};
+use kernel::hub::{self, View};
+use kernel::table::{self, Reached};
+use kernel::{FormulaId, NamePath};
+use passable::{Untrusted, visible_line};
+use resource::Rate;
+
+use crate::queries::methods::Methods;
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::narrow::{self, Limit, Method, Narrowable, Narrowing};
+
+/// The longest that something narrower can be said to last, in milliseconds: ten years.
+const LONGEST: i64 = 10 * 366 * 86_400_000;
+
+/// What can be taken away of what a path leads to, and, if that is said, what would be left.
+///
+/// # Errors
+/// When there is nothing to take away from, or what is said cannot be read, or would be more than there is.
+pub fn narrowable(
+    daemon: &HostDaemon,
+    view: &View,
+    path: &NamePath,
+    by: Option<&Narrowing>,
+) -> Result<Narrowable, Failure> {
+    let found = Found::at(daemon, view, path)?;
+    let left = by.map(|by| Ok::<_, Failure>(found.sentence(path, &found.less(by)?))).transpose()?;
+    let Methods { known, others } = found.methods();
+    Ok(Narrowable {
+        id: found.named,
+        words: Untrusted::new(found.words()),
+        methods: known,
+        any_method: others,
+        limits: found.limits(),
+        left: left.map(Untrusted::new),
+    })
+}
+
+/// The command that makes it.
+///
+/// # Errors
+/// As [`narrowable`].
+pub fn act(
+    daemon: &HostDaemon,
+    view: &View,
+    path: NamePath,
+    is: Option<FormulaId>,
+    by: &Narrowing,
+    to: NamePath,
+    force: bool,
+) -> Result<GrantAct, Failure> {
+    let less = Found::at(daemon, view, &path)?.less(by)?;
+    let methods = less.methods.map_or(vec![EVERY_METHOD.to_owned()], |methods| methods.into_iter().collect());
+    let expires_ms = less.lasts_ms.map(|lasts| view.now_ms.saturating_add(lasts));
+    Ok(GrantAct::Attenuate { path, is, methods, attenuation: less.attenuation, expires_ms, to, force })
+}
+
+/// What a path leads to.
+struct Found {
+    /// What the name stands for.
+    named: FormulaId,
+    /// What came of it, and the grants on the way.
+    reached: Reached,
+}
+
+/// What is taken away, read.
+struct Less {
+    /// The methods that stay; all, without it.
+    methods: Option<BTreeSet<String>>,
+    attenuation: Attenuation,
+    /// How long it lasts, in milliseconds.
+    lasts_ms: Option<i64>,
+}
+
+impl Found {
+    fn at(daemon: &HostDaemon, view: &View, path: &NamePath) -> Result<Found, Failure> {
+        let found = daemon.look(|txn| {
+            let named = view.identify(txn, path)?;
+            let came = hub::came_to(txn, &named)?.pop().unwrap_or(named);
+            Ok((named, table::reach(txn, &came)?))
+        })?;
+        let shown = path.to_string();
+        let nothing = |what: &str| {
+            let message = format!("`{}` {what}", visible_line(&shown));
+            Failure::new(Exit::Invalid, message).help("choose a capability that you have a name for")
+        };
+        let (named, Some(reached)) = found else { return Err(nothing("leads to something that is gone")) };
+        if let Some(finding) = reached.ended(view.now_ms) {
+            return Err(Failure::new(Exit::Denied, finding.message));
+        }
+        match &reached.formula {
+            Formula::Promise { .. } => Err(nothing("is a promise: nothing has come of it yet")),
+            Formula::Marshal { .. } => Err(nothing("is a value: there is nothing to take away from it")),
+            data if data.is_data() => Err(nothing("is data: there is nothing to take away from it")),
+            _ => Ok(Found { named, reached }),
+        }
+    }
+
+    /// What it is, in words.
+    fn words(&self) -> String {
+        match &self.reached.formula {
+            Formula::Export { interface, .. } => {
+                let name = interface.strip_prefix("Alleged: ").unwrap_or(interface);
+                format!("an object of code, recorded as {name}")
+            }
+            other => kernel::query::words(other),
+        }
+    }
+
+    /// The methods that it has now, through all the grants on the way.
+    fn methods(&self) -> Methods {
+        Methods::of(&self.reached)
+    }
+
+    /// The limits that its kind knows: what nobody would keep is not offered.
+    fn limits(&self) -> Vec<Limit> {
+        let formula = &self.reached.formula;
+        let kind = formula.slot_kind().filter(|_| *formula != Formula::Myself);
+        kind.map_or(vec![], |kind| kind.row().limits.to_vec())
+    }
+
+    /// Reads what is taken away.
+    fn less(&self, by: &Narrowing) -> Result<Less, Failure> {
+        let limits = self.limits();
+        let takes = |limit: Limit, what: &str, said: &str| -> Result<bool, Failure> {
+            let said = !said.trim().is_empty();
+            if said && !limits.contains(&limit) {
+                let message = format!("{} has no limit of {what}", visible_line(&self.words()));
+                return Err(Failure::new(Exit::Invalid, message).help("leave it empty"));
+            }
+            Ok(said)
+        };
+        let size = |limit: Limit, what: &str, text: &str| -> Result<Option<u64>, Failure> {
+            if !takes(limit, what, text)? {
+                return Ok(None);
+            }
+            let bytes = worker::definition::parse_bytes(text.trim());
+            bytes.map(Some).ok_or_else(|| unread(text, "a size", "`10MiB`, `200kB` or `4096`"))
+        };
+        let mut attenuation = Attenuation {
+            max_bytes: size(Limit::Max, "size", &by.max)?,
+            total_bytes: size(Limit::Total, "size in all", &by.total)?,
+            private: by.private && takes(Limit::Private, "privacy", "yes")?,
+            ..Attenuation::default()
+        };
+        if takes(Limit::Suffixes, "names", &by.suffixes)? {
+            for suffix in by.suffixes.split([' ', ',']).filter(|suffix| !suffix.is_empty()) {
+                if !suffix.starts_with('.') || suffix.len() < 2 || suffix.contains('/') {
+                    return Err(unread(suffix, "an ending of names", "`.pdf`"));
+                }
+                attenuation.suffixes.insert(suffix.to_lowercase());
+            }
+        }
+        if takes(Limit::Rate, "calls", &by.rate)? {
+            let rate = Rate::parse(by.rate.trim());
+            attenuation.rate =
+                Some(rate.map_err(|what| Failure::new(Exit::Invalid, what).help("leave it empty for none"))?);
+        }
+        let lasts_ms = match by.lasts.trim() {
+            "" => None,
+            text => Some(lasts(text).ok_or_else(|| unread(text, "a time", "`30m`, `8h` or `7d`"))?),
+        };
+        let methods = by.methods.as_ref().map(|methods| self.kept(methods)).transpose()?;
+        Ok(Less { methods, attenuation, lasts_ms })
+    }
+
+    /// The methods that stay, if it has them.
+    fn kept(&self, methods: &BTreeSet<String>) -> Result<BTreeSet<String>, Failure> {
+        let Methods { known, others } = self.methods();
+        for method in methods {
+            let is_name = !method.is_empty() && method.len() <= 255 && method != EVERY_METHOD;
+            if !is_name || !(others || known.iter().any(|one| one.name == *method)) {
+                let message = format!("it has no method `{}` that could be kept", visible_line(method));
+                let all: Vec<_> = known.iter().map(|one| visible_line(&one.name)).collect();
+                return Err(Failure::new(Exit::Invalid, message).help(format!("it has {}", all.join(", "))));
+            }
+        }
+        if methods.is_empty() {
+            return Err(Failure::new(Exit::Invalid, "without any method nothing is left")
+                .help("keep one method at least"));
+        }
+        Ok(methods.clone())
+    }
+
+    /// What would be left, in a sentence.
+    fn sentence(&self, path: &NamePath, less: &Less) -> String {
+        let Methods { mut known, mut others } = self.methods();
+        if let Some(kept) = &less.methods {
+            known.retain(|method| kept.contains(&method.name));
+            let is_known = |name: &&String| known.iter().any(|method| method.name == **name);
+            let named: Vec<&String> = kept.iter().filter(|name| !is_known(name)).collect();
+            known.extend(named.into_iter().map(|name| Method { name: name.clone(), effect: String::new() }));
+            others = false;
+        }
+        let mut text = format!("Whoever holds it may use your `{path}` ({})", self.words());
+        text += &format!(": {}", narrow::in_words(&known, others));
+        let before = self.reached.grant().map(|grant| grant.attenuation).unwrap_or_default();
+        for limit in less.attenuation.join(&before).words() {
+            text += &format!("; {limit}");
+        }
+        let ends = self.reached.grants.iter().chain(&self.reached.through);
+        if let Some(end) = ends.filter_map(|grant| grant.expires_ms).min() {
+            text += &format!("; until {} at the latest", kernel::time::shown(end));
+        }
+        if let Some(lasts) = less.lasts_ms {
+            text += &format!("; for {} from when it is made", in_words(lasts));
+        }
+        text + ". Nothing else."
+    }
+}
+
+fn unread(text: &str, what: &str, like: &str) -> Failure {
+    Failure::new(Exit::Invalid, format!("`{}` is not {what}", visible_line(text)))
+        .help(format!("write it like {like}"))
+}
+
+/// A time as people write it, in words.
+fn in_words(ms: i64) -> String {
+    let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
+    let whole = units.iter().find(|(_, unit)| ms % unit == 0);
+    whole.map_or_else(|| format!("{ms} ms"), |(name, unit)| format!("{} {name}", ms / unit))
+}
+
+/// A time that something may last, in milliseconds.
+fn lasts(text: &str) -> Option<i64> {
+    let ms = i64::try_from(worker::definition::parse_duration_ms(text)?).ok()?;
+    (1..=LONGEST).contains(&ms).then_some(ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_said() {
+        for (text, ms, said) in [
+            ("7d", 604_800_000, "7 d"),
+            ("8h", 28_800_000, "8 h"),
+            ("1m30s", 90_000, "90 s"),
+            ("120s", 120_000, "2 m"),
+        ] {
+            assert_eq!(lasts(text), Some(ms), "{text}");
+            assert_eq!(in_words(ms), said);
+        }
+        for wrong in ["", "7", "0d", "-1d", "7w", "d", "9999999999999999999d", "4000000d"] {
+            assert_eq!(lasts(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! What a message proposes, as a person studies it before endowing it: the text itself, and what it would do with what
+//! it is given, read without running any of it.
+
+use std::collections::BTreeMap;
+
+use analysis::{Trouble, Uses};
+use kernel::formula::Formula;
+use kernel::message::Body;
+use kernel::run::Limits;
+use kernel::slot::{Slot, Want};
+use kernel::{BlobHash, FormulaId, MessageNumber, Pattern, RunNumber, Value, table};
+use passable::{Matcher, Untrusted};
+use worker::definition::{Bundle, Definition};
+
+use crate::queries::mail;
+use crate::queries::pickable;
+use crate::queries::pickable::Pick;
+use crate::state::daemon::HostDaemon;
+use crate::state::worker_files;
+use config::machine::Machine;
+use config::model_choice::{self, KnownModels, Unattended};
+use config::vendor_keys;
+use control::exit::{Exit, Failure};
+use control::show::difference;
+use control::view::{Fit, Proposed, ProposedSlot, Told};
+use resource::{Endowment, Kind};
+
+/// What a message proposes.
+///
+/// # Errors
+/// When there is no such message, or it proposes nothing.
+pub fn proposed(daemon: &HostDaemon, agent: FormulaId, number: MessageNumber) -> Result<Proposed, Failure> {
+    let letter = mail::letter(daemon, agent, number)?;
+    let Some(Body::Definition { definition, by, .. }) = letter.body() else {
+        return Err(Failure::new(Exit::Conflict, format!("message {number} proposes nothing")));
+    };
+    let row = daemon.read(|txn| table::formula(txn, definition))?;
+    let Some(Formula::Definition { source, .. }) = row.map(|row| row.formula) else {
+        return Err(Failure::new(Exit::Failure, "the definition is missing").help("`almoner doctor`"));
+    };
+    let (bundle, slots) = mail::proposed(daemon, agent, number)?;
+    let digest = digest(&source, bundle.as_ref(), &slots)?;
+    let picks = daemon.look(|txn| pickable::with_values(txn, &daemon.view(agent)))?;
+    let slots = in_order(&slots).map(|(name, own)| slot(name, own, &picks)).collect();
+    let mut shown = match &bundle {
+        Some(bundle) => of_worker(bundle, slots),
+        None => of_code(daemon, source.raw(), slots),
+    };
+    shown.digest = digest;
+    if let (Some(draft), Some(bundle)) = (by, &bundle) {
+        shown.difference = from_maker(daemon, draft.run, bundle);
+    }
+    Ok(shown)
+}
+
+/// The hash of all that is shown and would run.
+fn digest(
+    source: &Untrusted,
+    bundle: Option<&Bundle>,
+    slots: &BTreeMap<String, Slot>,
+) -> Result<String, Failure> {
+    let includes = bundle.map(|bundle| &bundle.includes);
+    let all = serde_json::to_vec(&(source.raw(), includes, slots))
+        .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    Ok(BlobHash::of(&all).to_string())
+}
+
+/// Slots by name, as a person counts: `s2` before `s10`.
+fn in_order(slots: &BTreeMap<String, Slot>) -> impl Iterator<Item = (&String, &Slot)> {
+    let mut all: Vec<(&String, &Slot)> = slots.iter().collect();
+    all.sort_by_key(|(name, _)| counted(name));
+    all.into_iter()
+}
+
+/// A name in parts: words, and numbers by how many digits they have and what those are.
+fn counted(name: &str) -> Vec<(String, usize, String)> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(digits);
+        let end = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+        let (number, behind) = behind.split_at(end);
+        let number = number.trim_start_matches('0');
+        parts.push((word.to_owned(), number.len(), number.to_owned()));
+        rest = behind;
+    }
+    parts
+}
+
+/// A slot as a person binds it: what may fill it, and what of his does.
+fn slot(name: &str, slot: &Slot, picks: &[Pick]) -> ProposedSlot {
+    let pattern = Pattern::from_value(&slot.pattern).unwrap_or_else(|_| Pattern::any());
+    let label = label(&pattern);
+    let fits = picks.iter().map(|pick| (pick.row.id, fit(&pattern, label.as_deref(), pick)));
+    ProposedSlot {
+        name: name.to_owned(),
+        words: slot.label.clone(),
+        data: label.is_none(),
+        wants: Untrusted::new(pattern.describe()),
+        pending: pattern.matches(&Value::promise(NOBODY)),
+        fits: fits.filter(|(_, fit)| *fit != Fit::No).collect(),
+        label,
+        uses: vec![],
+        given: vec![],
+        told: Told::Whole,
+    }
+}
+
+/// What stands for any reference.
+const NOBODY: FormulaId = FormulaId { number: [0; 32], node: [0; 32] };
+
+/// What a pattern calls the capability that it wants; nothing, if it wants anything else as well.
+fn label(pattern: &Pattern) -> Option<String> {
+    match pattern.matcher() {
+        Matcher::Remotable(label) => Some(label.to_str_lossy().into_owned()),
+        _ if Want::of(pattern) == Want::Capability => Some(String::new()),
+        // What it must be besides takes nothing of that away.
+        Matcher::And(parts) => parts.iter().find_map(label),
+        // To be left out, or still to come, is no other thing.
+        Matcher::Or(parts) => {
+            let mut labels = parts.iter().filter(|part| !is_aside(part)).map(label);
+            let first = labels.next()??;
+            labels.all(|other| other.as_ref() == Some(&first)).then_some(first)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a part of a pattern is for what is left out, or has not come yet.
+fn is_aside(part: &Pattern) -> bool {
+    match part.matcher() {
+        Matcher::Promise(_) => true,
+        Matcher::Kind(kind) => *kind == "promise" || *kind == "undefined",
+        Matcher::Literal(value) => *value == Value::undefined(),
+        _ => false,
+    }
+}
+
+/// How something stands to a pattern.
+fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
+    // Kinds of slots are told by what things are, and not by what they are worth.
+    if label.and_then(Kind::of).is_some() && Want::of(pattern) != Want::Pattern {
+        return pick.row.fit(label, false);
+    }
+    match &pick.value {
+        Some(value) if pattern.matches(value) => {}
+        _ => return Fit::No,
+    }
+    // Of several things each is told by itself: what is wanted beside data is wanted with its interface all the same.
+    if let (None, Matcher::Or(parts)) = (label, pattern.matcher()) {
+        let fits = || parts.iter().map(|part| fit(part, self::label(part).as_deref(), pick));
+        return match fits().any(|fit| fit == Fit::Recorded) {
+            true => Fit::Recorded,
+            false => fits().find(|fit| *fit != Fit::No).unwrap_or(Fit::No),
+        };
+    }
+    match label {
+        Some(_) if !pick.row.pending => pick.row.fit(label, false),
+        _ => Fit::Recorded,
+    }
+}
+
+/// What is shown of any text before anything is known of it.
+fn bare(source: &str) -> Proposed {
+    Proposed {
+        digest: String::new(),
+        source: Untrusted::new(source),
+        worker: None,
+        includes: BTreeMap::new(),
+        description: None,
+        input: None,
+        documents: 0,
+        model: None,
+        slots: vec![],
+        free: vec![],
+        absent: vec![],
+        notes: vec![],
+        difference: None,
+    }
+}
+
+fn of_code(daemon: &HostDaemon, source: &str, slots: Vec<ProposedSlot>) -> Proposed {
+    let mut names: Vec<&str> = slots.iter().map(|slot| slot.name.as_str()).collect();
+    names.sort_unstable();
+    let uses = daemon.reader.read(source, &names);
+    let is_read = uses.as_ref().is_some_and(|uses| uses.trouble.is_none());
+    let mut shown = bare(source);
+    match &uses {
+        None => {
+            let line = "its text is more than can be looked through: nothing is known of what it does";
+            shown.notes.push(Untrusted::new(line));
+        }
+        Some(Uses { trouble: Some(Trouble { line, column, message }), .. }) => {
+            let line = format!("it is no program, and would fail: line {line}, column {column}: {message}");
+            shown.notes.push(Untrusted::new(line));
+        }
+        Some(_) => {}
+    }
+    let uses = uses.unwrap_or_default();
+    for mut one in slots {
+        one.told = if is_read { Told::Unused } else { Told::Unread };
+        if let Some(used) = uses.slots.get(one.name.as_str()) {
+            one.uses = used.methods.iter().cloned().collect();
+            one.given = used.given.iter().cloned().collect();
+            // Data has no methods that anybody could be surprised by.
+            one.told = if used.elsewhere && !one.data { Told::Partly } else { Told::Whole };
+        }
+        shown.slots.push(one);
+    }
+    let is_there = |name: &String| vat::GLOBALS.contains(&name.as_str());
+    (shown.free, shown.absent) = uses.free.into_iter().partition(is_there);
+    shown
+}
+
+fn of_worker(bundle: &Bundle, slots: Vec<ProposedSlot>) -> Proposed {
+    let includes = bundle.includes.iter();
+    let mut shown = Proposed {
+        source: Untrusted::new(bundle.source.as_str()),
+        worker: Some(bundle.name.clone()),
+        includes: includes.map(|(name, text)| (name.clone(), Untrusted::new(text.as_str()))).collect(),
+        ..bare("")
+    };
+    let definition = match worker_files::parse(bundle) {
+        Ok(definition) => definition,
+        Err(failure) => {
+            shown.slots = slots;
+            shown.notes.push(failure.message);
+            return shown;
+        }
+    };
+    shown.description = definition.description.as_deref().map(Untrusted::new);
+    shown.input = Some(definition.input.to_value());
+    shown.documents = definition.attachments.max;
+    shown.model = definition.model.as_deref().map(Untrusted::new);
+    shown.slots = slots.into_iter().map(|slot| used(slot, &definition)).collect();
+    let notes = notes(&definition, definition.limits);
+    shown.notes = notes.into_iter().map(Untrusted::new).collect();
+    shown
+}
+
+/// A slot of a worker, with what becomes of it: the methods that its model is offered or its steps call, and to whom its
+/// model can hand it.
+fn used(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
+    let name = shown.name.clone();
+    let name = name.as_str();
+    let Some(kind) = definition.slot(name).map(|slot| slot.kind) else { return shown };
+    let interface = caps::interface_of(kind);
+    let words = |method: &str| {
+        let effect = interface.and_then(|interface| {
+            interface.method(method).map(|method| caps::effect_words(interface, method))
+        });
+        let effect = effect.map_or(String::new(), |effect| format!(" ({effect})"));
+        let asks = if definition.asks(name, method) { ", the file wants you to be asked" } else { "" };
+        format!("{method}{effect}{asks}")
+    };
+    let offered = definition.offered_slots();
+    if offered.iter().any(|slot| slot.name == name) {
+        shown.uses.extend(kind.methods().iter().map(|method| words(method)));
+        // Which tools a server has is known when it is handed over.
+        if kind == Kind::Mcp {
+            shown.uses.push("the tools that you name (each sends, unless you say otherwise)".to_owned());
+        }
+    }
+    let then = definition.then.iter().filter(|then| then.slot == name).count();
+    let write = definition.write.iter().filter(|write| write.slot == name).count();
+    if then > 0 {
+        shown.uses.push(format!("called by {then} `then` step(s), without the model"));
+    }
+    if write > 0 {
+        shown.uses.push(format!("{} by {write} `write` step(s), once the run is through", words("write")));
+    }
+    // The name of the slot is enough for that: it need not be among the tools.
+    if kind == Kind::Secret {
+        let programs = offered.iter().filter(|slot| slot.kind == Kind::Program);
+        shown.given.extend(programs.map(|slot| format!("the environment of `{}`", slot.name)));
+        if offered.iter().any(|slot| slot.kind == Kind::Mail) {
+            shown.given.push("the environment of a program that it asks you for".to_owned());
+        }
+    }
+    if definition.creates {
+        shown.given.push("workers that it makes".to_owned());
+    }
+    if shown.uses.is_empty() && shown.given.is_empty() {
+        shown.told = Told::Unused;
+    }
+    shown
+}
+
+/// What else a worker file says that one should know, of a run that may use up so much.
+pub(crate) fn notes(definition: &Definition, limits: Limits) -> Vec<String> {
+    let mut notes = Vec::new();
+    if definition.creates {
+        notes.push("its model may make workers; each is shown to you first".to_owned());
+    }
+    notes.push(format!(
+        "it may ask its model {} times, make {} calls and use {} tokens",
+        limits.turns, limits.calls, limits.tokens
+    ));
+    if let Some(micros) = limits.usd_micros {
+        notes.push(format!("it may spend ${:.2}", micros as f64 / 1e6));
+    }
+    if definition.output.is_some() {
+        notes.push("its result is checked against a pattern that the file says".to_owned());
+    }
+    notes
+}
+
+/// How a worker that a run proposes differs from that run's own definition. Nothing if that is no worker file, or gone.
+fn from_maker(daemon: &HostDaemon, run: RunNumber, bundle: &Bundle) -> Option<Untrusted> {
+    let worker = daemon.read(|txn| {
+        let Some(run) = table::run(txn, &daemon.host.number, run)? else { return Ok(None) };
+        Ok(table::formula(txn, &run.worker)?.map(|row| row.formula))
+    });
+    let Some(Formula::Worker { definition, .. }) = worker.ok()? else { return None };
+    let own = String::from_utf8(daemon.store.blobs().get(&definition).ok()?).ok()?;
+    Some(Untrusted::new(difference::unified(
+        &format!("{}.worker", bundle.name),
+        (false, Some(own.as_bytes())),
+        (false, Some(bundle.source.as_bytes())),
+    )))
+}
+
+/// What a person has typed of a slot, as after `-e`. There is no directory in which a page stands, so paths begin at
+/// the root.
+///
+/// # Errors
+/// When it is not written as it should be.
+pub fn typed(text: &str) -> Result<Endowment, Failure> {
+    Machine::FromRoot.parse_endowment(text)
+}
+
+/// The model that a person names, as after `-m`; what is used when none is named, if there is nothing.
+///
+/// # Errors
+/// When it is none, or there is none.
+pub fn model(daemon: &HostDaemon, named: &str) -> Result<String, Failure> {
+    let named = named.trim();
+    let variables = vendor_keys::from_env();
+    let known = KnownModels::new(&daemon.place, &variables);
+    let named = match named.is_empty() {
+        true => None,
+        false => Some(model_choice::named_on_a_page(&daemon.place, named)?),
+    };
+    known.choose(named.as_deref(), None, true, &mut Unattended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a slot of a worker with this front matter: what it calls, whom it may give it to.
+    fn told(front: &str, slot: &str) -> (String, String, Told) {
+        let bundle = Bundle {
+            name: "w".to_owned(),
+            file: "w.worker".to_owned(),
+            source: format!("---\n{front}\n---\nDo it.\n"),
+            includes: BTreeMap::new(),
+        };
+        let definition = worker_files::parse(&bundle).unwrap_or_else(|failure| panic!("{failure:?}"));
+        let kind = definition.slot(slot).unwrap().kind.to_string();
+        let own = Slot { label: Untrusted::new(""), pattern: Pattern::remotable(kind).to_value() };
+        let shown = used(self::slot(slot, &own, &[]), &definition);
+        (shown.uses.join("; "), shown.given.join("; "), shown.told)
+    }
+
+    #[test]
+    fn what_becomes_of_a_slot_of_a_worker_is_said_also_where_no_tool_shows_it() {
+        let of_server = "the tools that you name (each sends, unless you say otherwise)";
+        for (front, slot, uses, given) in [
+            ("slots: { out: dir rw, mail: mail }\ntools: [mail]", "out", "", ""),
+            (
+                "slots: { out: dir rw, mail: mail }\ntools: [mail]\ncreates: true",
+                "out",
+                "",
+                "workers that it makes",
+            ),
+            ("slots: { post: outbox }\ntools: []\ncreates: true", "post", "", "workers that it makes"),
+            ("slots: { post: outbox }\ncreates: true", "post", "send (sends)", "workers that it makes"),
+            ("slots: { prog: program }", "prog", "run (changes or sends)", ""),
+            (
+                "slots: { prog: program, token: secret }\ntools: [prog]",
+                "token",
+                "",
+                "the environment of `prog`",
+            ),
+            ("slots: { prog: program, token: secret }\ntools: []", "token", "", ""),
+            (
+                "slots: { m: mail, token: secret }\ntools: [m]",
+                "token",
+                "",
+                "the environment of a program that it asks you for",
+            ),
+            ("slots: { far: mcp }", "far", of_server, ""),
+            ("slots: { far: mcp }\ntools: []", "far", "", ""),
+        ] {
+            let said = told(front, slot);
+            let is_unused = uses.is_empty() && given.is_empty();
+            let told = if is_unused { Told::Unused } else { Told::Whole };
+            assert_eq!(said, (uses.to_owned(), given.to_owned(), told), "{front}");
+        }
+    }
+}

@@ -1,0 +1,522 @@
+//! Staged copies: made when a run starts, shown as one diff, put in place or thrown away when a person says so.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use caps::undo::{Standing, Undo};
+use kernel::command::{Act, Said, Target};
+use kernel::formula::Formula;
+use kernel::run::{Entry, Run, ThrownAway};
+use kernel::table::{self, FormulaRow};
+use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table};
+use kernel::{BlobHash, FormulaId, RunNumber};
+use passable::{Untrusted, visible_line};
+use worker::World as _;
+
+use crate::queries::applied_changes::{in_place, relatives};
+use crate::queries::changes;
+use crate::queries::changes::{Change, Task};
+use crate::queries::runs;
+use crate::state::blobs;
+use crate::state::daemon;
+use crate::state::daemon::HostDaemon;
+use control::exit::{Exit, Failure};
+use control::show::difference;
+use control::undone::{Became, Diff, FileDiff, Part, UndoState, Undone};
+use resource::{Endowment, Resource, ResourceSpec};
+
+/// Where staged copies lie, in the directory of the store's state.
+const FOLDER: &str = "stages";
+
+/// The most bytes of differences in one answer.
+const MOST_SHOWN: usize = 4 << 20;
+
+/// What stands behind the name of a copy, in a file beside it, while its run has not started.
+const NEW: &str = ".new";
+
+/// The staged copies of a run that is about to start. They go again unless it does, also when the daemon dies before: see
+/// [`tidy`].
+#[derive(Default)]
+pub struct Stages(RefCell<Vec<PathBuf>>);
+
+impl Stages {
+    /// Stages a directory.
+    ///
+    /// # Errors
+    /// When it holds too much, or the file system fails.
+    pub fn stage(&self, state: &Path, slot: &str, real: &str) -> Result<Target, Failure> {
+        let stage = state.join(FOLDER).join(name()?);
+        mark(&stage).map_err(|error| {
+            Failure::new(Exit::Failure, format!("{}: {error}", visible_line(&stage.to_string_lossy())))
+                .help("the directory of the store's state must be writable")
+        })?;
+        self.0.borrow_mut().push(stage.clone());
+        caps::stage::make(Path::new(real), &stage).map_err(|error| {
+            let message = format!("slot `{slot}`: {} cannot be staged: {error}", visible_line(real));
+            Failure::new(Exit::Failure, message)
+                .help("stage a part of it, such as a subdirectory, or endow it with `:rw`")
+        })?;
+        let path = stage.to_str().map(str::to_owned);
+        let path = path.ok_or_else(|| Failure::new(Exit::Failure, "the path of the store is not UTF-8"))?;
+        Ok(Target::Resource(Resource::directory(path)))
+    }
+
+    /// The run has started: they stay.
+    pub fn keep(&self) {
+        self.0.borrow_mut().drain(..).for_each(|stage| unmark(&stage));
+    }
+}
+
+impl Drop for Stages {
+    fn drop(&mut self) {
+        for stage in self.0.borrow().iter() {
+            caps::stage::remove(stage);
+            unmark(stage);
+        }
+    }
+}
+
+/// Where it says that a copy's run has not started.
+fn marker(stage: &Path) -> PathBuf {
+    let mut name = stage.as_os_str().to_owned();
+    name.push(NEW);
+    name.into()
+}
+
+/// What this process signs its markers with.
+fn own() -> &'static str {
+    static OWN: OnceLock<String> = OnceLock::new();
+    OWN.get_or_init(|| name().unwrap_or_default())
+}
+
+/// A name that nobody else has.
+fn name() -> Result<String, Failure> {
+    let mut random = [0; 16];
+    daemon::random(&mut random)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Says which process makes a copy, before it does.
+fn mark(stage: &Path) -> std::io::Result<()> {
+    if let Some(folder) = stage.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(marker(stage), own())
+}
+
+fn unmark(stage: &Path) {
+    // Left behind, it is looked into by the next process, which finds the run.
+    let _ = fs::remove_file(marker(stage));
+}
+
+/// Removes copies that an earlier process made for runs that never started.
+pub fn tidy(daemon: &HostDaemon) {
+    let Ok(entries) = fs::read_dir(daemon.state().join(FOLDER)) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let Some(stage) = path.to_str().and_then(|path| path.strip_suffix(NEW)) else { continue };
+        if fs::read_to_string(&path).is_ok_and(|process| process == own()) {
+            continue;
+        }
+        match daemon.read(|txn| is_named(txn, stage)) {
+            Ok(true) => {}
+            Ok(false) => caps::stage::remove(Path::new(stage)),
+            // What cannot be read now is looked at again.
+            Err(_) => return,
+        }
+        unmark(Path::new(stage));
+    }
+}
+
+/// Whether anything in the store leads to this directory.
+fn is_named(txn: &mut dyn ReadTxn, stage: &str) -> Result<bool, StoreFault> {
+    const PAGE: usize = 256;
+    let (mut from, end) = (Vec::new(), vec![u8::MAX; 33]);
+    loop {
+        let page: Vec<(Vec<u8>, FormulaRow)> =
+            table::scan(txn, Table::Formula, &NOBODY, &from, &end, PAGE, false)?;
+        let leads = |row: &FormulaRow| matches!(&row.formula, Formula::Resource(Resource::Directory { path, .. }) if path == stage);
+        if page.iter().any(|(_, row)| leads(row)) {
+            return Ok(true);
+        }
+        match page.last() {
+            Some((last, _)) if page.len() == PAGE => from = [last, &[0][..]].concat(),
+            _ => return Ok(false),
+        }
+    }
+}
+
+/// Refuses a staged copy of a directory that another slot of the run reaches as well: two copies would be put in place one
+/// over the other, and a change past the copy would look like somebody else's.
+///
+/// # Errors
+/// When the directory of a staged slot is, holds or lies in that of another slot.
+pub fn check_apart<'a>(given: impl Iterator<Item = &'a Endowment>) -> Result<(), Failure> {
+    let mut places: Vec<(&str, bool, PathBuf)> = Vec::new();
+    for Endowment { slot, fill, .. } in given {
+        match fill {
+            ResourceSpec::Path(path) => places.push((slot, path.stage, canonical(&path.path))),
+            ResourceSpec::Program(program) => {
+                let directories = program.directories.iter();
+                places.extend(directories.map(|(path, _)| (slot.as_str(), false, canonical(path))));
+            }
+            ResourceSpec::Git(git) => places.push((slot, false, canonical(&git.path))),
+            _ => {}
+        }
+    }
+    for (slot, _, place) in places.iter().filter(|(_, is_staged, _)| *is_staged) {
+        let meets = |other: &Path| other.starts_with(place) || place.starts_with(other);
+        if let Some((other, _, there)) = places.iter().find(|(name, _, at)| name != slot && meets(at)) {
+            let message = format!(
+                "slot `{}` is staged, and slot `{}` reaches the same directory: {}",
+                visible_line(slot),
+                visible_line(other),
+                visible_line(&there.to_string_lossy())
+            );
+            return Err(Failure::new(Exit::Usage, message).help(
+                "bind the two to directories apart from each other, or leave out `:stage`; what is staged is put in \
+                 place over what nobody else changes",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A path with all links followed, as far as it is there.
+fn canonical(path: &str) -> PathBuf {
+    let path = Path::new(path);
+    let found = path.ancestors().find_map(|there| {
+        let rest = path.strip_prefix(there).ok()?;
+        let real = std::fs::canonicalize(there).ok()?;
+        Some(real.join(rest))
+    });
+    found.unwrap_or_else(|| path.to_owned())
+}
+
+/// What a run changed in staged copies.
+struct Staged {
+    changes: Vec<Change>,
+    beyond: Vec<Untrusted>,
+    /// The copies.
+    copies: BTreeSet<PathBuf>,
+}
+
+/// Where the staged copies of a run lie, whether they are still there or not.
+pub fn copies(daemon: &HostDaemon, run: &Run) -> Vec<PathBuf> {
+    let staged = |grant: &FormulaId| match daemon.grant(grant).ok()? {
+        (grant, Formula::Resource(Resource::Directory { path, .. })) => {
+            grant.attenuation.staged_from.map(|_| path.into())
+        }
+        _ => None,
+    };
+    run.grants.values().filter_map(staged).collect()
+}
+
+fn is_discarded(daemon: &HostDaemon, run: RunNumber) -> Result<bool, Failure> {
+    let mut is_discarded = false;
+    runs::for_each_step(daemon, run, 1, |step| {
+        is_discarded |= matches!(&step.entry, Entry::Discarded { files } if files.is_empty());
+        !is_discarded
+    })?;
+    Ok(is_discarded)
+}
+
+/// Looks for what a run changed in staged copies.
+fn staged(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Staged, Failure> {
+    let found = runs::one(daemon, run)?;
+    let copies: BTreeSet<PathBuf> = copies(daemon, &found).into_iter().collect();
+    if copies.is_empty() {
+        return Err(Failure::new(Exit::NotFound, format!("{run} has no staged copy"))
+            .help("changes are staged for slots that are endowed with `-e SLOT=PATH:stage`"));
+    }
+    if is_discarded(daemon, run)? {
+        return Err(Failure::new(Exit::Conflict, format!("the staged copy of {run} was thrown away"))
+            .help(format!("see `almoner trace {run}`")));
+    }
+    let (mut changes, beyond) = changes::of_run(daemon, run, only)?;
+    let thrown_away = thrown_away(daemon, run)?;
+    changes.retain_mut(|change| {
+        match thrown_away.get(&change.full()) {
+            Some(None) => return false,
+            Some(Some(left)) => change.after = Standing::File(*left),
+            None => {}
+        }
+        change.stage.is_some()
+    });
+    Ok(Staged { changes, beyond, copies })
+}
+
+/// What is left of files in the staged copies of a run, of what it started and of what started it, of which something was
+/// thrown away, by absolute path; nothing, where all was.
+fn thrown_away(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeMap<String, Option<BlobHash>>, Failure> {
+    let mut entries = Vec::new();
+    for one in relatives(daemon, run)? {
+        runs::for_each_step(daemon, one, 1, |step| {
+            if let Entry::Discarded { files } = step.entry {
+                entries.push((step.at_ms, files));
+            }
+            true
+        })?;
+    }
+    entries.sort_by_key(|(at_ms, _)| *at_ms);
+    Ok(entries.into_iter().flat_map(|(_, files)| files).map(|file| (file.path, file.left)).collect())
+}
+
+/// The bytes of a file in the staged copy, or of what was left of it.
+fn held(daemon: &HostDaemon, change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
+    let copied = || Undo::open(change.stage.as_deref()?).ok()?.bytes(&change.path, digest);
+    copied().or_else(|| daemon.store.blobs().get(digest).ok())
+}
+
+/// All that would be put in place, as one diff.
+///
+/// # Errors
+/// When the run has no staged copy, is not over, or `only` names nothing that it changed.
+pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff, Failure> {
+    let changes = staged(daemon, run, only)?.changes;
+    let in_place = in_place(daemon, run)?;
+    let tasks = changes::look(changes, false, &in_place, &|change, digest| held(daemon, change, digest));
+    let (mut files, mut shown) = (Vec::new(), 0);
+    // As a person reads a directory.
+    let mut tasks = tasks;
+    tasks.sort_by_key(|task| task.change.full());
+    let made: Vec<Became> = tasks.iter().map(|task| became(task, &tasks)).collect();
+    for (task, became) in tasks.into_iter().zip(made) {
+        let text = if shown > MOST_SHOWN {
+            format!("(not shown: there is too much; `almoner diff {run} --only {}`)\n", task.change.path)
+        } else {
+            lines(daemon, &task)
+        };
+        shown += text.len();
+        let applied = in_place
+            .get(&task.change.full())
+            .is_some_and(|there| there.is_own && there.words == task.then.words());
+        let against_now = match task.state {
+            UndoState::Conflict { .. } if shown <= MOST_SHOWN => {
+                against_now(daemon, &task).map(Untrusted::new)
+            }
+            _ => None,
+        };
+        shown += against_now.as_ref().map_or(0, |text| text.raw().len());
+        let text = Untrusted::new(text);
+        files.push(FileDiff { text, entry: task.entry(), applied, became, against_now });
+    }
+    Ok(Diff { run, files })
+}
+
+/// What the run made of a path; where a file went from one to another, both ends say so.
+fn became(task: &Task, all: &[Task]) -> Became {
+    let gone = |task: &Task| task.then == Standing::Nothing && matches!(task.now, Standing::File(_));
+    let come = |task: &Task| task.now == Standing::Nothing && matches!(task.then, Standing::File(_));
+    let moved = |is: &dyn Fn(&Task) -> bool| {
+        let together = |other: &&Task| {
+            other.change.root == task.change.root && !other.change.steps.is_disjoint(&task.change.steps)
+        };
+        let other = all.iter().filter(together).find(|other| is(other))?;
+        Some(Untrusted::new(other.change.full()))
+    };
+    if gone(task) {
+        moved(&come).map_or(Became::Removed, |path| Became::MovedTo { path })
+    } else if come(task) {
+        moved(&gone).map_or(Became::New, |path| Became::MovedFrom { path })
+    } else {
+        match (task.now, task.then) {
+            (Standing::Nothing, _) => Became::New,
+            (_, Standing::Nothing) => Became::Removed,
+            _ => Became::Changed,
+        }
+    }
+}
+
+/// What stands at a path now against what the run made of it; nothing if that cannot be read.
+fn against_now(daemon: &HostDaemon, task: &Task) -> Option<String> {
+    let root = Undo::open(&task.change.root).ok()?;
+    let now = root.look(&task.change.path).ok()?;
+    let there = match now {
+        Standing::File(digest) => Some(root.bytes(&task.change.path, &digest)?),
+        _ => None,
+    };
+    let (_, new) = sides(daemon, task);
+    Some(difference::unified(
+        &task.change.path,
+        (now == Standing::Directory, there.as_deref()),
+        (task.then == Standing::Directory, new.as_deref()),
+    ))
+}
+
+fn lines(daemon: &HostDaemon, task: &Task) -> String {
+    let (old, new) = sides(daemon, task);
+    difference::unified(
+        &task.change.path,
+        (task.now == Standing::Directory, old.as_deref()),
+        (task.then == Standing::Directory, new.as_deref()),
+    )
+}
+
+/// The bytes of a file before and after, where there is one.
+fn sides(daemon: &HostDaemon, task: &Task) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+    let there = |digest: &BlobHash| Undo::open(&task.change.root).ok()?.bytes(&task.change.path, digest);
+    let old = match task.now {
+        // Of what was put in place in part, nothing but the file itself holds the bytes.
+        Standing::File(digest) => daemon.store.blobs().get(&digest).ok().or_else(|| there(&digest)),
+        _ => None,
+    };
+    let new = match task.then {
+        // Once it is applied, the copy has gone, and the file itself holds the same.
+        Standing::File(digest) => held(daemon, &task.change, &digest).or_else(|| there(&digest)),
+        _ => None,
+    };
+    (old, new)
+}
+
+/// Which of the parts of a file are left of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// Those that are named.
+    These,
+    /// The others.
+    Others,
+}
+
+/// Leaves of each file that is named only these parts of it. What they make of it, by its digest.
+///
+/// # Errors
+/// When a file is not there to be changed, or its difference is not what was shown.
+fn narrow(
+    daemon: &HostDaemon,
+    tasks: &mut [Task],
+    parts: &[Part],
+    which: Which,
+) -> Result<BTreeMap<BlobHash, Vec<u8>>, Failure> {
+    let mut made = BTreeMap::new();
+    for part in parts {
+        let task = tasks.iter_mut().find(|task| task.change.full() == part.path);
+        let open = task.filter(|task| task.state == UndoState::Would);
+        let task = open.ok_or_else(|| {
+            Failure::new(Exit::Conflict, format!("`{}` is not there to be applied", visible_line(&part.path)))
+                .help("look at the diff again: nothing was done")
+        })?;
+        if BlobHash::of(lines(daemon, task).as_bytes()) != part.shown {
+            let message = format!("the diff of `{}` is not what was shown", visible_line(&part.path));
+            return Err(
+                Failure::new(Exit::Conflict, message).help("look at the diff again: nothing was done")
+            );
+        }
+        let (old, new) = sides(daemon, task);
+        let text = |side: Option<Vec<u8>>| side.and_then(|bytes| String::from_utf8(bytes).ok());
+        let (Some(old), Some(new)) = (text(old), text(new)) else {
+            let message =
+                format!("`{}` has no parts: it comes, goes, or is no text", visible_line(&part.path));
+            return Err(Failure::new(Exit::Usage, message).help("take it whole, or leave it out"));
+        };
+        let some = match which {
+            Which::These => difference::only(&old, &new, &part.hunks),
+            Which::Others => difference::without(&old, &new, &part.hunks),
+        };
+        let some = some.ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("`{}` has no such part", visible_line(&part.path)))
+                .help("parts are counted from 1, as the diff shows them")
+        })?;
+        let digest = BlobHash::of(some.as_bytes());
+        task.then = Standing::File(digest);
+        made.insert(digest, some.into_bytes());
+    }
+    Ok(made)
+}
+
+/// Puts in place what a run changed in its staged copies: of files that `parts` names, those parts alone.
+///
+/// # Errors
+/// When the run has no staged copy, is not over, or `only` names nothing that it changed.
+pub fn apply(
+    daemon: &HostDaemon,
+    text: Untrusted,
+    run: RunNumber,
+    only: &[String],
+    parts: &[Part],
+) -> Result<Undone, Failure> {
+    let Staged { changes, beyond, copies } = staged(daemon, run, only)?;
+    let copied = |change: &Change, digest: &BlobHash| held(daemon, change, digest);
+    let mut tasks = changes::look(changes, false, &in_place(daemon, run)?, &copied);
+    let made = narrow(daemon, &mut tasks, parts, Which::These)?;
+    let held =
+        |change: &Change, digest: &BlobHash| made.get(digest).cloned().or_else(|| copied(change, digest));
+    let files = changes::to_do(&tasks);
+    if !files.is_empty() {
+        let said = Said { verb: "apply".to_owned(), text };
+        daemon.apply_as(daemon.host, Some(said), Act::Apply { run, files })?;
+    }
+    changes::carry_out(&mut tasks, &held);
+    let is_all = only.is_empty()
+        && parts.is_empty()
+        && tasks.iter().all(|task| matches!(task.state, UndoState::Done | UndoState::Already));
+    if is_all {
+        copies.iter().for_each(|copy| caps::stage::remove(copy));
+    }
+    let entries = tasks.into_iter().map(Task::entry).collect();
+    Ok(Undone { run, dry_run: false, entries, beyond })
+}
+
+/// Throws away what a run did in its staged copies: all of it, or of what `only` names, the parts alone of files that
+/// `parts` names. Where it was recorded before, a copy that a crash has left goes, and that is all.
+///
+/// # Errors
+/// When the run has none, is not over, or `only` names nothing that it changed.
+pub fn discard(
+    daemon: &HostDaemon,
+    text: Untrusted,
+    run: RunNumber,
+    only: &[String],
+    parts: &[Part],
+) -> Result<(), Failure> {
+    let said = Said { verb: "discard".to_owned(), text };
+    if !only.is_empty() {
+        let files = leave(daemon, run, only, parts)?;
+        daemon.apply_as(daemon.host, Some(said), Act::Discard { run, files })?;
+        return Ok(());
+    }
+    let copies = if is_discarded(daemon, run)? {
+        copies(daemon, &runs::one(daemon, run)?).into_iter().collect()
+    } else {
+        let Staged { copies, .. } = staged(daemon, run, &[])?;
+        daemon.apply_as(daemon.host, Some(said), Act::Discard { run, files: vec![] })?;
+        copies
+    };
+    copies.iter().for_each(|copy| caps::stage::remove(copy));
+    Ok(())
+}
+
+/// What is left of files once these parts of them are thrown away. Its bytes are kept before anything says so.
+fn leave(
+    daemon: &HostDaemon,
+    run: RunNumber,
+    only: &[String],
+    parts: &[Part],
+) -> Result<Vec<ThrownAway>, Failure> {
+    let Staged { changes, .. } = staged(daemon, run, only)?;
+    if changes.is_empty() {
+        return Err(Failure::new(Exit::Conflict, "nothing is staged of that any more")
+            .help(format!("see `almoner diff {run}`")));
+    }
+    let copied = |change: &Change, digest: &BlobHash| held(daemon, change, digest);
+    let mut tasks = changes::look(changes, false, &in_place(daemon, run)?, &copied);
+    let made = narrow(daemon, &mut tasks, parts, Which::Others)?;
+    for bytes in made.values() {
+        blobs::upload(daemon, bytes)?;
+    }
+    let thrown = tasks.iter().map(|task| {
+        let path = task.change.full();
+        let left = match task.then {
+            // Without any of its parts it is what stands there.
+            Standing::File(digest) if parts.iter().any(|part| part.path == path) => {
+                (task.then != task.now).then_some(digest)
+            }
+            _ => None,
+        };
+        ThrownAway { path, left, step: task.change.at.1 }
+    });
+    Ok(thrown.collect())
+}

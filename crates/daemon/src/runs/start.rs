@@ -1,0 +1,528 @@
+//! Starting a run: everything that a person said is checked before anything is recorded.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use kernel::command::{Act, Binding, MailAct, Program, Reply, Start, Target};
+use kernel::grant::Attenuation;
+use kernel::run::{Input, Limits, ResultGoesTo, Shape};
+use kernel::{BlobHash, MessageNumber, NamePath, Value};
+use passable::visible_line;
+use worker::definition::{Bundle, Definition};
+
+use super::bind;
+use super::bind::Directories;
+use super::documents::{Taker, check_chat, check_count, check_names, check_total};
+use super::staging;
+use super::staging::Stages;
+use super::{proposal, start_preview, worker_slots};
+use crate::state::blobs::store_failure;
+use crate::state::daemon::HostDaemon;
+use crate::state::precondition::AsSeen;
+use crate::state::worker_files;
+use crate::state::{model_keys, privacy};
+use config::policy_file::{self, NAME};
+use control::exit::{Exit, Failure};
+use control::protocol::{ModelChoice, Response, RunRequest, StartShape, StartSpec, WorkerSource};
+use resource::{Endowment, Kind, ResourceSpec};
+
+/// Starts the run that a person asked for, or says what it would do.
+///
+/// # Errors
+/// What is wrong with the request; nothing has been recorded then.
+pub fn start(daemon: &HostDaemon, request: RunRequest) -> Result<Response, Failure> {
+    start_as(daemon, request, None)
+}
+
+/// The text of the policies that lie beside the worker file. They are somebody else's, so they may only forbid.
+fn project_policy(worker: &WorkerSource) -> Result<Option<String>, Failure> {
+    if worker.includes.contains_key(NAME) {
+        return Err(Failure::new(
+            Exit::Invalid,
+            format!("`{}` includes `{NAME}`", visible_line(&worker.name)),
+        )
+        .help("what that file says is judged by, and no part of a prompt; call the text something else"));
+    }
+    if let Some(text) = &worker.policy {
+        policy_file::compile(Path::new(NAME), operator::Whose::Project, text, None)
+            .map_err(|problems| policy_file::failure(&problems))?;
+        return Ok(Some(text.clone()));
+    }
+    let Some(beside) = &worker.beside else { return Ok(None) };
+    let loaded = policy_file::load(&Path::new(beside).join(NAME), operator::Whose::Project);
+    loaded.map(|loaded| loaded.map(|(_, text)| text)).map_err(|problems| policy_file::failure(&problems))
+}
+
+/// What a run is endowed for, if somebody proposed its worker.
+pub struct Endowed {
+    /// The definition's message.
+    pub number: MessageNumber,
+    /// Slots bound to names of the host's.
+    pub names: BTreeMap<String, NamePath>,
+    /// Where the result goes.
+    pub goes_to: ResultGoesTo,
+    /// The name under which the host keeps the promise for the result.
+    pub result_name: Option<NamePath>,
+    /// What the person has seen of it.
+    pub seen: AsSeen,
+    /// What the person has seen that it would be given, if it was shown.
+    pub seal: Option<BlobHash>,
+}
+
+/// Starts a run for the host alone, or of a worker that somebody proposed.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_as(
+    daemon: &HostDaemon,
+    request: RunRequest,
+    endowed: Option<Endowed>,
+) -> Result<Response, Failure> {
+    let RunRequest { text, worker: given, spec } = request;
+    // There may be many documents, each put long before the command that names them.
+    let _held = daemon.store.blobs().hold();
+    let bundle = Bundle {
+        name: given.name.clone(),
+        file: format!("{}.worker", given.name),
+        source: given.source.clone(),
+        includes: given.includes.clone(),
+    };
+    let definition = worker_files::parse(&bundle)?;
+    daemon.policies.expect_ready()?;
+    let project = project_policy(&given)?;
+    let again = spec.retry.map(|old| super::retry::input(daemon, &definition, &spec, old)).transpose()?;
+    let inputs = match again.as_ref().map(|again| again.values.to_json()) {
+        Some(serde_json::Value::Object(inputs)) => inputs,
+        _ => spec.values.clone(),
+    };
+    let values = check_inputs(&definition, &inputs)?;
+    let model = model(daemon, &spec.model)?;
+    check_money(daemon, &definition, &spec, &model)?;
+    model_keys::check(daemon, &model)?;
+    check_chat(&definition, &spec)?;
+    let shelf = Shelf::new(daemon, spec.dry_run);
+    let none = BTreeMap::new();
+    let names = endowed.as_ref().map_or(&none, |endowed| &endowed.names);
+    let bindings = fill(&shelf, &definition, &spec, given.beside.as_deref(), names, "")?;
+    let was_private = again.as_ref().is_some_and(privacy::is_of_private);
+    privacy::check(daemon, &spec, &model, &bindings, was_private)?;
+    let mut documents = Vec::new();
+    check_count(&definition, &spec)?;
+    let taker = Taker::new(daemon, &definition, &model, spec.dry_run);
+    for source in &spec.documents {
+        documents.push(taker.take_in(source)?);
+    }
+    if let Some(again) = &again {
+        documents.clone_from(&again.items);
+    }
+    check_names(&documents)?;
+    check_total(&definition, &spec, &documents)?;
+    let planned = start_preview::Begun {
+        definition: &definition,
+        bundle: &bundle,
+        spec: &spec,
+        inputs: &inputs,
+        model: &model,
+        bindings: &bindings,
+        documents: &documents,
+        limits: limits_of(&definition, &spec),
+        directories: &shelf.directories,
+    };
+    if spec.dry_run {
+        return planned.plan().map(Response::Plan);
+    }
+    if let Some(seal) = endowed.as_ref().and_then(|endowed| endowed.seal) {
+        planned.expect(seal)?;
+    }
+    shelf.directories.make()?;
+    let mut worker = keep_on(&shelf, &bundle, limits_of(&definition, &spec))?;
+    if let Some(text) = project {
+        worker.includes.insert(NAME.to_owned(), shelf.put(text.as_bytes())?);
+    }
+    let (shape, attachments, items) = match spec.shape {
+        StartShape::Single => (Shape::Single, documents, vec![]),
+        StartShape::Chat => (Shape::Chat, documents, vec![]),
+        StartShape::Each { jobs } => (Shape::Each { jobs: jobs.max(1) }, vec![], documents),
+    };
+    let read_from = spec.read_from.into_iter();
+    let origins = read_from.map(|(name, hash)| kernel::provenance::Source::Document { name, hash }).collect();
+    let input = again.unwrap_or(Input { values, attachments, items, origins, earlier: None });
+    let start = Box::new(Start { text, worker, shape, private: spec.private, model, input, bindings });
+    let outcome = daemon.apply(match endowed {
+        None => Act::Start(start),
+        Some(Endowed { number, goes_to, result_name, seen, .. }) => {
+            let act = MailAct::EndowWorker { number, start, goes_to, result_name };
+            Act::Mail(Box::new(seen.act(act)))
+        }
+    })?;
+    match outcome.reply {
+        Reply::Started { run } => {
+            shelf.stages.keep();
+            Ok(Response::Reply(Reply::Started { run }))
+        }
+        _ => Err(Failure::new(Exit::Failure, "the run was not started")),
+    }
+}
+
+/// Returns the reference of the model that a run asks.
+///
+/// # Errors
+/// When there is none.
+pub fn model(daemon: &HostDaemon, choice: &ModelChoice) -> Result<String, Failure> {
+    match choice {
+        ModelChoice::Usual => proposal::model(daemon, ""),
+        ModelChoice::Named(name) => proposal::model(daemon, name),
+        ModelChoice::Reference(reference) => Ok(reference.clone()),
+    }
+}
+
+/// What the run may use up: what its file says, and no more than its person does.
+fn limits_of(definition: &Definition, spec: &StartSpec) -> Limits {
+    spec.limits.map_or(definition.limits, |most| definition.limits.at_most(most))
+}
+
+/// A limit in money can only be kept where it is known what the model costs.
+fn check_money(
+    daemon: &HostDaemon,
+    definition: &Definition,
+    spec: &StartSpec,
+    model: &str,
+) -> Result<(), Failure> {
+    if limits_of(definition, spec).usd_micros.is_none() || daemon.price_of(model).is_some() {
+        return Ok(());
+    }
+    let message =
+        format!("`{}` has a limit in money, and the price of {} is not known", definition.name, model);
+    Err(Failure::new(Exit::Invalid, message).help(
+        "limit `tokens` instead of `usd` in the worker file, write the price into `config.toml` under \
+             `[models.prices]`, or use a model that costs nothing",
+    ))
+}
+
+fn check_inputs(
+    definition: &Definition,
+    inputs: &serde_json::Map<String, serde_json::Value>,
+) -> Result<Value, Failure> {
+    let invalid = |what: String| {
+        Failure::new(Exit::Invalid, what).help(format!(
+            "`{}` takes: {}",
+            definition.name,
+            definition.input.describe()
+        ))
+    };
+    let json = serde_json::Value::Object(inputs.clone());
+    let values =
+        Value::from_json(&json).map_err(|e| invalid(format!("the inputs cannot be a value: {e}")))?;
+    definition.input.check(&values).map_err(|m| invalid(format!("the inputs do not fit: {m}")))?;
+    Ok(values)
+}
+
+/// What a person puts into slots, ready for the kernel.
+///
+/// # Errors
+/// When a slot is left empty, or what is to fill one does not fit.
+pub fn bindings(
+    daemon: &HostDaemon,
+    definition: &Definition,
+    spec: &StartSpec,
+    names: &BTreeMap<String, NamePath>,
+) -> Result<Vec<Binding>, Failure> {
+    let shelf = Shelf::new(daemon, false);
+    let bindings = fill(&shelf, definition, spec, None, names, "")?;
+    shelf.directories.make()?;
+    Ok(bindings)
+}
+
+/// Fills the slots of a worker. `under` is the way to it, if it fills a slot itself.
+fn fill(
+    shelf: &Shelf<'_>,
+    definition: &Definition,
+    spec: &StartSpec,
+    beside: Option<&str>,
+    names: &BTreeMap<String, NamePath>,
+    under: &str,
+) -> Result<Vec<Binding>, Failure> {
+    worker_slots::check(definition, spec, under)?;
+    worker_slots::expect_room(under, &shelf.bound)?;
+    let known: Vec<&str> = definition.slots.iter().map(|s| s.name.as_str()).collect();
+    let list = if known.is_empty() {
+        "it has no slots".to_owned()
+    } else {
+        format!("its slots: {}", known.join(", "))
+    };
+    let mut given: BTreeMap<&str, &Endowment> = BTreeMap::new();
+    // What lies deeper is bound with the worker that has the slot.
+    for endowment in spec.endow.iter().filter(|endowment| !endowment.slot.contains('.')) {
+        if !known.contains(&endowment.slot.as_str()) {
+            let message = format!("`{}` has no slot `{}`", definition.name, visible_line(&endowment.slot));
+            return Err(Failure::new(Exit::Usage, message).help(list));
+        }
+        if given.insert(&endowment.slot, endowment).is_some() {
+            return Err(Failure::new(Exit::Usage, format!("slot `{}` is bound twice", endowment.slot))
+                .help("bind it once"));
+        }
+    }
+    if under.is_empty() {
+        staging::check_apart(spec.endow.iter())?;
+    }
+    let mut allowed: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for rule in spec.allow.iter().filter(|rule| worker_slots::is_own(rule)) {
+        let (slot, method) = rule
+            .split_once('.')
+            .filter(|(slot, method)| {
+                let makes = definition.creates && (*slot, *method) == (worker::WORKSHOP, worker::CREATE);
+                makes || definition.slot(slot).is_some_and(|s| s.kind.may_have(method))
+            })
+            .ok_or_else(|| {
+                let message = format!("`--allow {}` names no method of a slot", visible_line(rule));
+                Failure::new(Exit::Usage, message).help(format!("write SLOT.METHOD; {list}"))
+            })?;
+        allowed.entry(slot).or_default().insert(method.to_owned());
+    }
+    let workshop = definition.creates.then(|| {
+        Ok(Binding {
+            slot: worker::WORKSHOP.to_owned(),
+            target: Target::Workshop,
+            methods: [worker::CREATE.to_owned()].into(),
+            attenuation: Attenuation::default(),
+            allow: allowed.remove(worker::WORKSHOP).unwrap_or_default(),
+            ask: BTreeSet::new(),
+        })
+    });
+    let bindings: Vec<Binding> = definition
+        .slots
+        .iter()
+        .map(|slot| {
+            let full = format!("{under}{}", slot.name);
+            let target = match (slot.kind, given.get(slot.name.as_str())) {
+                // What a form sealed is looked for nowhere, so no program gets it.
+                (Kind::Secret, None) if names.contains_key(&slot.name) => {
+                    let message = format!("slot `{full}` wants a secret of the vault, and no name");
+                    return Err(Failure::new(Exit::Usage, message)
+                        .help(format!("bind it with `{}`", slot.kind.row().option(&full))));
+                }
+                (_, None) if names.contains_key(&slot.name) => {
+                    Target::Named { path: names[&slot.name].clone() }
+                }
+                (_, Some(_)) if names.contains_key(&slot.name) => {
+                    return Err(Failure::new(Exit::Usage, format!("slot `{}` is bound twice", slot.name))
+                        .help("bind it once"));
+                }
+                (Kind::Worker, endowment) => {
+                    worker_target(shelf, &slot.name, endowment.copied(), spec, beside, under)?
+                }
+                (kind, Some(endowment)) => bind::target(shelf, &full, kind, &endowment.fill, spec)?,
+                // Nothing is typed for questions, a timer or mail: the person who starts the run fills such a slot.
+                (kind, None) => match bind::unasked(kind) {
+                    Some(resource) => Target::Resource(resource),
+                    None => return Err(bind::unbound(&full, slot.label.as_deref(), kind)),
+                },
+            };
+            let endowment = given.get(slot.name.as_str()).copied();
+            let attenuation = endowment.map(|given| bind::attenuation(&given.fill)).unwrap_or_default();
+            let methods = bind::methods::methods(shelf.daemon, definition, slot, &target, endowment)?;
+            if let Some(not) = allowed.get(slot.name.as_str()).and_then(|all| all.difference(&methods).next())
+            {
+                let message =
+                    format!("`--allow {}.{not}`: the slot was bound without this method", slot.name);
+                return Err(Failure::new(Exit::Usage, message).help("leave one of the two out"));
+            }
+            let mut allow = allowed.remove(slot.name.as_str()).unwrap_or_default();
+            bind::mcp::check_allowed(&slot.name, &target, &allow)?;
+            if attenuation.staged_from.is_some() {
+                allow.extend(crate::queries::methods::staged_allow(&methods));
+            }
+            Ok(Binding {
+                slot: slot.name.clone(),
+                target,
+                methods,
+                allow,
+                attenuation,
+                ask: definition
+                    .approve
+                    .iter()
+                    .filter(|(name, _)| *name == slot.name)
+                    .map(|(_, method)| method.clone())
+                    .collect(),
+            })
+        })
+        .chain(workshop)
+        .collect::<Result<_, Failure>>()?;
+    bind::mcp::check_apart(&bindings)?;
+    Ok(bindings)
+}
+
+/// Where bytes go: beside the store, or, for a look ahead, nowhere.
+pub(crate) struct Shelf<'a> {
+    pub(crate) daemon: &'a HostDaemon,
+    dry: bool,
+    /// The staged copies that were made: they go again if nothing is started.
+    pub(crate) stages: Stages,
+    /// The directories that are still to be made.
+    pub(crate) directories: Directories,
+    /// How many workers were bound.
+    bound: Cell<usize>,
+}
+
+impl Shelf<'_> {
+    fn new(daemon: &HostDaemon, dry: bool) -> Shelf<'_> {
+        let (stages, directories, bound) = (Stages::default(), Directories::default(), Cell::default());
+        Shelf { daemon, dry, stages, directories, bound }
+    }
+
+    fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
+        if self.dry {
+            return Ok(BlobHash::of(bytes));
+        }
+        self.daemon.store.blobs().put(bytes).map_err(|e| store_failure(&e.to_string()))
+    }
+}
+
+/// A worker slot is bound to a file, or, unbound, to the worker of the slot's name beside the caller's file. A worker
+/// without slots holds nothing, so finding it by name gives nothing away.
+fn worker_target(
+    shelf: &Shelf<'_>,
+    slot: &str,
+    endowment: Option<&Endowment>,
+    spec: &StartSpec,
+    beside: Option<&str>,
+    under: &str,
+) -> Result<Target, Failure> {
+    let inner_name = slot;
+    let slot = &format!("{under}{slot}");
+    if let Some(Endowment { fill: ResourceSpec::Myself, .. }) = endowment {
+        return Ok(Target::Myself);
+    }
+    let inner = worker_slots::inner(spec, inner_name);
+    // A model is a worker that only hands on what it is told.
+    if let Some(Endowment { fill: model @ ResourceSpec::Model(_), .. }) = endowment {
+        if !inner.endow.is_empty() || !inner.allow.is_empty() {
+            let message = format!("worker slot `{slot}` was bound to a model, which has no slots");
+            let alone = format!("-e {slot}={}", model.typed());
+            return Err(Failure::new(Exit::Usage, message)
+                .help(format!("bind nothing below it: `{}`", visible_line(&alone))));
+        }
+        return bind::target(shelf, slot, Kind::Model, model, spec);
+    }
+    let path = match (endowment, beside) {
+        (Some(Endowment { fill: ResourceSpec::Path(given), .. }), _) => Path::new(&given.path).to_owned(),
+        (Some(_), _) => {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("worker slot `{slot}` was bound to something else"),
+            )
+            .help(format!("bind it with `{}`", Kind::Worker.row().option(slot))));
+        }
+        (None, Some(dir)) => {
+            let beside = Path::new(dir).join(format!("{inner_name}.worker"));
+            if beside.exists() { beside } else { Path::new(dir).join(format!("{inner_name}.worker.md")) }
+        }
+        (None, None) => {
+            return Err(Failure::new(Exit::Usage, format!("worker slot `{slot}` is not bound"))
+                .help(format!("bind it with `{}`", Kind::Worker.row().option(slot))));
+        }
+    };
+    let bundle = Bundle::load(&path).map_err(|e| {
+        Failure::new(Exit::NotFound, format!("worker slot `{slot}`: {e}")).help(format!(
+            "{}; or bind it with `{}`",
+            e.help(),
+            Kind::Worker.row().option(slot)
+        ))
+    })?;
+    let definition = worker_files::parse(&bundle)?;
+    let beside = path.parent().and_then(Path::to_str);
+    if !definition.slots.is_empty() || !inner.endow.is_empty() || !inner.allow.is_empty() {
+        let bindings = fill(shelf, &definition, &inner, beside, &BTreeMap::new(), &format!("{slot}."))?;
+        let program = keep_on(shelf, &bundle, definition.limits)?;
+        return Ok(Target::Endowed { program, bindings });
+    }
+    keep_on(shelf, &bundle, definition.limits).map(Target::Worker)
+}
+
+/// Keeps a definition by content.
+///
+/// # Errors
+/// When the disk does not take it.
+pub fn keep(daemon: &HostDaemon, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
+    let shelf = Shelf::new(daemon, false);
+    keep_on(&shelf, bundle, limits)
+}
+
+pub(crate) fn keep_on(shelf: &Shelf<'_>, bundle: &Bundle, limits: Limits) -> Result<Program, Failure> {
+    let put = |text: &str| shelf.put(text.as_bytes());
+    let includes = bundle
+        .includes
+        .iter()
+        .map(|(name, text)| Ok((name.clone(), put(text)?)))
+        .collect::<Result<_, Failure>>()?;
+    Ok(Program { name: bundle.name.clone(), definition: put(&bundle.source)?, includes, limits })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use config::machine::Machine;
+
+    const POST: &str = "---\nslots:\n  mail: dir\n  out: { is: dir rw, label: Where records go }\n  post: outbox\n\
+        ---\nAnswer the mail.\n";
+
+    /// Bindings that fit; each case changes or adds one.
+    const FITTING: [&str; 3] = ["mail=mail", "out=out:rw", "post=post"];
+
+    #[test]
+    fn binding_that_does_not_fit_its_slot_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let daemon = testing::empty_daemon(&dir.path().join("home"));
+        let work = dir.path().join("work");
+        std::fs::create_dir_all(work.join("mail")).unwrap();
+        std::fs::write(work.join("file"), "").unwrap();
+        let bundle = Bundle {
+            name: "post".to_owned(),
+            file: "post.worker".to_owned(),
+            source: POST.to_owned(),
+            includes: BTreeMap::new(),
+        };
+        let definition = worker_files::parse(&bundle).unwrap();
+        let bound = |endow: &[&str], allow: &[&str]| {
+            let machine = Machine::At(&work);
+            let endow = endow.iter().map(|text| machine.parse_endowment(text).unwrap()).collect();
+            let allow = allow.iter().map(|rule| (*rule).to_owned()).collect();
+            let spec = StartSpec { endow, allow, ..StartSpec::default() };
+            bindings(&daemon, &definition, &spec, &BTreeMap::new())
+        };
+        let check = |endow: &[&str], allow: &[&str], exit: Exit, says: &[&str], help: &str| {
+            let failure = bound(endow, allow).expect_err(&format!("{endow:?} {allow:?}"));
+            let message = failure.message.raw();
+            assert_eq!(failure.exit, exit, "{endow:?} {allow:?}: {message}");
+            assert!(says.iter().all(|part| message.contains(part)), "{endow:?} {allow:?}: {message}");
+            assert!(failure.help.contains(help), "{endow:?} {allow:?}: {}", failure.help);
+        };
+        let [mail, out, post] = FITTING;
+        check(&[out, post], &[], Exit::Usage, &["slot `mail` is not bound"], "`-e mail=PATH`");
+        let label = "slot `out` (Where records go) is not bound";
+        check(&[mail, post], &[], Exit::Usage, &[label], "`-e out=PATH:rw`");
+        check(&["mial=mail", out, post], &[], Exit::Usage, &["no slot `mial`"], "its slots: mail, out, post");
+        check(&[mail, out, post, mail], &[], Exit::Usage, &["slot `mail` is bound twice"], "once");
+        check(&[mail, "out=out", post], &[], Exit::Usage, &["slot `out` writes"], "out=PATH:rw");
+        check(&["mail=mail:rw", out, post], &[], Exit::Usage, &["slot `mail` only reads"], "leave out `:rw`");
+        let nowhere = ["slot `mail`", "nowhere"];
+        check(&["mail=nowhere", out, post], &[], Exit::NotFound, &nowhere, "check the path");
+        let file = "file is not a directory";
+        check(&["mail=file", out, post], &[], Exit::Usage, &["slot `mail`", file], "directory");
+        check(&[mail, out, "post=file"], &[], Exit::Usage, &["slot `post`", file], "directory");
+        let below = ["slot `out`", "file/sub"];
+        check(&[mail, "out=file/sub:rw", post], &[], Exit::NotFound, &below, "check the path");
+        check(&["mail=clock", out, post], &[], Exit::Usage, &["slot `mail` wants dir"], "`-e SLOT=PATH`");
+        for rule in ["out.frob", "mail.write"] {
+            let says = format!("`--allow {rule}` names no method of a slot");
+            check(&FITTING, &[rule], Exit::Usage, &[&says], "SLOT.METHOD");
+        }
+        check(&FITTING, &["out"], Exit::Usage, &["`--allow out`"], "its slots: mail, out, post");
+        // Nothing was made for those that were refused.
+        assert!(!work.join("out").exists() && !work.join("post").exists());
+        assert_eq!(bound(&FITTING, &["out.write"]).unwrap().len(), 3);
+        assert!(work.join("out").is_dir() && work.join("post").is_dir());
+    }
+}

@@ -1,0 +1,189 @@
+//! What a run would be begun with: said to the person who decides about it, and compared with what was said once it is to
+//! begin.
+
+use kernel::command::{Binding, Target};
+use kernel::proposal::Effect;
+use kernel::run::{Attachment, Limits};
+use kernel::{BlobHash, Value};
+use passable::Untrusted;
+use resource::{Kind, Resource};
+use worker::definition::{Bundle, Definition};
+
+use super::bind::{Directories, methods};
+use super::worker_slots;
+use control::exit::{Exit, Failure};
+use control::protocol::{Document, Plan, Planned, PlannedDocument, PlannedMethod, StartShape, StartSpec};
+
+/// All that a run is begun with.
+pub struct Begun<'a> {
+    /// The worker.
+    pub definition: &'a Definition,
+    /// Its file and what that includes.
+    pub bundle: &'a Bundle,
+    /// How the person starts it.
+    pub spec: &'a StartSpec,
+    /// The named inputs: those of the spec, or those of the run that is done again.
+    pub inputs: &'a serde_json::Map<String, serde_json::Value>,
+    /// The model, by its reference.
+    pub model: &'a str,
+    /// What fills its slots.
+    pub bindings: &'a [Binding],
+    /// The documents, as they were read.
+    pub documents: &'a [Attachment],
+    /// What it may use up.
+    pub limits: Limits,
+    /// Directories that are still to be made.
+    pub directories: &'a Directories,
+}
+
+impl Begun<'_> {
+    /// What is said of it.
+    ///
+    /// # Errors
+    /// When its prompt cannot be made.
+    pub fn plan(&self) -> Result<Plan, Failure> {
+        let Begun { definition, bundle, spec, inputs, model, bindings, documents, .. } = *self;
+        let shown = match spec.shape {
+            StartShape::Each { .. } => documents.get(..1).unwrap_or_default(),
+            StartShape::Single | StartShape::Chat => documents,
+        };
+        let prompt =
+            worker::first_prompt(definition, bundle, inputs, shown).map_err(|t| Failure::of_trouble(&t))?;
+        Ok(Plan {
+            worker: definition.name.clone(),
+            digest: bundle.digest().to_string(),
+            model: model.to_owned(),
+            slots: worker_slots::lines(bindings),
+            tools: self.tools(),
+            documents: documents.iter().map(|d| format!("{} ({} bytes)", d.name, d.bytes)).collect(),
+            prompt: Untrusted::new(prompt),
+            from: vec![],
+            grants: self.grants(),
+            reads: self.reads(),
+            inputs: self.inputs(),
+            tells: !model::list(model).is_ok_and(|all| all.iter().all(model::ModelRef::stays_here)),
+            notes: super::proposal::notes(definition, self.limits),
+            seal: self.seal()?,
+        })
+    }
+
+    /// Refuses to begin with anything else than was shown.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn expect(&self, seen: BlobHash) -> Result<(), Failure> {
+        if self.seal()? == seen {
+            return Ok(());
+        }
+        let message = "something that it would be given is not what you have seen: nothing was done";
+        Err(Failure::new(Exit::Conflict, message).help("look again at what it would be given"))
+    }
+
+    fn tools(&self) -> Vec<String> {
+        let offered = self.definition.offered_slots();
+        let of_slots = offered.iter().flat_map(|slot| match slot.kind {
+            Kind::Worker | Kind::Model => vec![slot.name.clone()],
+            kind => methods::tools(&slot.name, kind, self.bindings),
+        });
+        of_slots.chain(self.definition.creates.then(|| worker::WORKSHOP.to_owned())).collect()
+    }
+
+    fn inputs(&self) -> Value {
+        Value::from_json(&serde_json::Value::Object(self.inputs.clone())).unwrap_or_else(|_| Value::null())
+    }
+
+    fn reads(&self) -> Vec<PlannedDocument> {
+        let given = self.spec.documents.iter().map(Some).chain(std::iter::repeat(None));
+        let path = |given: Option<&Document>, document: &Attachment| match given {
+            Some(Document::File { path }) => path.clone(),
+            _ => document.name.clone(),
+        };
+        let all = self.documents.iter().zip(given);
+        all.map(|(document, given)| PlannedDocument {
+            path: Untrusted::new(path(given, document)),
+            bytes: document.bytes,
+            hash: document.hash,
+        })
+        .collect()
+    }
+
+    fn grants(&self) -> Vec<Planned> {
+        let mut all = Vec::new();
+        self.add(&mut all, "", self.bindings);
+        all
+    }
+
+    fn add(&self, all: &mut Vec<Planned>, under: &str, bindings: &[Binding]) {
+        for binding in bindings {
+            let slot = format!("{under}{}", binding.slot);
+            let own = self.definition.slot(&binding.slot).filter(|_| under.is_empty());
+            let kind = own.map_or_else(|| kind(&binding.target).to_owned(), |slot| slot.kind.to_string());
+            let method = |name: &String| PlannedMethod {
+                name: name.clone(),
+                effect: effect(&kind, &binding.target, name),
+                allowed: binding.allow.contains(name),
+                asked: binding.ask.contains(name),
+            };
+            let named = match &binding.target {
+                Target::Named { path } => Some(path.clone()),
+                _ => None,
+            };
+            let place = match &binding.target {
+                Target::Resource(Resource::Directory { path, .. } | Resource::Outbox { path }) => Some(path),
+                _ => None,
+            };
+            all.push(Planned {
+                what: Untrusted::new(worker_slots::words(binding)),
+                named,
+                is_new: place.is_some_and(|path| self.directories.is_new(path)),
+                methods: binding.methods.iter().map(method).collect(),
+                limits: binding.attenuation.words(),
+                kind,
+                slot: slot.clone(),
+            });
+            if let Target::Endowed { bindings, .. } = &binding.target {
+                self.add(all, &format!("{slot}."), bindings);
+            }
+        }
+    }
+
+    fn seal(&self) -> Result<BlobHash, Failure> {
+        let Begun { bundle, spec, inputs, model, documents, limits, .. } = self;
+        let bindings: Vec<Binding> = self.bindings.iter().map(plain).collect();
+        let program = (&bundle.name, &bundle.source, &bundle.includes, limits);
+        let rest = (inputs, model, spec.private, spec.shape);
+        let all = serde_json::to_vec(&(program, &bindings, self.grants(), documents, self.reads(), rest));
+        let all = all.map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+        Ok(BlobHash::of(&all))
+    }
+}
+
+/// A binding without what is made only when it begins: of a staged copy, the directory.
+fn plain(binding: &Binding) -> Binding {
+    let mut plain = binding.clone();
+    if let Some(path) = &binding.attenuation.staged_from {
+        plain.target = Target::Resource(Resource::directory(path.as_str()));
+    }
+    if let Target::Endowed { bindings, .. } = &mut plain.target {
+        *bindings = bindings.iter().map(self::plain).collect();
+    }
+    plain
+}
+
+/// The kind of slot that a target fills, in the words of worker files.
+pub(crate) fn kind(target: &Target) -> &'static str {
+    match target {
+        Target::Resource(resource) => resource.kind().read_only().row().label,
+        Target::Model { .. } => Kind::Model.row().label,
+        Target::Workshop => "workshop",
+        Target::Worker(_) | Target::Endowed { .. } | Target::Myself => Kind::Worker.row().label,
+        Target::Named { .. } => "",
+    }
+}
+
+fn effect(kind: &str, target: &Target, method: &str) -> Option<Effect> {
+    match target {
+        Target::Resource(Resource::Mcp(server)) => server.tool(method).map(|tool| tool.effect),
+        _ => caps::interface_of(Kind::of(kind)?)?.method(method).map(|method| method.effect),
+    }
+}

@@ -1,0 +1,63 @@
+//! `undo`: what a run and all that it started changed in directories becomes what it was before.
+//!
+//! Only what is still as the run left it is put back. So whatever is cut off is done by asking again, and nothing is done
+//! twice.
+
+use kernel::RunNumber;
+use kernel::command::{Act, Said};
+use kernel::run::PutBack;
+use passable::Untrusted;
+
+use crate::queries::applied_changes::in_place;
+use crate::queries::changes;
+use crate::queries::changes::Change;
+use crate::state::daemon::HostDaemon;
+use control::exit::Failure;
+use control::undone::{UndoState, Undone};
+
+/// Puts back what a run changed, or says what that would do.
+///
+/// # Errors
+/// When there is no such run, it is not over, or `only` names nothing that it changed.
+pub fn undo(
+    daemon: &HostDaemon,
+    text: Untrusted,
+    run: RunNumber,
+    only: &[String],
+    dry_run: bool,
+) -> Result<Undone, Failure> {
+    let (found, beyond) = changes::of_run(daemon, run, only)?;
+    let held = |_: &Change, digest: &kernel::BlobHash| daemon.store.blobs().get(digest).ok();
+    let in_place = in_place(daemon, run)?;
+    let mut tasks = changes::look(found, true, &in_place, &held);
+    // What is only in a staged copy is not in the directory: whatever stands there is somebody else's.
+    tasks.retain(|task| {
+        let change = &task.change;
+        let is_applied = in_place
+            .get(&change.full())
+            .is_some_and(|there| there.is_own || there.words == change.after.words());
+        change.stage.is_none() || is_applied || task.state == UndoState::Already
+    });
+    let files = changes::to_do(&tasks);
+    if !dry_run {
+        let is_any = !files.is_empty();
+        let said = |text: &Untrusted| Some(Said { verb: "undo".to_owned(), text: text.clone() });
+        if is_any {
+            daemon.apply_as(daemon.host, said(&text), Act::Undo { run, files })?;
+        }
+        changes::carry_out(&mut tasks, &held);
+        // So that it is known to be done, and not cut off: from now on, what stands there is not the run's.
+        let files: Vec<PutBack> = tasks
+            .iter()
+            .filter(|task| task.change.stage.is_some())
+            .filter(|task| task.state == UndoState::Done || in_place.contains_key(&task.change.full()))
+            .filter(|task| matches!(task.state, UndoState::Done | UndoState::Already))
+            .map(|task| PutBack { from: task.then.words(), ..task.put_back() })
+            .collect();
+        if !files.is_empty() {
+            daemon.apply_as(daemon.host, said(&text), Act::Undo { run, files })?;
+        }
+    }
+    let entries = tasks.into_iter().map(changes::Task::entry).collect();
+    Ok(Undone { run, dry_run, entries, beyond })
+}

@@ -1,0 +1,85 @@
+//! Files that browsers have brought and that nothing names yet: they are kept for a day, whatever happens to the daemon
+//! meanwhile, so that what a page has said is there is there when it is used.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kernel::BlobHash;
+use serde::{Deserialize, Serialize};
+
+use crate::state::blobs;
+use crate::state::daemon::HostDaemon;
+use crate::state::private_file::write;
+use config::clock;
+use control::exit::Failure;
+
+/// The file that lists them.
+const FILE: &str = "web-brought.json";
+
+/// How long one is kept, in milliseconds.
+const LASTS_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// How many are kept; the oldest go first.
+const MANY: usize = 512;
+
+/// What browsers have brought.
+pub struct BroughtFiles {
+    path: PathBuf,
+    kept: Mutex<Vec<One>>,
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct One {
+    /// Its bytes.
+    hash: BlobHash,
+    /// Until when it is kept, in milliseconds since 1970.
+    until_ms: i64,
+}
+
+impl HostDaemon {
+    /// Returns the uploads that no run names yet.
+    pub fn uploads(&self) -> std::sync::Arc<BroughtFiles> {
+        self.extensions.get(|| BroughtFiles::new(&self.place.state))
+    }
+}
+
+impl BroughtFiles {
+    /// What was brought to the daemon whose state lies here. A list that cannot be read is none: what it named is
+    /// brought again.
+    pub fn new(state: &Path) -> BroughtFiles {
+        let path = state.join(FILE);
+        let kept = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        BroughtFiles { path, kept: Mutex::new(kept.unwrap_or_default()) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<One>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a file; when this returns, it is on the disk.
+    ///
+    /// # Errors
+    /// When the disk or the quota does not take it.
+    pub fn bring(&self, daemon: &HostDaemon, bytes: &[u8]) -> Result<BlobHash, Failure> {
+        // No sweep comes between the bytes and the list.
+        let _held = daemon.store.blobs().hold();
+        let hash = blobs::upload(daemon, bytes)?;
+        let now = clock::now_ms();
+        let mut kept = self.lock();
+        let mut all: Vec<One> =
+            kept.iter().filter(|one| one.hash != hash && one.until_ms > now).cloned().collect();
+        all.push(One { hash, until_ms: now.saturating_add(LASTS_MS) });
+        all.drain(..all.len().saturating_sub(MANY));
+        write(&self.path, &all)?;
+        *kept = all;
+        Ok(hash)
+    }
+
+    /// What no sweep may take.
+    pub fn pins(&self) -> BTreeSet<BlobHash> {
+        let now = clock::now_ms();
+        self.lock().iter().filter(|one| one.until_ms > now).map(|one| one.hash).collect()
+    }
+}

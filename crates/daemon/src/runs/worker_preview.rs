@@ -1,0 +1,267 @@
+//! A worker that a run makes, as a person reads it before and after saying yes: what each of its slots gets, of its maker's
+//! or by the person's choice, and what can be done with that.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::state::worker_files;
+use kernel::command::{Addition, Binding, Target};
+use kernel::formula::Formula;
+use kernel::grant::Grant;
+use kernel::proposal::Proposal;
+use kernel::run::Run;
+use kernel::table::{self, Reached};
+use kernel::{BlobHash, StepRef, Value, query};
+use passable::{Effect, Untrusted};
+use resource::{Kind, Resource};
+use worker::definition::{Bundle, Definition};
+
+use super::{start_preview, worker_slots};
+use crate::queries::methods;
+use crate::queries::methods::Methods;
+use crate::queries::{things, why};
+use crate::state::daemon::HostDaemon;
+use control::exit::Failure;
+use control::narrow::Method;
+use control::powers::Granting;
+use control::show::card::{MadeSlot, Making};
+use control::show::difference;
+
+/// The text of the worker that a call makes, if it makes one.
+pub fn text<'a>(daemon: &HostDaemon, proposal: &'a Proposal) -> Option<&'a str> {
+    let is_new = proposal.method == worker::CREATE
+        && matches!(why::made_on(daemon, proposal), Ok(Some(Formula::Workshop)));
+    is_new.then(|| proposal.args.get(1)?.as_str())?
+}
+
+fn name(proposal: &Proposal) -> &str {
+    proposal.args.first().and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A worker file by itself.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn definition(name: &str, source: &str) -> Result<Definition, Failure> {
+    let (name, file) = (name.to_owned(), format!("{name}.worker"));
+    worker_files::parse(&Bundle { name, file, source: source.to_owned(), includes: BTreeMap::new() })
+}
+
+/// What is to be known of the worker that an entry of a card makes, beside its text; once it was answered, as it was made.
+pub fn on_card(daemon: &HostDaemon, at: StepRef, proposal: &Proposal, is_answered: bool) -> Option<Making> {
+    let proposed = text(daemon, proposal)?;
+    let run = daemon.read(|txn| table::run(txn, &daemon.host.number, proposal.run)).ok().flatten()?;
+    let Made { edited, mut filled } = match is_answered {
+        true => made(daemon, &run, at.step, name(proposal)),
+        false => Made::default(),
+    };
+    // What is no worker file is refused before anybody is asked.
+    let definition = definition(name(proposal), edited.as_deref().unwrap_or(proposed)).ok()?;
+    let mut making = of(daemon, &run, &definition, proposal, edited.as_deref().unwrap_or(proposed));
+    making.edited = edited.map(|text| Untrusted::new(difference::lines(proposed, &text)));
+    for slot in &mut making.slots {
+        slot.filled = filled.remove(&slot.name);
+    }
+    Some(making)
+}
+
+/// The same of a text, before anything is added.
+pub fn of(
+    daemon: &HostDaemon,
+    run: &Run,
+    definition: &Definition,
+    proposal: &Proposal,
+    text: &str,
+) -> Making {
+    let named = proposal.args.get(2).and_then(Value::as_record);
+    let from = |slot: &str, kind: Kind| {
+        let own = named?.get(slot)?.as_str()?.to_owned();
+        let given = given(daemon, run, &own, kind).unwrap_or_else(|| Granting {
+            name: None,
+            words: Untrusted::new("what is gone"),
+            methods: vec![],
+            limits: vec![],
+            asked: vec![],
+            is_new: false,
+            grant: None,
+        });
+        Some((own, given))
+    };
+    let slots = definition.slots.iter().map(|slot| MadeSlot {
+        name: slot.name.clone(),
+        wants: slot.kind.to_string(),
+        label: slot.label.clone().map(Untrusted::new),
+        from: from(&slot.name, slot.kind),
+        filled: None,
+    });
+    Making { digest: BlobHash::of(text.as_bytes()).to_string(), slots: slots.collect(), edited: None }
+}
+
+/// What a worker gets of a slot of its maker's.
+fn given(daemon: &HostDaemon, run: &Run, own: &str, kind: Kind) -> Option<Granting> {
+    let id = run.grants.get(own)?;
+    let reached = daemon.read(|txn| table::reach(txn, id)).ok().flatten()?;
+    let grant = reached.grant()?;
+    let wanted = |name: &str| kind == Kind::Mcp || kind.methods().contains(&name);
+    // What its maker may do unasked, it may not; but in a staged copy, which is put in place by a person.
+    let is_staged = grant.attenuation.staged_from.is_some();
+    let unasked = |name: &str| is_staged && grant.allow.contains(name);
+    let asks = |name: &str| grant.ask.contains(name);
+    Some(granting(&reached, &grant, wanted, unasked, asks))
+}
+
+/// What a grant comes to.
+fn granting(
+    reached: &Reached,
+    grant: &Grant,
+    wanted: impl Fn(&str) -> bool,
+    unasked: impl Fn(&str) -> bool,
+    asks: impl Fn(&str) -> bool,
+) -> Granting {
+    let mut methods = Methods::of(reached).known;
+    methods.retain(|method| wanted(&method.name) && grant.allows(&method.name));
+    let asked = methods.iter().filter(|one| asks(&one.name) || (is_asked(one) && !unasked(&one.name)));
+    let words = why::words_through([grant], &reached.formula);
+    Granting {
+        name: None,
+        words: Untrusted::new(words),
+        limits: grant.attenuation.words(),
+        asked: asked.map(|method| method.name.clone()).collect(),
+        methods,
+        is_new: false,
+        grant: None,
+    }
+}
+
+/// Whether a method is one that is asked about unless somebody says otherwise.
+fn is_asked(method: &Method) -> bool {
+    ![Effect::Observe.as_words(), ""].contains(&method.effect.as_str())
+}
+
+/// What a person's choices have come to.
+#[derive(Default)]
+struct Made {
+    /// The text in the place of the one that was proposed.
+    edited: Option<String>,
+    /// What fills slots by the person's choice.
+    filled: BTreeMap<String, Granting>,
+}
+
+fn made(daemon: &HostDaemon, run: &Run, step: u64, name: &str) -> Made {
+    let blob = |hash: &BlobHash| String::from_utf8(daemon.store.blobs().get(hash).ok()?).ok();
+    // It is still to be made.
+    if let Some((_, addition)) = run.additions.get(&step) {
+        return Made {
+            edited: addition.edited.as_ref().and_then(blob),
+            filled: chosen(daemon, addition).into_iter().collect(),
+        };
+    }
+    let row = |id| daemon.read(|txn| table::grant(txn, id)).ok().flatten();
+    let Some(worker) = run.grants.get(name).and_then(row).map(|grant| grant.target) else {
+        return Made::default();
+    };
+    let formula = daemon.read(|txn| table::formula(txn, &worker)).ok().flatten().map(|row| row.formula);
+    let edited = match formula {
+        Some(Formula::Worker { definition, .. }) => blob(&definition),
+        _ => None,
+    };
+    let all = daemon.read(|txn| query::grants(txn, &daemon.host.number)).unwrap_or_default();
+    let own: Vec<_> = run.grants.values().copied().collect();
+    // What is no grant of its maker's is the person's.
+    let by_choice = all.into_iter().filter(|grant| grant.holder == worker && !own.contains(&grant.target));
+    let filled = by_choice.filter_map(|grant| Some((grant.slot.clone(), of_grant(daemon, &grant)?)));
+    Made { edited, filled: filled.collect() }
+}
+
+fn of_grant(daemon: &HostDaemon, grant: &Grant) -> Option<Granting> {
+    let reached = daemon.read(|txn| table::reach(txn, &grant.id)).ok().flatten()?;
+    let view = daemon.view(daemon.host);
+    let name = daemon.look(|txn| things::name_of_target(txn, &view, &grant.target)).ok().flatten();
+    let unasked = |name: &str| grant.allow.contains(name);
+    let told = granting(&reached, grant, |_| true, unasked, |name| grant.ask.contains(name));
+    Some(Granting { name, grant: Some(grant.number), ..told })
+}
+
+/// What is added by a person, slot by slot.
+pub fn chosen(daemon: &HostDaemon, addition: &Addition) -> Vec<(String, Granting)> {
+    let mut all = Vec::new();
+    add(daemon, "", &addition.bindings, &mut all);
+    all
+}
+
+fn add(daemon: &HostDaemon, under: &str, bindings: &[Binding], all: &mut Vec<(String, Granting)>) {
+    for binding in bindings {
+        let slot = format!("{under}{}", binding.slot);
+        let granting = of_binding(daemon, binding);
+        all.push((slot.clone(), granting));
+        if let Target::Endowed { bindings, .. } = &binding.target {
+            add(daemon, &format!("{slot}."), bindings, all);
+        }
+    }
+}
+
+/// What a binding would come to.
+fn of_binding(daemon: &HostDaemon, binding: &Binding) -> Granting {
+    let mut limits = binding.attenuation.words();
+    let mut told = match &binding.target {
+        Target::Named { path } => {
+            let view = daemon.view(daemon.host);
+            let found = daemon.look(|txn| {
+                let id = view.identify(txn, path)?;
+                methods::powers(txn, &view, &id)
+            });
+            let found = found.ok().flatten();
+            limits.extend(found.iter().flat_map(|found| found.limits.iter().cloned()));
+            Granting {
+                name: Some(path.to_string()),
+                words: found
+                    .as_ref()
+                    .map_or_else(|| Untrusted::new("what is gone"), |one| one.called.words.clone()),
+                methods: found.map_or(vec![], |found| found.methods),
+                limits: vec![],
+                asked: vec![],
+                is_new: false,
+                grant: None,
+            }
+        }
+        target => {
+            let place = match target {
+                Target::Resource(Resource::Directory { path, .. } | Resource::Outbox { path }) => Some(path),
+                _ => None,
+            };
+            Granting {
+                name: None,
+                words: Untrusted::new(worker_slots::words(binding)),
+                methods: binding.methods.iter().map(|method| of_target(target, method)).collect(),
+                limits: vec![],
+                asked: vec![],
+                is_new: place.is_some_and(|path| !Path::new(path).exists()),
+                grant: None,
+            }
+        }
+    };
+    told.methods.retain(|method| binding.methods.contains(&method.name));
+    let asked = told.methods.iter().filter(|method| {
+        binding.ask.contains(&method.name) || (is_asked(method) && !binding.allow.contains(&method.name))
+    });
+    told.asked = asked.map(|method| method.name.clone()).collect();
+    Granting { limits, ..told }
+}
+
+/// A method of what a binding makes, with what it does to the world.
+fn of_target(target: &Target, name: &str) -> Method {
+    let interface = match target {
+        Target::Resource(Resource::Mcp(server)) => {
+            caps::interface_for(&Formula::Resource(Resource::Mcp(server.clone())))
+        }
+        _ => Kind::of(start_preview::kind(target)).and_then(caps::interface_of).map(Cow::Borrowed),
+    };
+    let effect = interface.and_then(|interface| {
+        let effect = interface.method(name).map(|method| caps::effect_words(&interface, method));
+        effect.map(str::to_owned)
+    });
+    // Calling a worker, asking and waiting change nothing by themselves.
+    let effect = effect.unwrap_or_else(|| Effect::Observe.as_words().to_owned());
+    Method { name: name.to_owned(), effect }
+}

@@ -1,0 +1,122 @@
+//! What fills the slots of a worker that fills a slot: `-e evaluator=./evaluator.worker -e evaluator.out=./reports:rw`.
+
+use std::cell::Cell;
+
+use kernel::command::{Binding, Target};
+use passable::visible_line;
+use worker::definition::Definition;
+
+use super::bind::methods;
+use control::exit::{Exit, Failure};
+use control::protocol::StartSpec;
+use resource::{Endowment, Kind};
+
+/// How deep workers lie in the slots of workers.
+const DEEPEST: usize = 8;
+
+/// How many workers one command binds, however deep they lie.
+const MOST: usize = 64;
+
+/// Refuses workers that lie too deep, or are too many, whoever named them: a worker file finds others by itself.
+///
+/// # Errors
+/// When there is no room for one more.
+pub fn expect_room(under: &str, bound: &Cell<usize>) -> Result<(), Failure> {
+    bound.set(bound.get() + 1);
+    let help = "a worker that calls itself is bound with `-e SLOT=self`";
+    if under.matches('.').count() >= DEEPEST {
+        let message = format!("`{}`: workers lie at most {DEEPEST} deep", visible_line(under));
+        return Err(Failure::new(Exit::Invalid, message).help(help));
+    }
+    if bound.get() > MOST {
+        let message = format!("more than {MOST} workers would be bound");
+        return Err(Failure::new(Exit::Invalid, message).help(help));
+    }
+    Ok(())
+}
+
+/// The first slot of a path of slots, and what follows.
+fn split(path: &str) -> Option<(&str, &str)> {
+    path.split_once('.')
+}
+
+/// Whether a rule of `--allow` names a method of the worker's own slots, and not of a slot of theirs.
+pub fn is_own(rule: &str) -> bool {
+    rule.matches('.').count() < 2
+}
+
+/// Refuses what is bound to slots of a worker's slots where there is none.
+///
+/// # Errors
+/// When the way to a slot does not lead over slots that take workers.
+pub fn check(definition: &Definition, spec: &StartSpec, under: &str) -> Result<(), Failure> {
+    let endowed = spec.endow.iter().map(|endowment| endowment.slot.as_str());
+    let allowed = spec.allow.iter().filter(|rule| !is_own(rule)).map(String::as_str);
+    for path in endowed.chain(allowed) {
+        let Some((slot, _)) = split(path) else { continue };
+        let is_worker = definition.slot(slot).is_some_and(|slot| slot.kind == Kind::Worker);
+        if !is_worker {
+            let message = format!(
+                "`{under}{}`: `{}` has no slot `{}` that takes a worker",
+                visible_line(path),
+                visible_line(&definition.name),
+                visible_line(slot)
+            );
+            return Err(Failure::new(Exit::Usage, message)
+                .help("write SLOT.INNER=…, where SLOT takes a worker that has the slot INNER"));
+        }
+        if under.matches('.').count() + path.matches('.').count() > DEEPEST {
+            let message = format!("`{under}{}`: workers lie at most {DEEPEST} deep", visible_line(path));
+            return Err(Failure::new(Exit::Usage, message).help("fewer workers in the slots of workers"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns how the worker in a slot is started, as if that worker were run by itself.
+pub fn inner(outer: &StartSpec, slot: &str) -> StartSpec {
+    let below = |path: &str| split(path).filter(|(first, _)| *first == slot).map(|(_, rest)| rest.to_owned());
+    let endow = outer.endow.iter().filter_map(|endowment| {
+        Some(Endowment { slot: below(&endowment.slot)?, fill: endowment.fill.clone() })
+    });
+    StartSpec {
+        endow: endow.collect(),
+        allow: outer.allow.iter().filter(|rule| !is_own(rule)).filter_map(|rule| below(rule)).collect(),
+        dry_run: outer.dry_run,
+        ..StartSpec::default()
+    }
+}
+
+/// What fills the slots, one line each, with the slots of workers below them.
+pub fn lines(bindings: &[Binding]) -> Vec<String> {
+    let mut lines = Vec::new();
+    add(&mut lines, "", bindings);
+    lines
+}
+
+fn add(lines: &mut Vec<String>, under: &str, bindings: &[Binding]) {
+    for binding in bindings {
+        let slot = format!("{under}{}", binding.slot);
+        lines.push(format!("{slot} = {} ({})", words(binding), methods::words(binding)));
+        if let Target::Endowed { bindings, .. } = &binding.target {
+            add(lines, &format!("{slot}."), bindings);
+        }
+    }
+}
+
+/// Describes what is bound, without what is taken away of it.
+pub(crate) fn words(binding: &Binding) -> String {
+    match (&binding.target, &binding.attenuation.staged_from) {
+        (_, Some(real)) => resource::staged_copy(real),
+        (Target::Resource(resource), _) => resource.words_with(&binding.methods),
+        (Target::Workshop, _) => "the making of workers, each shown to you first".to_owned(),
+        (Target::Named { path }, _) => path.to_string(),
+        (Target::Model { program, model }, _) => {
+            resource::model::words(model, Some(program.limits.tokens), program.limits.usd_micros)
+        }
+        (Target::Myself, _) => resource::words::MYSELF.to_owned(),
+        (Target::Worker(program) | Target::Endowed { program, .. }, _) => {
+            resource::words::worker_words(&program.name, &program.definition.short())
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Calls that the daemon makes at a time.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use config::clock;
+
+/// The time after which the clock is read again. Somebody may have set it.
+const MAX_SLEEP: Duration = Duration::from_secs(30);
+
+/// What is done when its time has come: nothing that waits for anybody.
+type Call = Box<dyn FnOnce() + Send>;
+
+/// What is to happen when.
+#[derive(Default)]
+pub struct Alarms {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    calls: BTreeMap<(i64, u64), Call>,
+    next: u64,
+    /// Whether somebody may have to be told earlier than was thought.
+    stirred: bool,
+    /// When an agent must be told next.
+    due_ms: Option<i64>,
+    ended: bool,
+}
+
+impl Alarms {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has something done at this time, in milliseconds since 1970, or as soon after as possible.
+    pub fn at(&self, at_ms: i64, call: Call) {
+        let mut state = self.lock();
+        state.next += 1;
+        let key = (at_ms, state.next);
+        state.calls.insert(key, call);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Who must be told next may have changed.
+    pub fn stir(&self) {
+        self.lock().stirred = true;
+        self.changed.notify_all();
+    }
+
+    /// Whether an agent waits for a tick.
+    pub fn is_awaited(&self) -> bool {
+        self.lock().due_ms.is_some()
+    }
+
+    /// Nothing happens any more.
+    pub fn end(&self) {
+        let mut state = self.lock();
+        state.ended = true;
+        state.calls.clear();
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Writes down when an agent must be told next, in milliseconds since 1970.
+    pub fn set_due(&self, due_ms: Option<i64>) {
+        self.lock().due_ms = due_ms;
+    }
+
+    /// Waits until something is to be done: calls whose time has come, and whether agents are to be told. `None` at the
+    /// end.
+    pub fn wait(&self) -> Option<(Vec<Call>, bool)> {
+        let mut state = self.lock();
+        loop {
+            if state.ended {
+                return None;
+            }
+            let now_ms = clock::now_ms();
+            let is_due = state.due_ms.is_some_and(|due| due <= now_ms);
+            let later = state.calls.split_off(&(now_ms.saturating_add(1), 0));
+            let calls: Vec<Call> = std::mem::replace(&mut state.calls, later).into_values().collect();
+            if !calls.is_empty() || is_due || state.stirred {
+                let tells = is_due || std::mem::take(&mut state.stirred);
+                return Some((calls, tells));
+            }
+            let first = state.calls.keys().next().map(|(at, _)| *at);
+            let next = first.into_iter().chain(state.due_ms).min();
+            let left = next.map_or(MAX_SLEEP, |next| {
+                let left = u64::try_from(next.saturating_sub(now_ms)).unwrap_or(0);
+                Duration::from_millis(left).min(MAX_SLEEP)
+            });
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn calls_are_made_in_order_when_their_time_has_come() {
+        let alarms = Arc::new(Alarms::default());
+        let (send, receive) = channel();
+        let began = Instant::now();
+        let base = clock::now_ms();
+        for (after, name) in [(60, "third"), (0, "first"), (30, "second"), (600_000, "never")] {
+            let send = send.clone();
+            alarms.at(base + after, Box::new(move || send.send((name, clock::now_ms() - base)).unwrap()));
+        }
+        alarms.lock().stirred = false;
+        let mut heard = vec![];
+        while heard.len() < 3 {
+            let (calls, tells) = alarms.wait().unwrap();
+            assert!(!tells);
+            calls.into_iter().for_each(|call| call());
+            heard.extend(receive.try_iter());
+        }
+        let names: Vec<&str> = heard.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["first", "second", "third"]);
+        assert!(heard[1].1 >= 30 && heard[2].1 >= 60, "{heard:?}");
+        assert!(began.elapsed() < Duration::from_secs(20));
+        alarms.end();
+        assert!(alarms.wait().is_none());
+    }
+}

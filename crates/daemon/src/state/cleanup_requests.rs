@@ -1,0 +1,41 @@
+//! Requests to collect and sweep now.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use control::exit::{Exit, Failure};
+use control::protocol::Freed;
+
+/// How often whoever waits looks whether the daemon ends.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Clearing up that people have asked for: the gardener does it, and says what came of it.
+#[derive(Default)]
+pub struct CleanupRequests(Mutex<Vec<Sender<Result<Freed, Failure>>>>);
+
+impl CleanupRequests {
+    /// Has everything collected and swept that can be, and waits for it.
+    ///
+    /// # Errors
+    /// When the store fails, or the daemon ends first.
+    pub fn ask(&self, ends: &dyn Fn() -> bool) -> Result<Freed, Failure> {
+        let (send, done) = channel();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(send);
+        loop {
+            match done.recv_timeout(LOOK) {
+                Ok(freed) => return freed,
+                Err(RecvTimeoutError::Timeout) if !ends() => {}
+                Err(_) => {
+                    return Err(Failure::new(Exit::NoDaemon, "the daemon ends")
+                        .help("ask again; what was not removed stays, and nothing else is lost"));
+                }
+            }
+        }
+    }
+
+    /// Who waits.
+    pub fn take(&self) -> Vec<Sender<Result<Freed, Failure>>> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

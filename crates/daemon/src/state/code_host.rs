@@ -1,0 +1,117 @@
+//! Messages to objects that code has made, and the port to the host of that code.
+
+use kernel::FormulaId;
+use kernel::code::Reference;
+use kernel::command::CancelledCode;
+use passable::Value;
+use vat::Verb;
+
+use super::daemon::Daemon;
+use control::exit::Failure;
+use control::protocol::CodeCount;
+
+/// The host of guest code, as the rest of the daemon sees it.
+pub trait CodeHost: Send + Sync {
+    /// Sends a message to an object that code has made. The answer comes to its `reply`.
+    ///
+    /// # Errors
+    /// When the code is gone, or too much code runs already.
+    fn deliver(&self, letter: Letter) -> Result<(), Failure>;
+
+    /// Ends the heap of cancelled code, if there is one. It waits for nothing.
+    fn cancel(&self, code: &CancelledCode);
+
+    /// Returns the formulas that code refers to. The collector must keep them.
+    fn pins(&self) -> std::collections::BTreeSet<FormulaId>;
+
+    /// Counts the code that has not come to its end.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn count(&self, daemon: &Daemon) -> Result<CodeCount, Failure>;
+}
+
+/// Whoever gets a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The code.
+    pub eval: FormulaId,
+    /// The heap, if no other one has the object.
+    pub heap: Option<u64>,
+    /// The number by which the heap knows the object.
+    pub number: u32,
+}
+
+/// What came of a message.
+pub type Told = Result<Value<Reference>, Value<Reference>>;
+
+/// A message to an object that code has made.
+pub struct Letter {
+    /// To which.
+    pub target: Target,
+    /// Who sends it, and gets the answer: an agent, or other code.
+    pub from: FormulaId,
+    /// What is asked.
+    pub verb: Verb,
+    /// What is given with it.
+    pub args: Vec<Value<Reference>>,
+    /// Takes the answer.
+    pub reply: Reply,
+}
+
+/// Takes the answer to a message, once, from any thread. Whoever lets go of it without an answer says that the outcome
+/// is not known.
+pub struct Reply(Option<Box<dyn FnOnce(Told) + Send>>);
+
+impl Reply {
+    /// What takes it.
+    pub fn new(take: impl FnOnce(Told) + Send + 'static) -> Reply {
+        Reply(Some(Box::new(take)))
+    }
+
+    /// Answers.
+    pub fn answer(mut self, told: Told) {
+        if let Some(take) = self.0.take() {
+            take(told);
+        }
+    }
+}
+
+impl Reply {
+    /// Nobody is told anything: whoever sent the message knows that it did not go.
+    pub fn forget(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some(take) = self.0.take() {
+            // Whoever lets go of it may hold what the answer needs.
+            let tell = move || take(Err(restarted()));
+            drop(std::thread::Builder::new().name("vat answer".to_owned()).spawn(tell));
+        }
+    }
+}
+
+impl Letter {
+    /// Answers that nothing comes of it.
+    pub fn refuse(self, why: &str) {
+        self.reply.answer(Err(Value::error("Error", why)));
+    }
+}
+
+/// What somebody is told who waits for a heap that is gone: whether it has done what it was asked is not known.
+pub const RESTARTED: &str = "vat restarted, outcome unknown";
+
+/// The same as an error.
+pub fn restarted<C: Clone + Eq + std::hash::Hash>() -> Value<C> {
+    Value::error("Error", RESTARTED)
+}
+
+/// The engine and the realm, with their versions.
+pub fn engine() -> String {
+    // As if the program had been replaced by a later one.
+    let other = if store::failpoint::is_armed("vat.other_engine") { " of another time" } else { "" };
+    format!("quickjs {} realm {}{other}", vat::engine_version(), vat::REALM_VERSION)
+}

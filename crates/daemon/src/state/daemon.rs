@@ -1,0 +1,501 @@
+//! The daemon's state, as it serves each host, and the side of it that drivers of runs see.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+
+use kernel::command::{Act, Advance, CancelledCode, Command, Fault, GrantAct, Move, Outcome, Said, TimerAct};
+use kernel::env::Env;
+use kernel::event::Event;
+use kernel::formula::Formula;
+use kernel::hub::View;
+use kernel::run::Trouble;
+use kernel::txn::{ReadTxn, StoreFault, Txn};
+use kernel::used::UsedCall;
+use kernel::{FormulaId, HostRun, RunNumber, query, table};
+use model::{Cancel, ModelRef, Opener, Price, Takes};
+use passable::visible_line;
+use policy::Rules;
+use resource::Resource;
+use store::{Kept, Store};
+
+use super::alarms::Alarms;
+use super::cleanup_requests::CleanupRequests;
+use super::client_keys::Keys;
+use super::code_host::CodeHost;
+use super::effect_queues::{Orphans, Unwritten};
+use super::errors::{fault_failure, store_failure};
+use super::extensions::Extensions;
+use super::gateway_tokens::Passes;
+use super::grant_usage::Uses;
+use super::notices::Notices;
+use super::policies::PolicyDesk;
+use super::protected_paths::Own;
+use super::vault::Keeper;
+use super::watch::News;
+use crate::hosts::code_reader::Reader;
+use config::clock;
+use config::place::Place;
+use config::settings::{Followed, Models};
+use control::exit::{Exit, Failure};
+
+/// Everything that the daemon holds, for all hosts of its store. All of it but the store may be lost.
+pub struct Daemon {
+    /// The one owner of the store.
+    pub store: Store,
+    /// The directories and files of the daemon and its user.
+    pub place: Place,
+    /// Paths that are handed to no run.
+    pub own: Own,
+    /// The reader of proposed code.
+    pub reader: Reader,
+    /// The values of upper modules.
+    pub extensions: Extensions,
+    /// Has a run driven, once there is an engine.
+    engine: OnceLock<Box<dyn Fn(HostRun) + Send + Sync>>,
+    /// How models are opened.
+    pub opener: Opener,
+    /// Keys that clients brought along.
+    pub keys: Keys,
+    /// What followers wait for.
+    pub news: News,
+    /// Clearing up that somebody waits for.
+    pub errands: CleanupRequests,
+    /// Tokens for clients of the gateway.
+    pub passes: Passes,
+    /// How the last notification went.
+    pub notices: Notices,
+    /// The agent of the person who owns the store.
+    pub root: FormulaId,
+    /// What happens when its time has come.
+    pub alarms: Arc<Alarms>,
+    /// Secrets by name.
+    pub vault: Keeper,
+    /// What proposals are judged by beside the gates' own code.
+    rules: RwLock<Arc<Rules>>,
+    /// The operator's policies.
+    pub policies: PolicyDesk,
+    /// Where the user's own prices are written.
+    settings: OnceLock<Mutex<Followed>>,
+    /// Where code goes, once there is anybody who takes it.
+    vats: OnceLock<Arc<dyn CodeHost>>,
+    /// Effects in agents' journals that nobody has in hand.
+    pub orphans: Orphans,
+    /// What drivers of runs leave for those that come after them.
+    pub memory: worker::Memory,
+    /// Outcomes of calls that only looked, until they are written down.
+    pub unwritten: Unwritten,
+    /// What grants are used for outside of runs, until it is written down.
+    pub uses: Uses,
+    /// Stops every model call when the daemon ends.
+    pub cancel: Cancel,
+    stopping: AtomicBool,
+    /// Runs that could not even be stalled, because the store failed.
+    stuck: Mutex<BTreeMap<HostRun, Trouble>>,
+    /// Hangs up when everything above has been dropped, and the store so has been closed. The last field.
+    _open: Sender<()>,
+}
+
+/// The daemon as it serves one host: runs, messages and events are that host's.
+#[derive(Clone)]
+pub struct HostDaemon {
+    shared: Arc<Daemon>,
+    /// The agent for whom it acts.
+    pub host: FormulaId,
+}
+
+/// The daemon as it serves one host, without keeping it alive.
+#[derive(Clone)]
+pub struct WeakHostDaemon {
+    shared: Weak<Daemon>,
+    host: FormulaId,
+}
+
+impl WeakHostDaemon {
+    /// Returns the daemon, or nothing once it has ended.
+    pub fn upgrade(&self) -> Option<HostDaemon> {
+        Some(HostDaemon { shared: self.shared.upgrade()?, host: self.host })
+    }
+}
+
+impl std::ops::Deref for HostDaemon {
+    type Target = Daemon;
+
+    fn deref(&self) -> &Daemon {
+        &self.shared
+    }
+}
+
+impl Daemon {
+    /// Reads one consistent state.
+    pub fn read<T>(
+        &self,
+        query: impl FnOnce(&mut dyn ReadTxn) -> Result<T, StoreFault>,
+    ) -> Result<T, Failure> {
+        self.store.read(query).map_err(|e| store_failure(e.to_string()))
+    }
+
+    /// Asks the kernel about one consistent state; a fault is told as one.
+    pub fn look<T>(&self, query: impl FnOnce(&mut dyn ReadTxn) -> Result<T, Fault>) -> Result<T, Failure> {
+        self.store.read(query).map_err(|e| match e {
+            store::ReadError::Refused(fault) => fault_failure(&fault),
+            other => store_failure(other.to_string()),
+        })
+    }
+
+    /// Applies one act of any agent; returns when it is durable.
+    pub fn apply_as(&self, actor: FormulaId, said: Option<Said>, act: Act) -> Result<Outcome, Failure> {
+        let outcome = self.attempt(actor, said, act)?.map_err(|fault| fault_failure(&fault))?;
+        outcome.ready.iter().for_each(|run| self.drive(*run));
+        Ok(outcome)
+    }
+
+    /// Has every run driven that an act makes ready from now on. The first caller wins.
+    pub fn set_engine(&self, drive: impl Fn(HostRun) + Send + Sync + 'static) {
+        let _ = self.engine.set(Box::new(drive));
+    }
+
+    /// Lets a run go on, now or when a thread is free. A daemon without an engine drives nothing.
+    pub fn drive(&self, run: HostRun) {
+        if let Some(drive) = self.engine.get() {
+            drive(run);
+        }
+    }
+
+    /// Notes a call that stands in no journal, if it goes through grants.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn note_use(
+        &self,
+        id: &FormulaId,
+        through: &[FormulaId],
+        by: FormulaId,
+        method: &str,
+        refused: bool,
+    ) -> Result<(), Failure> {
+        let grants = self.read(|txn| kernel::used::grants(txn, id, through))?;
+        self.note_uses(grants, by, method, refused);
+        Ok(())
+    }
+
+    /// Notes a call that stands in no journal, through these grants.
+    pub fn note_uses(&self, grants: BTreeSet<FormulaId>, by: FormulaId, method: &str, refused: bool) {
+        if !grants.is_empty() {
+            self.uses.add(grants, &UsedCall::new(clock::now_ms(), by, method, refused));
+        }
+    }
+
+    /// The same, telling what the kernel refuses from what the store cannot do just now.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn attempt(
+        &self,
+        actor: FormulaId,
+        said: Option<Said>,
+        act: Act,
+    ) -> Result<Result<Outcome, Fault>, Failure> {
+        self.attempt_with(actor, said, act, vec![])
+    }
+
+    /// The same, keeping bytes that the act names.
+    pub fn attempt_with(
+        &self,
+        actor: FormulaId,
+        said: Option<Said>,
+        act: Act,
+        kept: Vec<Kept>,
+    ) -> Result<Result<Outcome, Fault>, Failure> {
+        let is_of_timers = matches!(
+            act,
+            Act::Timer(TimerAct::Subscribe { .. }) | Act::Cancel { .. } | Act::Grant(GrantAct::Revoke { .. })
+        ) || waits(&act);
+        let command = Command { actor, act, said };
+        let env = environment()?;
+        let write = move |txn: &mut dyn Txn| {
+            kept.iter().try_for_each(|kept| kept.keep(txn))?;
+            kernel::apply(txn, &env, command)
+        };
+        match self.store.write(write) {
+            Ok(outcome) => {
+                if is_of_timers {
+                    self.alarms.stir();
+                }
+                self.news.wake();
+                self.cancelled(&outcome.cancelled);
+                Ok(Ok(outcome))
+            }
+            Err(store::WriteError::Refused(fault @ Fault::Store(_))) => Err(fault_failure(&fault)),
+            Err(store::WriteError::Refused(fault)) => Ok(Err(fault)),
+            Err(other) => Err(store_failure(other.to_string())),
+        }
+    }
+
+    /// Lets the heaps of code go that was cancelled. It waits for nothing.
+    pub fn cancelled(&self, code: &[CancelledCode]) {
+        if let Some(office) = self.vats() {
+            code.iter().for_each(|one| office.cancel(one));
+        }
+    }
+
+    /// Says where code goes, once.
+    pub fn open_vats(&self, office: Arc<dyn CodeHost>) {
+        // Whoever came first stays.
+        let _ = self.vats.set(office);
+    }
+
+    /// Where code goes, and messages to the objects that it has made.
+    pub fn vats(&self) -> Option<&dyn CodeHost> {
+        self.vats.get().map(|office| &**office)
+    }
+
+    /// What proposals are judged by beside the gates' own code, as it is now.
+    pub fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes what proposals are judged by. What is being judged just now is judged by what was there before.
+    pub fn change_rules(&self, change: impl FnOnce(&mut Rules)) {
+        let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Rules::clone(&rules);
+        change(&mut changed);
+        *rules = Arc::new(changed);
+    }
+
+    /// Lets everything that is at work end at its next step.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.cancel.cancel();
+        self.news.end();
+        self.alarms.end();
+    }
+
+    /// Whether it is about to end.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    fn lock_stuck(&self) -> MutexGuard<'_, BTreeMap<HostRun, Trouble>> {
+        self.stuck.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HostDaemon {
+    /// A daemon over an open store that has been through genesis, as it serves the store's own host. `open` hangs up
+    /// once the store is closed.
+    pub fn new(
+        store: Store,
+        host: FormulaId,
+        opener: Opener,
+        place: &Place,
+        program: PathBuf,
+        open: Sender<()>,
+    ) -> HostDaemon {
+        let shared = Daemon {
+            store,
+            place: place.clone(),
+            own: Own::of(place),
+            reader: Reader::new(program),
+            extensions: Extensions::default(),
+            engine: OnceLock::new(),
+            opener,
+            keys: Keys::default(),
+            news: News::default(),
+            errands: CleanupRequests::default(),
+            passes: Passes::default(),
+            notices: Notices::default(),
+            root: host,
+            alarms: Arc::default(),
+            vault: Keeper::new(&place.state),
+            rules: RwLock::default(),
+            policies: PolicyDesk::new(&place.config),
+            settings: OnceLock::new(),
+            vats: OnceLock::new(),
+            orphans: Orphans::default(),
+            memory: worker::Memory::default(),
+            unwritten: Unwritten::default(),
+            uses: Uses::default(),
+            cancel: Cancel::default(),
+            stopping: AtomicBool::new(false),
+            stuck: Mutex::default(),
+            _open: open,
+        };
+        HostDaemon { shared: Arc::new(shared), host }
+    }
+
+    /// Returns what all hosts share.
+    pub fn as_daemon(&self) -> &Daemon {
+        &self.shared
+    }
+
+    /// Returns a handle that does not keep the daemon alive.
+    pub fn downgrade(&self) -> WeakHostDaemon {
+        WeakHostDaemon { shared: self.shared(), host: self.host }
+    }
+
+    /// Returns the daemon as it serves an agent, which must be a host: no other agent has runs. `name` is what the person
+    /// calls it.
+    ///
+    /// # Errors
+    /// When the agent is a guest.
+    pub fn host_of(&self, agent: FormulaId, name: Option<&str>) -> Result<HostDaemon, Failure> {
+        if agent == self.host {
+            return Ok(self.clone());
+        }
+        let row = self.read(|txn| table::formula(txn, &agent))?;
+        if let Some(Formula::Host { .. }) = row.map(|row| row.formula) {
+            return Ok(self.of(agent));
+        }
+        let name = visible_line(name.unwrap_or("it"));
+        let message = format!("`{name}` is a guest: only a host has runs, approvals and events");
+        Err(Failure::new(Exit::Denied, message).help(format!(
+            "say `--as` with a host's name, or nothing; a guest proposes a worker (`almoner --as {name} define FILE`), \
+             and its host endows it"
+        )))
+    }
+
+    /// The same daemon as it serves another host.
+    pub fn of(&self, host: FormulaId) -> HostDaemon {
+        HostDaemon { shared: Arc::clone(&self.shared), host }
+    }
+
+    /// What it shares with those that serve other hosts, without keeping it.
+    pub fn shared(&self) -> Weak<Daemon> {
+        Arc::downgrade(&self.shared)
+    }
+
+    /// One of the host's runs, among those of all hosts.
+    pub fn mine(&self, run: RunNumber) -> HostRun {
+        HostRun { host: self.host, run }
+    }
+
+    /// Applies one act of the host; returns when it is durable.
+    pub fn apply(&self, act: Act) -> Result<Outcome, Failure> {
+        self.apply_as(self.host, None, act)
+    }
+
+    /// Follows the prices that the user writes in a file of settings.
+    pub fn follow_prices(&self, file: std::path::PathBuf) {
+        let _ = self.shared.settings.set(Mutex::new(Followed::new(file)));
+    }
+
+    /// Which documents a model takes as they are; of several, what all of them take.
+    pub fn takes_of(&self, model: &str) -> Takes {
+        let own = self.models();
+        let takes = |reference: &ModelRef| {
+            let (name, usual) = (reference.plain().to_string(), Takes::of(reference));
+            Takes {
+                images: usual.images || own.images.contains(&name),
+                pdfs: usual.pdfs || own.pdfs.contains(&name),
+            }
+        };
+        let all = model::list(model).unwrap_or_default();
+        all.iter().map(takes).reduce(Takes::and).unwrap_or_default()
+    }
+
+    /// What the user says of models.
+    pub(crate) fn models(&self) -> Models {
+        let settings = self.shared.settings.get();
+        let mut settings = settings.map(|followed| followed.lock().unwrap_or_else(PoisonError::into_inner));
+        // What is wrong with the file is told by whoever else follows it.
+        settings.as_mut().map(|followed| followed.look().0.models.clone()).unwrap_or_default()
+    }
+
+    /// What a model costs, by the user's own prices or the table; of several the dearest. `None` where that is not
+    /// known.
+    pub fn price_of(&self, model: &str) -> Option<Price> {
+        let references = model::list(model).ok()?;
+        let own = self.models();
+        let price = |reference: &ModelRef| {
+            own.prices.get(&reference.plain().to_string()).copied().or_else(|| Price::of(reference))
+        };
+        let first = price(references.first()?)?;
+        references.iter().skip(1).try_fold(first, |sum, reference| Some(sum.or(price(reference)?)))
+    }
+
+    /// Events after `after`.
+    pub fn events(&self, after: u64, limit: usize) -> Result<Vec<Event>, Failure> {
+        self.read(|txn| query::events(txn, &self.host.number, after, limit))
+    }
+
+    /// The number of the last event; 0 if there is none.
+    pub fn last_event(&self) -> Result<u64, Failure> {
+        Ok(self.read(|txn| kernel::head::log_end(txn, &self.host.number))?.map_or(0, |end| end.seq))
+    }
+
+    /// How an agent sees names now.
+    pub fn view(&self, agent: FormulaId) -> View {
+        View { agent, now_ms: clock::now_ms() }
+    }
+
+    /// Remembers that a run cannot go on until somebody says `resume`.
+    pub fn set_stuck(&self, run: RunNumber, trouble: Trouble) {
+        let run = self.mine(run);
+        let mut stuck = self.lock_stuck();
+        stuck.insert(run, trouble.clone());
+        self.news.tell_stuck(run, trouble);
+    }
+
+    /// Forgets that a run got stuck: it is being driven again.
+    pub fn set_free(&self, run: RunNumber) {
+        let run = self.mine(run);
+        let mut stuck = self.lock_stuck();
+        if stuck.remove(&run).is_some() {
+            self.news.tell_free(run);
+        }
+    }
+
+    /// Every run of the host that the store itself keeps from going on.
+    pub fn all_stuck(&self) -> Vec<(RunNumber, Trouble)> {
+        let stuck = self.lock_stuck();
+        let mine = stuck.iter().filter(|(of, _)| of.host == self.host);
+        mine.map(|(of, trouble)| (of.run, trouble.clone())).collect()
+    }
+
+    /// A directory of the daemon's own as a directory like any other.
+    pub(crate) fn scratch(&self, id: &FormulaId, read_only: bool) -> Formula {
+        let path = crate::state::scratch_dirs::path(self.state(), id);
+        // One that cannot be made cannot be opened either, which is said where it is tried.
+        let _ = config::place::private_dir(&path);
+        Formula::Resource(Resource::Directory { path: path.to_string_lossy().into_owned(), read_only })
+    }
+
+    /// The directory of what belongs to this daemon.
+    pub fn state(&self) -> &std::path::Path {
+        self.store.dir().parent().unwrap_or(self.store.dir())
+    }
+
+    /// What keeps a run from going on, if the store itself does.
+    pub fn stuck(&self, run: RunNumber) -> Option<Trouble> {
+        self.lock_stuck().get(&self.mine(run)).cloned()
+    }
+}
+
+/// One reading of the clock and one draw of entropy.
+pub fn environment() -> Result<Env, Failure> {
+    let mut entropy = [0; 32];
+    random(&mut entropy)?;
+    Ok(Env::new(clock::now_ms(), entropy))
+}
+
+/// Fills `bytes` with entropy.
+pub fn random(bytes: &mut [u8]) -> Result<(), Failure> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty()) {
+            Ok(n) => filled += n,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(Failure::new(Exit::Failure, format!("no entropy: {e}"))),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a run begins to wait for a time.
+fn waits(act: &Act) -> bool {
+    let Act::Advance(Advance { moves, .. }) = act else { return false };
+    moves.iter().any(|step| matches!(step, Move::Wait { .. }))
+}

@@ -1,0 +1,59 @@
+//! What grants are used for outside of runs, until it is written down.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use kernel::FormulaId;
+use kernel::command::{Act, CodeAct, Command};
+use kernel::used::{Used, UsedCall};
+
+use super::daemon::Daemon;
+
+/// Calls through grants that stand in no journal. They are written down when somebody asks for them, and otherwise each
+/// second; those of methods that always come to a command (`endo::writes`) go to the disk with what they do. A crash may
+/// lose the count of the others within that second, messages to objects of other code among them: the count, and not what
+/// was done.
+#[derive(Default)]
+pub struct Uses(Mutex<BTreeMap<FormulaId, Used>>);
+
+impl Uses {
+    /// A call went, or was to go, through these grants.
+    pub fn add(&self, grants: impl IntoIterator<Item = FormulaId>, call: &UsedCall) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for grant in grants {
+            all.entry(grant).or_default().add(call.clone());
+        }
+    }
+
+    fn take(&self) -> BTreeMap<FormulaId, Used> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn give_back(&self, taken: BTreeMap<FormulaId, Used>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (grant, mut used) in taken {
+            let since = all.remove(&grant).unwrap_or_default();
+            used.merge(since);
+            all.insert(grant, used);
+        }
+    }
+}
+
+/// The command by which the store is told of one call.
+pub fn command(root: FormulaId, grants: impl IntoIterator<Item = FormulaId>, call: &UsedCall) -> Command {
+    let uses = Uses::default();
+    uses.add(grants, call);
+    Command { actor: root, act: Act::Code(CodeAct::Use { used: uses.take() }), said: None }
+}
+
+/// Writes down what has come. What cannot be written now is tried again the next time.
+pub fn flush(daemon: &Daemon) {
+    let used = daemon.uses.take();
+    if used.is_empty() {
+        return;
+    }
+    let act = Act::Code(CodeAct::Use { used: used.clone() });
+    if daemon.apply_as(daemon.root, None, act).is_err() {
+        daemon.uses.give_back(used);
+    }
+}

@@ -1,0 +1,94 @@
+//! The services that capabilities get of the daemon: secrets and stored bytes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+use kernel::formula::Formula;
+use kernel::run::Run;
+use kernel::{BlobHash, FormulaId, table};
+use resource::Resource;
+use resource::secret::HandedSecret;
+
+use super::daemon::{Daemon, HostDaemon};
+use super::vault::Withheld;
+use config::clock;
+
+fn given_out(value: Result<vault::Secret, Withheld>) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
+    match value {
+        Ok(value) => Ok(zeroize::Zeroizing::new(value.reveal().to_owned())),
+        Err(Withheld::Missing) => Err(caps::NoSecret::Missing),
+        Err(Withheld::Locked) => Err(caps::NoSecret::Locked),
+        Err(Withheld::Elsewhere) => Err(caps::NoSecret::Elsewhere),
+    }
+}
+
+impl HostDaemon {
+    /// Returns the services for the capabilities of a run.
+    pub fn services_of(&self, run: &Run) -> Arc<dyn caps::Outside> {
+        let has_project = run.includes.contains_key(config::policy_file::NAME);
+        Arc::new(Edge { shared: self.shared(), has_project, grants: run.grants.clone() })
+    }
+
+    /// What calls of agents need of this daemon: bytes that are kept beside the store.
+    pub fn kept_beside(&self) -> Arc<dyn caps::Outside> {
+        Arc::new(Edge { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
+    }
+
+    /// What a server of tools needs of the machine when a person looks at it.
+    pub fn edge(&self) -> Arc<dyn caps::Outside> {
+        Arc::new(Edge { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
+    }
+}
+
+/// What a part of the web gets of this daemon. It holds nothing: the vault may be locked or changed at any time.
+struct Edge {
+    shared: Weak<Daemon>,
+    /// Whether the run is judged by a project's policies.
+    has_project: bool,
+    /// The run's grants by slot.
+    grants: BTreeMap<String, FormulaId>,
+}
+
+impl caps::Outside for Edge {
+    fn follows_redirects(&self) -> bool {
+        !self.has_project && self.shared.upgrade().is_some_and(|shared| !shared.policies.has_any())
+    }
+
+    fn secret(
+        &self,
+        name: &str,
+        origin: &resource::web::Origin,
+    ) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
+        let shared = self.shared.upgrade().ok_or(caps::NoSecret::Locked)?;
+        given_out(shared.vault.value_for(name, origin))
+    }
+
+    fn secret_for_program(&self, name: &str) -> Result<zeroize::Zeroizing<String>, caps::NoSecret> {
+        let shared = self.shared.upgrade().ok_or(caps::NoSecret::Locked)?;
+        given_out(shared.vault.value_for_program(name))
+    }
+
+    fn handed(&self) -> BTreeMap<String, HandedSecret> {
+        let Some(shared) = self.shared.upgrade() else { return BTreeMap::new() };
+        let now = clock::now_ms();
+        let found = shared.read(|txn| {
+            let mut handed = BTreeMap::new();
+            for (slot, id) in &self.grants {
+                let Some(reached) = table::reach(txn, id)?.filter(|reached| reached.ended(now).is_none())
+                else {
+                    continue;
+                };
+                if let Formula::Resource(Resource::Secret(secret)) = reached.formula {
+                    handed.insert(slot.clone(), secret);
+                }
+            }
+            Ok(handed)
+        });
+        // What cannot be read is handed to nobody.
+        found.unwrap_or_default()
+    }
+
+    fn kept(&self, digest: &BlobHash) -> Option<Vec<u8>> {
+        self.shared.upgrade()?.store.blobs().get(digest).ok()
+    }
+}

@@ -1,0 +1,30 @@
+//! What all other modules stand on: the store, the keys, the vault, and who is told of changes.
+
+pub mod alarms;
+pub mod blobs;
+pub mod cleanup_requests;
+pub mod client_keys;
+pub mod code_host;
+pub mod daemon;
+pub mod effect_queues;
+pub mod errors;
+pub mod extensions;
+pub mod gateway_tokens;
+pub mod grant_usage;
+pub mod host_services;
+pub mod log;
+pub mod model_keys;
+pub mod notices;
+pub mod policies;
+pub mod precondition;
+pub mod privacy;
+pub mod private_file;
+pub mod protected_paths;
+pub mod scratch_dirs;
+pub mod sealing;
+pub mod secret_access;
+pub mod text_stream;
+pub mod thread_stack;
+pub mod vault;
+pub mod watch;
+pub mod worker_files;

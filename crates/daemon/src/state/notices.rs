@@ -1,0 +1,33 @@
+//! The result of the last notification.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use config::settings::NOTIFY;
+
+/// The longest text of a failed notification that `doctor` shows, in characters. The log has all of it.
+const MAX_SHOWN: usize = 300;
+
+/// How the last notification went, for whoever examines the daemon.
+#[derive(Default)]
+pub struct Notices(Mutex<Option<Result<(), String>>>);
+
+impl Notices {
+    fn lock(&self) -> MutexGuard<'_, Option<Result<(), String>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes down the result of a notification.
+    pub fn set(&self, how: Option<Result<(), String>>) {
+        *self.lock() = how;
+    }
+
+    /// How it went, as `doctor` says it; nothing if there was none.
+    pub fn examined(&self) -> Option<(String, bool, String)> {
+        let how = self.lock().clone()?;
+        let said = match &how {
+            Ok(()) => "the last notification went out".to_owned(),
+            Err(what) => what.chars().take(MAX_SHOWN).collect(),
+        };
+        Some((NOTIFY.to_owned(), how.is_ok(), said))
+    }
+}

@@ -1,0 +1,232 @@
+//! The operator's policies as the daemon has them in force.
+//!
+//! The file is looked at whenever a call is judged. One that has become invalid leaves the one before it in force, and
+//! everybody is told; with none before it, nothing is judged at all, and runs wait. One that is gone or empty has become
+//! invalid, too: whoever can only delete or empty a file does not lift what it forbids. A new daemon begins without.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kernel::BlobHash;
+use kernel::run::{Run, Trouble};
+use operator::{InForce, Policies, Problem, Whose};
+use passable::Untrusted;
+use policy::Operator;
+
+use super::log;
+use config::policy_file::{self, NAME, Stamps, stamps};
+use control::exit::Failure;
+use control::protocol::{PolicyFile, PolicyRow};
+
+/// How long a file that has changed must stay as it is before it is read: whoever saves it may not be done.
+const CALM: Duration = Duration::from_millis(100);
+
+/// How often a file that goes on changing is looked at before it is read as it is.
+const PATIENCE: usize = 20;
+
+/// How many projects' policies are kept compiled.
+const PROJECTS: usize = 64;
+
+/// What is in force.
+#[derive(Debug)]
+pub struct PolicyDesk {
+    path: PathBuf,
+    state: Mutex<State>,
+    projects: Mutex<BTreeMap<BlobHash, Arc<Policies>>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What was last looked at; `None` before the first look.
+    seen: Option<Stamps>,
+    current: Option<Arc<Policies>>,
+    /// What is wrong with the file as it is now.
+    problems: Vec<Problem>,
+    /// Whether there is something to judge by: a valid file, now or before, or none at all.
+    ready: bool,
+}
+
+impl State {
+    /// Whether policies are in force.
+    fn has_any(&self) -> bool {
+        self.current.as_deref().is_some_and(has_any)
+    }
+}
+
+fn has_any(policies: &Policies) -> bool {
+    !policies.policies().is_empty()
+}
+
+/// What is wrong with a file in which there were policies and are none.
+fn vanished(path: &Path, is_there: bool) -> Problem {
+    let message = if is_there { "has no policies any more" } else { "is gone" };
+    Problem {
+        file: passable::visible_line(&path.to_string_lossy()).into_owned(),
+        line: None,
+        message: message.to_owned(),
+        help: Some(
+            "to do without policies from now on: `almoner stop`; the next daemon begins without".to_owned(),
+        ),
+    }
+}
+
+impl PolicyDesk {
+    /// The policies in a configuration directory.
+    pub fn new(config: &Path) -> PolicyDesk {
+        PolicyDesk { path: config.join(NAME), state: Mutex::default(), projects: Mutex::default() }
+    }
+
+    /// Takes in the file as it is now, if it has changed.
+    fn look(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = stamps(&self.path);
+        if state.seen == Some(now) {
+            return state;
+        }
+        // A file is often saved in two strokes, emptied and filled or moved away and made anew, and half of a policy
+        // may be a policy, too.
+        for _ in 0..PATIENCE {
+            std::thread::sleep(CALM);
+            let then = stamps(&self.path);
+            if then == now {
+                break;
+            }
+            now = then;
+        }
+        match policy_file::load(&self.path, Whose::Operator) {
+            Ok(loaded) if state.has_any() && !loaded.as_ref().is_some_and(|(own, _)| has_any(own)) => {
+                let problems = vec![vanished(&self.path, loaded.is_some())];
+                log::failure(&policy_file::failure(&problems));
+                state.problems = problems;
+            }
+            Ok(loaded) => {
+                state.current = loaded.map(|(policies, _)| Arc::new(policies));
+                state.problems.clear();
+                state.ready = true;
+            }
+            Err(problems) => {
+                log::failure(&policy_file::failure(&problems));
+                state.problems = problems;
+            }
+        }
+        state.seen = Some(now);
+        state
+    }
+
+    /// Whether there are policies that judge calls, or should be.
+    pub fn has_any(&self) -> bool {
+        let state = self.look();
+        !state.ready || !state.problems.is_empty() || state.has_any()
+    }
+
+    /// Refuses to begin anything while there is nothing to judge by.
+    ///
+    /// # Errors
+    /// When the file is invalid and there was none before it.
+    pub fn expect_ready(&self) -> Result<(), Failure> {
+        let state = self.look();
+        if state.ready { Ok(()) } else { Err(policy_file::failure(&state.problems)) }
+    }
+
+    /// What is in force for a run: the operator's policies, and those of the project that it was started from.
+    ///
+    /// # Errors
+    /// When there is nothing to judge by.
+    pub fn of(
+        &self,
+        run: &Run,
+        blob: &dyn Fn(&BlobHash) -> Result<Vec<u8>, Trouble>,
+    ) -> Result<Option<Arc<dyn Operator>>, Trouble> {
+        let project = match run.includes.get(NAME) {
+            Some(hash) => Some(self.project(hash, blob)?),
+            None => None,
+        };
+        self.with(project).map_err(|failure| trouble(&failure))
+    }
+
+    /// What is in force where no run is: the operator's policies alone.
+    ///
+    /// # Errors
+    /// When there is nothing to judge by.
+    pub fn operator(&self) -> Result<Option<Arc<dyn Operator>>, Failure> {
+        self.with(None)
+    }
+
+    fn with(&self, project: Option<Arc<Policies>>) -> Result<Option<Arc<dyn Operator>>, Failure> {
+        let (own, stale) = {
+            let state = self.look();
+            if !state.ready {
+                return Err(policy_file::failure(&state.problems));
+            }
+            (state.current.clone(), state.problems.first().cloned())
+        };
+        let layers: Vec<_> = own.into_iter().chain(project).collect();
+        if layers.is_empty() && stale.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(InForce::new(policy_file::vocabulary()?, layers, stale))))
+    }
+
+    fn project(
+        &self,
+        hash: &BlobHash,
+        blob: &dyn Fn(&BlobHash) -> Result<Vec<u8>, Trouble>,
+    ) -> Result<Arc<Policies>, Trouble> {
+        let lock = || self.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(hash) {
+            return Ok(Arc::clone(known));
+        }
+        let text = String::from_utf8_lossy(&blob(hash)?).into_owned();
+        // It was valid when the run began, so a newer daemon has other words.
+        let compiled = policy_file::compile(Path::new(NAME), Whose::Project, &text, None)
+            .map_err(|problems| trouble(&policy_file::failure(&problems)))?;
+        let compiled = Arc::new(compiled);
+        let mut projects = lock();
+        if projects.len() >= PROJECTS {
+            projects.clear();
+        }
+        projects.insert(*hash, Arc::clone(&compiled));
+        Ok(compiled)
+    }
+
+    /// What is in force, for a person.
+    pub fn report(&self) -> PolicyFile {
+        let state = self.look();
+        let told = |problem: &Problem| Untrusted::new(problem.to_string());
+        let current = state.current.as_deref();
+        PolicyFile {
+            path: self.path.to_string_lossy().into_owned(),
+            digest: current.map(Policies::digest),
+            policies: current
+                .map(|policies| policies.policies().into_iter().map(row).collect())
+                .unwrap_or_default(),
+            examples: current.map_or(0, Policies::examples),
+            warnings: current
+                .map(|policies| policies.warnings().iter().map(told).collect())
+                .unwrap_or_default(),
+            problems: state.problems.iter().map(told).collect(),
+            ready: state.ready,
+        }
+    }
+}
+
+/// A policy as it is listed.
+pub fn row(policy: &operator::Policy) -> PolicyRow {
+    PolicyRow {
+        name: policy.name.clone(),
+        line: policy.line,
+        forbids: policy.forbids,
+        invariant: policy.invariant,
+        reason: policy.reason.clone().map(Untrusted::new),
+    }
+}
+
+fn trouble(failure: &Failure) -> Trouble {
+    Trouble {
+        code: "policy/invalid".to_owned(),
+        message: failure.message.clone(),
+        help: format!("{}; then `almoner resume`", failure.help),
+    }
+}

@@ -1,0 +1,23 @@
+//! Files of JSON that only the user can read.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use control::exit::{Exit, Failure};
+use serde::Serialize;
+
+/// Writes a file for the user alone, whole or not at all.
+///
+/// # Errors
+/// When the disk does not take it.
+pub fn write<T: Serialize>(path: &Path, kept: &T) -> Result<(), Failure> {
+    let fail = |error: std::io::Error| {
+        Failure::new(Exit::Failure, format!("{}: {error}", path.display())).help("nothing was changed")
+    };
+    let bytes = serde_json::to_vec(kept).map_err(|error| fail(error.into()))?;
+    let directory = path.parent().unwrap_or(path);
+    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(fail)?;
+    file.write_all(&bytes).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
+    file.persist(path).map_err(|error| fail(error.error))?;
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! What is shown of a model's reply while it is written, and what each follower has had of it.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use kernel::RunNumber;
+use passable::Untrusted;
+use policy::Secrets;
+
+use super::watch::Streamed;
+use control::protocol::Response;
+
+/// How much of a text that goes on can be shown, and as what: no value of the vault, nor a part of one. Where there are
+/// any, whole lines are shown, since what comes next could complete one; where one has several lines, nothing is before the
+/// end. What ends before `from` has been looked at before.
+pub fn settled(secrets: &Secrets, text: &str, from: usize) -> (usize, String) {
+    if secrets.is_empty() {
+        return (text.len(), text.to_owned());
+    }
+    let Some(end) = secrets.whole(text, from) else { return (0, String::new()) };
+    (end, secrets.redact(&text[..end]).into_owned())
+}
+
+/// How much of each run's text a follower has had: of which reply, and how many bytes.
+#[derive(Default)]
+pub struct Had {
+    of: BTreeMap<RunNumber, ((u64, u64), usize)>,
+}
+
+impl Had {
+    /// Tells what is new of these texts.
+    ///
+    /// # Errors
+    /// When the follower does not read any more.
+    pub fn send(
+        &mut self,
+        texts: Vec<(RunNumber, Streamed)>,
+        tell: &mut dyn FnMut(Response) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for (run, text) in texts {
+            let had = self.of.entry(run).or_default();
+            // A reply that comes again comes from the start.
+            let reply = (text.prompted, text.began);
+            if had.0 != reply {
+                *had = (reply, 0);
+            }
+            let from = had.1;
+            let Some(more) = text.shown.get(from..).filter(|more| !more.is_empty()) else { continue };
+            had.1 = text.shown.len();
+            let (prompted, text) = (text.prompted, Untrusted::new(more));
+            tell(Response::Text { run, prompted, from, text })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_that_comes_again_is_told_from_the_start_however_long_it_is_by_then() {
+        let mut had = Had::default();
+        let mut told = Vec::new();
+        for (prompted, began, shown) in
+            [(3, 1, "Once up"), (3, 1, "Once upon"), (3, 5, "There was once"), (4, 9, "A")]
+        {
+            let text = Streamed { prompted, began, shown: shown.to_owned() };
+            let mut tell = |response| {
+                if let Response::Text { from, text, .. } = response {
+                    told.push((from, text.raw().to_owned()));
+                }
+                Ok(())
+            };
+            had.send(vec![(RunNumber(1), text)], &mut tell).unwrap();
+        }
+        let expected = [(0, "Once up"), (7, "on"), (0, "There was once"), (0, "A")];
+        assert_eq!(told, expected.map(|(from, text)| (from, text.to_owned())));
+    }
+
+    #[test]
+    fn no_part_of_a_secret_is_shown_before_its_end_has_come() {
+        let secrets = Secrets::new([("token", "correct-horse-battery-staple")]);
+        for (text, expected) in [
+            ("plain", ""),
+            ("a line\nand the key is correct-horse", "a line\n"),
+            ("the key is correct-horse-battery-staple.\nx", "the key is [secret token].\n"),
+            ("the key is correct-horse-battery-staple\nx", ""),
+        ] {
+            let (end, shown) = settled(&secrets, text, 0);
+            assert_eq!(settled(&secrets, text, end), (0, String::new()), "what was shown is over");
+            assert!(!shown.contains("horse"), "{shown}");
+            assert_eq!(shown.lines().count(), expected.lines().count(), "{shown:?}");
+        }
+        // A line that was broken to fit goes on in the next.
+        let encoded = "see:\nY29ycmVjdC1ob3JzZS1iYXR0\nZXJ5LXN0YXBsZQ==\n";
+        assert_eq!(settled(&secrets, &encoded[..30], 0).1, "see:\n");
+        assert_eq!(settled(&secrets, &encoded[5..], 0).0, 0);
+        let (end, shown) = settled(&secrets, &format!("{}.\n", encoded), 0);
+        assert_eq!(end, encoded.len() + 2);
+        assert!(shown.contains("secret token"), "{shown}");
+        assert_eq!(settled(&Secrets::default(), "as it comes", 0).1, "as it comes");
+        let key = Secrets::new([("key", "first line of it\nsecond line of it\n")]);
+        assert_eq!(settled(&key, "here:\nfirst line of it\n", 0).1, "", "nothing, before all of it is there");
+    }
+}

@@ -1,0 +1,64 @@
+//! A daemon in the process of a test, over a store in a directory of its own.
+#![cfg(test)]
+
+use std::path::Path;
+
+use kernel::FormulaId;
+use kernel::command::{Act, Command};
+use passable::Effect;
+use resource::Resource;
+use resource::mcp::{CALL_MS, Line, Told, ToolServer};
+use resource::web::{Place as WebPlace, Web};
+use store::{Options, Store};
+
+use crate::state::daemon::{HostDaemon, environment};
+use config::place::Place;
+
+/// Returns a daemon over a store in which its host has done this, in one transaction.
+pub fn daemon(dir: &Path, acts: Vec<Act>) -> HostDaemon {
+    let store = Store::open(&dir.join("store"), Options::default()).unwrap();
+    let first = environment().unwrap();
+    let host: FormulaId = store.write(move |txn| kernel::genesis(txn, &first)).unwrap();
+    let envs: Vec<_> = acts.iter().map(|_| environment().unwrap()).collect();
+    let all = move |txn: &mut dyn kernel::txn::Txn| {
+        for (act, env) in acts.into_iter().zip(&envs) {
+            kernel::apply(txn, env, Command { actor: host, act, said: None })?;
+        }
+        Ok::<_, kernel::command::Fault>(())
+    };
+    store.write(all).unwrap();
+    let opener = model::Opener::new(|_| None, dir);
+    let mut place = Place::under(dir);
+    place.state = dir.to_owned();
+    place.config = dir.to_owned();
+    HostDaemon::new(store, host, opener, &place, "/nowhere".into(), std::sync::mpsc::channel().0)
+}
+
+/// Returns a daemon whose home is `home`, a directory that is not there yet. It runs no program.
+pub fn empty_daemon(home: &Path) -> HostDaemon {
+    let place = Place::under(home);
+    std::fs::create_dir_all(&place.state).unwrap();
+    daemon(&place.state, vec![])
+}
+
+/// Returns one place of the web, which may be asked by these methods.
+pub fn part_of_the_web(methods: &[&str]) -> Web {
+    Web {
+        places: vec![WebPlace::parse("https://h/p").unwrap()],
+        methods: methods.iter().map(|method| (*method).to_owned()).collect(),
+        secret: None,
+        idempotency: None,
+        address: None,
+    }
+}
+
+/// Returns a server with the tools `list` and `delete`.
+pub fn server() -> Resource {
+    let tool = |name: &str| {
+        let (name, input) = (name.to_owned(), serde_json::json!({ "type": "object" }));
+        Told { name, title: None, description: None, input, output: None, hints: None }
+    };
+    let tools = ["list", "delete"].map(|name| tool(name).pin(Effect::Commit)).into();
+    let line = Line::Web(Box::new(part_of_the_web(&["POST"])));
+    Resource::Mcp(Box::new(ToolServer { name: "srv".to_owned(), line, tools, call_ms: CALL_MS }))
+}
