@@ -12,17 +12,20 @@
 
 mod cli;
 mod client;
-mod commands;
+mod follow;
+mod session;
+mod ui;
+mod verbs;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
 use cli::{Cli, Verb};
-use commands::acting::Acting;
 use config::place::Place;
 use control::exit::{Ended, Exit};
 use daemon::hosts::{self, Host};
+use session::Acting;
 
 /// Reads the command line, does what it says, and returns the exit code that says how it went.
 pub fn main() -> ExitCode {
@@ -32,7 +35,7 @@ pub fn main() -> ExitCode {
             // Help goes to standard output and is no failure; clap knows which is which. It quotes a wrong argument,
             // and that can be the name of a file that somebody else chose.
             if error.use_stderr() {
-                commands::output::note(&error.render().to_string());
+                ui::output::note(&error.render().to_string());
             } else {
                 let _ = error.print();
             }
@@ -43,7 +46,7 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(failure) => {
             if !failure.silent {
-                commands::output::failure(&failure);
+                ui::output::failure(&failure);
             }
             failure.exit
         }
@@ -90,55 +93,55 @@ fn run(cli: &Cli) -> Ended {
     ) {
         acting.only_host("this command")?;
     }
-    commands::waiting::tell(&place, &cli.verb);
+    ui::waiting::tell(&place, &cli.verb);
     match &cli.verb {
-        Verb::Agents(verb) => commands::agents::run(&acting, verb),
-        Verb::Run(args) => commands::run::run(&acting, args),
-        Verb::Ask(args) => commands::ask::ask(&acting, args),
-        Verb::Chat(args) => commands::chat::chat(&acting, args),
-        Verb::Test(args) => commands::cases::test(&place, args),
-        Verb::Save(args) => commands::save::save(&acting, args),
-        Verb::Inbox(args) => commands::inbox::inbox(&acting, args),
-        Verb::Approve(args) => commands::answer::approve(&acting, args),
-        Verb::Deny(args) => commands::answer::deny(&acting, args),
-        Verb::Happened(args) => commands::answer::happened(&acting, args),
-        Verb::Runs(args) => commands::runs::runs(&acting, args),
-        Verb::Trace(args) => commands::trace::trace(&acting, args),
-        Verb::Why(args) => commands::why::why(&acting, args),
-        Verb::Diff(args) => commands::stage::diff(&acting, args),
-        Verb::Apply(args) => commands::stage::apply(&acting, args),
-        Verb::Discard(args) => commands::stage::discard(&acting, args),
-        Verb::Undo(args) => commands::undo::undo(&acting, args),
-        Verb::Resume(args) => commands::resume::resume(&acting, args),
-        Verb::Stats(args) => commands::stats::stats(&acting, args),
-        Verb::Models(args) => commands::models::models(&place, args),
-        Verb::Check(args) => commands::check::check(args),
-        Verb::New(args) => commands::worker_file::new(args),
-        Verb::Import(args) => commands::worker_file::import(args),
-        Verb::Schema(args) => commands::worker_file::schema(args),
-        Verb::Export(args) => commands::export::export(&acting, args),
-        Verb::Forget(args) => commands::forget::forget(&acting, args),
-        Verb::Gc(args) => commands::forget::gc(&acting, *args),
-        Verb::Logs(args) => commands::logs::logs(&place, args),
-        Verb::Setup(args) => commands::setup::setup(&place, args),
-        Verb::Trust(args) => commands::trust::trust(&place, args),
-        Verb::Policy(args) => commands::policy::policy(&acting, args),
-        Verb::Mcp(args) => commands::mcp::mcp(&acting, args),
-        Verb::Pattern(args) => commands::check::pattern(&args.verb),
-        Verb::Demo(args) => commands::demo::demo(&place, args),
-        Verb::Doctor(args) => commands::doctor::doctor(&place, args),
-        Verb::Open(args) => commands::open::open(&place, args),
-        Verb::Sessions(args) => commands::sessions::sessions(&acting, args),
-        Verb::Status(args) => commands::daemon::status(&acting, *args),
-        Verb::Daemon(args) => commands::daemon::daemon(&place, args),
-        Verb::Audit(args) => commands::audit::audit(&acting, args),
-        Verb::Backup(args) => commands::backup::backup(&place, args),
-        Verb::Gateway(args) => commands::gateway::gateway(&acting, *args),
-        Verb::Stop => commands::daemon::stop(&place),
+        Verb::Agents(verb) => verbs::agents::run(&acting, verb),
+        Verb::Run(args) => verbs::run::run(&acting, args),
+        Verb::Ask(args) => verbs::ask::ask(&acting, args),
+        Verb::Chat(args) => verbs::chat::chat(&acting, args),
+        Verb::Test(args) => verbs::cases::test(&place, args),
+        Verb::Save(args) => verbs::save::save(&acting, args),
+        Verb::Inbox(args) => verbs::inbox::inbox(&acting, args),
+        Verb::Approve(args) => verbs::answer::approve(&acting, args),
+        Verb::Deny(args) => verbs::answer::deny(&acting, args),
+        Verb::Happened(args) => verbs::answer::happened(&acting, args),
+        Verb::Runs(args) => verbs::runs::runs(&acting, args),
+        Verb::Trace(args) => verbs::trace::trace(&acting, args),
+        Verb::Why(args) => verbs::why::why(&acting, args),
+        Verb::Diff(args) => verbs::stage::diff(&acting, args),
+        Verb::Apply(args) => verbs::stage::apply(&acting, args),
+        Verb::Discard(args) => verbs::stage::discard(&acting, args),
+        Verb::Undo(args) => verbs::undo::undo(&acting, args),
+        Verb::Resume(args) => verbs::resume::resume(&acting, args),
+        Verb::Stats(args) => verbs::stats::stats(&acting, args),
+        Verb::Models(args) => verbs::models::models(&place, args),
+        Verb::Check(args) => verbs::check::check(args),
+        Verb::New(args) => verbs::worker_file::new(args),
+        Verb::Import(args) => verbs::worker_file::import(args),
+        Verb::Schema(args) => verbs::worker_file::schema(args),
+        Verb::Export(args) => verbs::export::export(&acting, args),
+        Verb::Forget(args) => verbs::forget::forget(&acting, args),
+        Verb::Gc(args) => verbs::forget::gc(&acting, *args),
+        Verb::Logs(args) => verbs::logs::logs(&place, args),
+        Verb::Setup(args) => verbs::setup::setup(&place, args),
+        Verb::Trust(args) => verbs::trust::trust(&place, args),
+        Verb::Policy(args) => verbs::policy::policy(&acting, args),
+        Verb::Mcp(args) => verbs::mcp::mcp(&acting, args),
+        Verb::Pattern(args) => verbs::check::pattern(&args.verb),
+        Verb::Demo(args) => verbs::demo::demo(&place, args),
+        Verb::Doctor(args) => verbs::doctor::doctor(&place, args),
+        Verb::Open(args) => verbs::open::open(&place, args),
+        Verb::Sessions(args) => verbs::sessions::sessions(&acting, args),
+        Verb::Status(args) => verbs::daemon::status(&acting, *args),
+        Verb::Daemon(args) => verbs::daemon::daemon(&place, args),
+        Verb::Audit(args) => verbs::audit::audit(&acting, args),
+        Verb::Backup(args) => verbs::backup::backup(&place, args),
+        Verb::Gateway(args) => verbs::gateway::gateway(&acting, *args),
+        Verb::Stop => verbs::daemon::stop(&place),
         Verb::ModelHost { .. } | Verb::VatHost | Verb::CodeReader | Verb::GitHost | Verb::Sandbox { .. } => {
             Ok(Exit::Ok)
         }
-        Verb::Secret(args) => commands::secret::secret(&place, args),
-        Verb::Unlock => commands::secret::unlock(&place),
+        Verb::Secret(args) => verbs::secret::secret(&place, args),
+        Verb::Unlock => verbs::secret::unlock(&place),
     }
 }

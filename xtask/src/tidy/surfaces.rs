@@ -6,14 +6,11 @@ use super::tree::Tree;
 /// The files that may write to the standard streams, and why.
 const DOORS: &[(&str, &str)] = &[
     (
-        "crates/almoner/src/commands/output.rs",
+        "crates/almoner/src/ui/output.rs",
         "the door for people: all that a terminal gets is made visible there",
     ),
-    (
-        "crates/almoner/src/commands/names.rs",
-        "`cat` hands bytes to programs, and makes them visible for people",
-    ),
-    ("crates/almoner/src/commands/models.rs", "a progress bar with figures of ours"),
+    ("crates/almoner/src/verbs/names.rs", "`cat` hands bytes to programs, and makes them visible for people"),
+    ("crates/almoner/src/verbs/models.rs", "a progress bar with figures of ours"),
     (
         "crates/daemon/src/hosts/mod.rs",
         "tells the daemon the outcome of an attempt in a sandbox, in words of ours",

@@ -15,8 +15,8 @@ use store::Hold;
 use switchboard::Ref;
 use worker::World as _;
 
+use super::object::Kept;
 use super::object::{Object, Part};
-use super::tree_upload::Kept;
 use crate::files::guest_files::Asked;
 use crate::files::trees;
 use crate::state::blobs;

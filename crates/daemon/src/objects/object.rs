@@ -2,7 +2,7 @@
 
 use kernel::facet;
 use kernel::formula::Tree;
-use kernel::{FormulaId, MessageNumber};
+use kernel::{BlobHash, FormulaId, MessageNumber};
 
 /// One of the objects that a client can see.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -102,4 +102,19 @@ pub struct Part {
     pub kind: facet::Part,
     /// Whether nothing in it may be changed, whatever it was looked up in.
     pub read_only: bool,
+}
+
+/// What was kept.
+pub enum Kept {
+    /// A file.
+    File {
+        /// Its hash.
+        hash: BlobHash,
+        /// How many bytes it has.
+        bytes: u64,
+        /// The hash by which Endo's clients know it.
+        sha256: String,
+    },
+    /// A directory.
+    Tree(Tree),
 }

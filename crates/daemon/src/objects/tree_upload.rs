@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caps::mount::MOST_BYTES;
-use kernel::BlobHash;
 use kernel::facet::KeepTree;
-use kernel::formula::Tree;
 use passable::{Text, Value, from_base64};
 use store::Hold;
 use switchboard::{Call, Name, Outcome, Ref};
 
 use super::file_worker::{Came, Outside, PATIENCE, Task, Work, lapsed};
+use super::object::Kept;
 use super::object::Object;
 use super::perform::Trouble;
 use super::table::{Context, Home};
@@ -63,21 +62,6 @@ enum Doing {
     Reading { file: Ref, reader: Ref, bytes: Vec<u8> },
     /// Nothing: something is being kept.
     Keeping,
-}
-
-/// What was kept.
-pub enum Kept {
-    /// A file.
-    File {
-        /// Its hash.
-        hash: BlobHash,
-        /// How many bytes it has.
-        bytes: u64,
-        /// The hash by which Endo's clients know it.
-        sha256: String,
-    },
-    /// A directory.
-    Tree(Tree),
 }
 
 fn wrong(what: &str) -> Trouble {

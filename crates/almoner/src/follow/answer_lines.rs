@@ -1,0 +1,134 @@
+//! Answers that a person types under a card.
+
+use kernel::MessageNumber;
+use passable::Untrusted;
+
+use crate::ui::output;
+use control::exit::{Exit, Failure};
+use control::protocol::Request;
+use control::show::card::Card;
+
+/// Says what can be typed under a card.
+pub fn how_to_answer(card: &Card) {
+    let number = card.number;
+    output::prompt(&match card.in_doubt {
+        true => {
+            format!("Type `happened {number} yes`, `happened {number} no` (it is done now), or `later`: ")
+        }
+        false => {
+            format!("Type `approve {number}`, `approve {number} 1,3`, `deny {number} REASON`, or `later`: ")
+        }
+    });
+}
+
+/// What a person typed under a card.
+#[derive(Debug, PartialEq)]
+pub enum Line {
+    /// An answer.
+    Answer(Request),
+    /// None now.
+    Later,
+}
+
+/// Reads a line typed under a card: `approve N [ENTRIES] [--run]`, `deny N [REASON]`, `happened N yes|no`, `later`. Nothing shorter is an
+/// answer, so that a key pressed for something else is none.
+pub fn parse_line(line: &str) -> Option<Line> {
+    let mut words = line.split_whitespace();
+    let verb = words.next()?;
+    if verb == "later" {
+        return Some(Line::Later);
+    }
+    let message: MessageNumber = words.next()?.parse().ok()?;
+    let text = Untrusted::new(line.trim());
+    match verb {
+        "approve" => {
+            let (mut only, mut for_run) = (Vec::new(), false);
+            for word in words {
+                if word == "--run" {
+                    for_run = true;
+                } else {
+                    for n in word.split(',').filter(|n| !n.is_empty()) {
+                        only.push(n.parse::<usize>().ok()?.checked_sub(1)?);
+                    }
+                }
+            }
+            let entries = (!only.is_empty()).then_some(only);
+            Some(Line::Answer(Request::yes(text, message, entries, for_run)))
+        }
+        "happened" => {
+            let happened = match words.next()? {
+                "yes" => true,
+                "no" => false,
+                _ => return None,
+            };
+            let request = Request::Happened { text, message, happened };
+            words.next().is_none().then_some(Line::Answer(request))
+        }
+        "deny" => {
+            let reason = words.collect::<Vec<_>>().join(" ");
+            Some(Line::Answer(Request::Deny { text, message, entries: None, reason: Untrusted::new(reason) }))
+        }
+        _ => None,
+    }
+}
+
+/// Entries as people count them, to entries as the kernel does.
+pub fn entries(only: &[usize]) -> Result<Option<Vec<usize>>, Failure> {
+    if only.is_empty() {
+        return Ok(None);
+    }
+    only.iter()
+        .map(|n| {
+            n.checked_sub(1).ok_or_else(|| {
+                Failure::new(Exit::Usage, "entries are counted from 1").help("`almoner inbox N` shows them")
+            })
+        })
+        .collect::<Result<_, _>>()
+        .map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_command_is_an_answer() {
+        for line in [
+            "",
+            "y",
+            "yes",
+            "a",
+            "approve",
+            "approve all",
+            "approve x",
+            "7",
+            "approve 7 maybe",
+            "deny",
+            "happened",
+            "happened 7",
+            "happened 7 maybe",
+            "happened 7 yes no",
+            "happened yes",
+        ] {
+            assert_eq!(parse_line(line), None, "{line:?}");
+        }
+        assert_eq!(parse_line(" later "), Some(Line::Later));
+        let Some(Line::Answer(Request::Approve { message, entries, for_run, .. })) =
+            parse_line("approve 7 1,3 --run")
+        else {
+            panic!("an approval")
+        };
+        assert_eq!((message.0, entries, for_run), (7, Some(vec![0, 2]), true));
+        let Some(Line::Answer(Request::Deny { reason, .. })) = parse_line("deny 7 not to that address")
+        else {
+            panic!("a denial")
+        };
+        assert_eq!(reason.raw(), "not to that address");
+        for (line, said) in [("happened 7 yes", true), ("happened 7 no", false)] {
+            let Some(Line::Answer(Request::Happened { message, happened, .. })) = parse_line(line) else {
+                panic!("an answer")
+            };
+            assert_eq!((message.0, happened), (7, said));
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! `almoner form` and `almoner submit`.
+
+use std::collections::BTreeMap;
+
+use kernel::message::{Body, Field};
+use kernel::{MessageNumber, Pattern, Value};
+use passable::{Mismatch, visible_line};
+
+use crate::cli;
+use crate::cli::Given;
+use crate::cli::agents::SubmitArgs;
+use crate::session;
+use crate::session::{Acting, done};
+use crate::ui::output;
+use crate::ui::prompt;
+use crate::ui::prompt::Typed;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Written};
+use control::show::letter;
+use control::view::Hole;
+
+/// `almoner submit`.
+///
+/// # Errors
+/// When something is missing and nobody is here to be asked, or a value does not fit.
+pub fn submit(acting: &Acting<'_>, args: &SubmitArgs) -> Ended {
+    let number = session::number(&args.message)?;
+    let view = acting.letter(number)?;
+    let Some(Body::Form { fields, .. }) = view.letter.body() else {
+        return Err(letter::is_not(&view, "a form", acting.agent));
+    };
+    let mut values = given(&view.holes, fields, &args.values)?;
+    let needed: Vec<&Hole> = view
+        .holes
+        .iter()
+        .filter(|hole| !values.contains_key(&hole.name) && is_needed(hole, fields))
+        .collect();
+    if !needed.is_empty() && !output::can_ask() {
+        return Err(tell_needed(number, "submit", &needed, args.json.json)?);
+    }
+    if output::can_ask() && (!needed.is_empty() || args.values.is_empty()) {
+        output::note(&letter::render(&view, output::columns()));
+        let names = acting.names();
+        for hole in &view.holes {
+            if values.contains_key(&hole.name) {
+                continue;
+            }
+            let pattern = pattern_of(fields, &hole.name);
+            if let Some(written) = ask(acting, hole, &names, pattern.as_ref(), is_needed(hole, fields))? {
+                values.insert(hole.name.clone(), written);
+            }
+        }
+        confirm(&format!("submit {number}"))?;
+    }
+    let text = in_words(acting, number, &view.holes, &values);
+    done(&acting.act_saying("submit", text, AgentAct::Submit { number, values })?, args.json.json)
+}
+
+/// Reads the values of the command line. The value of a capability is a name, whatever it begins with.
+fn given(holes: &[Hole], fields: &[Field], texts: &[String]) -> Result<BTreeMap<String, Written>, Failure> {
+    let mut values = BTreeMap::new();
+    for text in texts {
+        let (name, given) = cli::given(text).ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("`{text}` is not FIELD=VALUE"))
+                .help("write `field=text`, `field:=json` or `field=@file`")
+        })?;
+        let hole = holes.iter().find(|hole| hole.name == name);
+        let written = match given {
+            Given::Json(json) => {
+                let json = serde_json::from_str(json).map_err(|e| {
+                    Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
+                        .help("after `:=` stands JSON; for plain text write `=`")
+                })?;
+                of_json(hole, pattern_of(fields, name).as_ref(), name, json)?
+            }
+            Given::Text(text) => match text.strip_prefix('@') {
+                Some(file) if hole.is_none_or(|hole| !hole.capability) => {
+                    of_text(hole, pattern_of(fields, name).as_ref(), cli::read_text(file)?)
+                }
+                _ => of_text(hole, pattern_of(fields, name).as_ref(), text.to_owned()),
+            }
+            .map_err(|mismatch| does_not_fit(name, &mismatch))?,
+        };
+        if values.insert(name.to_owned(), written).is_some() {
+            return Err(
+                Failure::new(Exit::Usage, format!("the field `{name}` is given twice")).help("give it once")
+            );
+        }
+    }
+    Ok(values)
+}
+
+/// Reads text as the pattern of its field says. The daemon reads secrets, pet names, and fields without a pattern.
+fn of_text(hole: Option<&Hole>, pattern: Option<&Pattern>, text: String) -> Result<Written, Mismatch> {
+    match (hole, pattern) {
+        (Some(hole), Some(pattern)) if !hole.capability && !hole.secret => {
+            pattern.read_text(&text).map(|value| Written::Value { value })
+        }
+        _ => Ok(Written::Text { text }),
+    }
+}
+
+/// Reads JSON as a value that the pattern of its field takes; a secret stays text.
+fn of_json(
+    hole: Option<&Hole>,
+    pattern: Option<&Pattern>,
+    name: &str,
+    json: serde_json::Value,
+) -> Result<Written, Failure> {
+    match json {
+        serde_json::Value::String(text) if hole.is_some_and(|hole| hole.secret) => Ok(Written::Text { text }),
+        json => {
+            let value = Value::from_json(&json).map_err(|e| {
+                Failure::new(Exit::Invalid, format!("field {name:?}: {e}")).help("nothing was sent")
+            })?;
+            if let Some(pattern) = pattern {
+                pattern.check(&value).map_err(|mismatch| does_not_fit(name, &mismatch))?;
+            }
+            Ok(Written::Value { value })
+        }
+    }
+}
+
+fn does_not_fit(name: &str, mismatch: &Mismatch) -> Failure {
+    Failure::new(Exit::Invalid, format!("field {name:?}: {}", mismatch.teach())).help("nothing was sent")
+}
+
+fn pattern_of(fields: &[Field], name: &str) -> Option<Pattern> {
+    let field = fields.iter().find(|field| field.name == name)?;
+    Pattern::from_value(&field.pattern).ok()
+}
+
+fn is_needed(hole: &Hole, fields: &[Field]) -> bool {
+    let optional = pattern_of(fields, &hole.name).is_some_and(|pattern| pattern.matches(&Value::Undefined));
+    hole.default.is_none() && !optional
+}
+
+/// Prints the fields that still need a value, and returns the failure with which the command ends.
+pub fn tell_needed(
+    number: MessageNumber,
+    verb: &str,
+    needed: &[&Hole],
+    json: bool,
+) -> Result<Failure, Failure> {
+    if json {
+        output::json(&serde_json::json!({ "version": 1, "message": number.0, "needs": needed }))?;
+    } else {
+        output::result(&needed.iter().map(|hole| letter::hole(hole, output::columns())).collect::<String>())?;
+    }
+    let names: Vec<_> = needed.iter().map(|hole| visible_line(&hole.name).into_owned()).collect();
+    let first: Vec<_> = names.iter().map(|name| format!("{name}=…")).collect();
+    Ok(Failure::new(Exit::NeedsYou, format!("message {number} still needs: {}", names.join(", ")))
+        .help(format!("`almoner {verb} {number} {}`", first.join(" "))))
+}
+
+/// Asks for one field until what is written fits; `None` if it is left out.
+fn ask(
+    acting: &Acting<'_>,
+    hole: &Hole,
+    names: &[String],
+    pattern: Option<&Pattern>,
+    needed: bool,
+) -> Result<Option<Written>, Failure> {
+    output::note(&letter::hole(hole, output::columns()));
+    let words = if hole.capability { names } else { &hole.choices };
+    let name = visible_line(&hole.name).into_owned();
+    loop {
+        let typed = if hole.secret {
+            prompt::secret(&format!("{name} (not shown): "))?
+        } else {
+            prompt::line(&format!("{name}: "), words)?
+        };
+        let text = match typed {
+            Typed::End => return Err(nothing_sent()),
+            Typed::Line(text) => text,
+        };
+        if text.is_empty() {
+            if needed {
+                output::note("  this one is needed; Ctrl-D gives up");
+                continue;
+            }
+            return Ok(None);
+        }
+        if let (Some(beginning), false) = (text.strip_suffix('?'), words.is_empty()) {
+            output::note(&prompt::matching(words, beginning));
+            continue;
+        }
+        match fits(acting, hole, pattern, text) {
+            Ok(written) => return Ok(Some(written)),
+            Err(why) => output::note(&format!("  {}", visible_line(&why))),
+        }
+    }
+}
+
+/// Reads the text of one field, or says why it does not fit.
+fn fits(
+    acting: &Acting<'_>,
+    hole: &Hole,
+    pattern: Option<&Pattern>,
+    text: String,
+) -> Result<Written, String> {
+    if hole.capability {
+        let path = session::path(&text).map_err(|failure| failure.message.raw().to_owned())?;
+        acting.thing(path).map_err(|failure| failure.message.raw().to_owned())?;
+    }
+    if let Some(pattern) = pattern.filter(|_| hole.secret) {
+        pattern.check(&Value::string(text.clone())).map_err(|mismatch| mismatch.teach())?;
+    }
+    of_text(Some(hole), pattern, text).map_err(|mismatch| mismatch.teach())
+}
+
+/// Waits for a whole command: no single key sends anything.
+///
+/// # Errors
+/// When the person wants to come back later.
+pub fn confirm(command: &str) -> Result<(), Failure> {
+    loop {
+        match prompt::line(&format!("Type `{command}`, or `later`: "), &[])? {
+            Typed::Line(line) if line == command => return Ok(()),
+            Typed::Line(line) if line != "later" => {}
+            _ => return Err(nothing_sent()),
+        }
+    }
+}
+
+/// The failure of a person who has given up for now.
+pub fn nothing_sent() -> Failure {
+    Failure::new(Exit::NeedsYou, "nothing was sent; the message waits as long as you like")
+}
+
+/// The command with everything that was written in the end, for the transcript; secrets are left out.
+fn in_words(
+    acting: &Acting<'_>,
+    number: MessageNumber,
+    holes: &[Hole],
+    values: &BTreeMap<String, Written>,
+) -> String {
+    let mut text = match acting.agent {
+        Some(agent) => format!("almoner --as {agent} submit {number}"),
+        None => format!("almoner submit {number}"),
+    };
+    for (name, written) in values {
+        let open = holes.iter().any(|hole| hole.name == *name && !hole.secret);
+        text += &match written {
+            _ if !open => format!(" {name}=…"),
+            Written::Text { text } => format!(" {name}={}", quoted(text)),
+            Written::Value { value } => match value.as_str() {
+                Some(text) => format!(" {name}={}", quoted(text)),
+                None => format!(" {name}:={}", value.to_json()),
+            },
+        };
+    }
+    text
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains(char::is_whitespace) { format!("{text:?}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use passable::Untrusted;
+
+    use super::*;
+
+    fn hole(name: &str, capability: bool, secret: bool) -> Hole {
+        Hole {
+            name: name.to_owned(),
+            label: Untrusted::new("L"),
+            wants: "text".to_owned(),
+            capability,
+            secret,
+            default: None,
+            choices: vec![],
+        }
+    }
+
+    #[test]
+    fn fields_are_read_as_their_patterns_say() {
+        let holes = [
+            hole("a", false, false),
+            hole("n", false, false),
+            hole("c", true, false),
+            hole("key", false, true),
+        ];
+        let field = |name: &str, pattern: &str| Field {
+            name: name.to_owned(),
+            label: Untrusted::new("L"),
+            pattern: Pattern::parse(pattern).unwrap().to_value(),
+            default: None,
+            example: None,
+            secret: name == "key",
+        };
+        let fields = [
+            field("a", "M.string()"),
+            field("n", "M.arrayOf(M.number())"),
+            field("c", "M.remotable()"),
+            field("key", "M.string()"),
+        ];
+        let check = |texts: &[&str], expected: Result<&str, Exit>| {
+            let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
+            let got = given(&holes, &fields, &texts)
+                .map(|v| serde_json::to_string(&v).unwrap())
+                .map_err(|f| f.exit);
+            assert_eq!(got, expected.map(str::to_owned), "{texts:?}");
+        };
+        check(&["a=x y"], Ok(r##"{"a":{"written":"value","value":{"body":"#\"x y\"","slots":[]}}}"##));
+        check(&["a=5"], Ok(r##"{"a":{"written":"value","value":{"body":"#\"5\"","slots":[]}}}"##));
+        check(&["a=!x"], Ok(r##"{"a":{"written":"value","value":{"body":"#\"!!x\"","slots":[]}}}"##));
+        check(&["a:=5"], Err(Exit::Invalid));
+        check(&["n:=[5]"], Ok(r##"{"n":{"written":"value","value":{"body":"#[5]","slots":[]}}}"##));
+        check(&["n=[1, 2]"], Ok(r##"{"n":{"written":"value","value":{"body":"#[1,2]","slots":[]}}}"##));
+        check(&["n=one"], Err(Exit::Invalid));
+        check(&[r#"n:=["x"]"#], Err(Exit::Invalid));
+        // A special name, not a file.
+        check(&["c=@self"], Ok(r#"{"c":{"written":"text","text":"@self"}}"#));
+        check(&["key=5"], Ok(r#"{"key":{"written":"text","text":"5"}}"#));
+        check(&[r#"key:="5""#], Ok(r#"{"key":{"written":"text","text":"5"}}"#));
+        // The daemon knows which fields there are.
+        check(&["nay=5"], Ok(r#"{"nay":{"written":"text","text":"5"}}"#));
+        check(&["a=@/no/such/file"], Err(Exit::NotFound));
+        check(&["a"], Err(Exit::Usage));
+        check(&["a:=x"], Err(Exit::Usage));
+        check(&["a=1", "a=2"], Err(Exit::Usage));
+    }
+
+    #[test]
+    fn no_secret_reaches_the_transcript() {
+        let place = config::place::Place::under(std::path::Path::new("/nowhere"));
+        let holes = [hole("a", false, false), hole("key", false, true)];
+        let text = |t: &str| Written::Text { text: t.to_owned() };
+        // A name that no field has could be the mistyped name of a secret.
+        let values = BTreeMap::from(
+            [("a", "x y"), ("key", "hunter2"), ("kye", "hunter2")].map(|(k, v)| (k.to_owned(), text(v))),
+        );
+        let said = in_words(&Acting::new(&place, Some("fae")), MessageNumber(3), &holes, &values);
+        assert_eq!(said, r#"almoner --as fae submit 3 a="x y" key=… kye=…"#);
+    }
+}

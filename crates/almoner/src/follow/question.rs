@@ -1,0 +1,137 @@
+//! A question of a run, answered where the run is followed.
+
+use kernel::MessageNumber;
+use kernel::command::MailAct;
+use kernel::message::Body;
+use passable::{Untrusted, visible_line};
+
+use super::form_answers;
+use crate::cli::JsonArg;
+use crate::cli::agents::SubmitArgs;
+use crate::session::Acting;
+use crate::ui::output;
+use control::exit::Failure;
+use control::protocol::{AgentAct, Answered};
+use control::show::letter;
+use control::view::LetterView;
+
+/// A form, a request or a definition that a run has sent.
+pub struct Question {
+    number: MessageNumber,
+    view: LetterView,
+}
+
+impl Question {
+    /// The question of this number; `None` if the message is something else.
+    ///
+    /// # Errors
+    /// When there is no such message.
+    pub fn of(acting: &Acting<'_>, number: MessageNumber) -> Result<Option<Question>, Failure> {
+        let view = acting.letter(number)?;
+        let is_one = match view.letter.body() {
+            Some(Body::Form { .. }) => true,
+            Some(Body::Request { by, .. }) => by.is_some(),
+            Some(Body::Definition { by, .. }) => by.is_some(),
+            _ => false,
+        };
+        Ok(is_one.then_some(Question { number, view }))
+    }
+
+    /// What is done about a message that a run waits for.
+    pub fn how_to_answer(acting: &Acting<'_>, number: Option<MessageNumber>) -> String {
+        match number.map(|number| (number, Question::of(acting, number))) {
+            Some((number, Ok(None) | Err(_))) => {
+                format!("{} lets it be done", acting.command(&format!("approve {number}")))
+            }
+            _ => "and how it is answered".to_owned(),
+        }
+    }
+
+    /// Nobody is there to answer it.
+    ///
+    /// # Errors
+    /// When the daemon cannot be reached.
+    pub fn decline(&self, acting: &Acting<'_>) -> Result<(), Failure> {
+        let reason = Untrusted::new("nobody is there to be asked");
+        let act = AgentAct::Mail { act: Box::new(MailAct::Reject { number: self.number, reason }) };
+        acting.connect()?.ask(acting.request("deny", format!("almoner deny {}", self.number), act))?;
+        output::note(&format!("message {}: declined (--on-ask deny)", self.number));
+        Ok(())
+    }
+
+    /// Shows it to somebody who answers from elsewhere.
+    pub fn tell(&self, acting: &Acting<'_>) {
+        output::note(&letter::render(&self.view, output::columns()));
+        let verb = match self.view.letter.body() {
+            Some(Body::Request { .. }) => "resolve",
+            Some(Body::Definition { .. }) => "endow",
+            _ => "submit",
+        };
+        let answer = acting.command(&format!("{verb} {}", self.number));
+        output::note(&format!("waiting for {answer} from elsewhere"));
+    }
+
+    /// Shows it, and says what can be typed.
+    pub fn ask(&self) {
+        output::note(&letter::render(&self.view, output::columns()));
+        self.how();
+    }
+
+    fn how(&self) {
+        let number = self.number;
+        let only = self.view.holes.as_slice();
+        output::prompt(&match (self.view.letter.body(), only) {
+            (Some(Body::Request { by: Some(wish), .. }), _) => format!(
+                "Type `resolve {number} TEXT` to answer with a value, `deny {number} WHY`, or `later`; a directory or the \
+                 like is given with `almoner resolve {number} -e {}=PATH` elsewhere: ",
+                visible_line(&wish.slot)
+            ),
+            (Some(Body::Definition { .. }), _) => format!(
+                "Endow it with `almoner endow {number} SLOT=NAME…` elsewhere; here type `deny {number} WHY`, \
+                 or `later`: "
+            ),
+            (_, [_]) => format!("Type `submit {number} ANSWER`, `deny {number} WHY`, or `later`: "),
+            (_, _) => format!(
+                "Fill it in with `almoner submit {number}` elsewhere; here type `deny {number} WHY`, or `later`: "
+            ),
+        });
+    }
+
+    /// Takes what was typed; whatever is no answer is asked for again.
+    pub fn answer(&self, acting: &Acting<'_>, line: &str) {
+        let number = self.number.to_string();
+        let rest = |verb: &str| {
+            let rest = line.trim().strip_prefix(verb)?.trim_start().strip_prefix(number.as_str())?;
+            (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim())
+        };
+        let is_form = matches!(self.view.letter.body(), Some(Body::Form { .. }));
+        let is_request = matches!(self.view.letter.body(), Some(Body::Request { .. }));
+        let done = match (rest("submit "), rest("deny "), self.view.holes.as_slice()) {
+            _ if is_request && rest("resolve ").is_some_and(|text| !text.is_empty()) => {
+                let json = rest("resolve ").unwrap_or_default().into();
+                let act = AgentAct::Resolve { number: self.number, answered: Answered::Value { json } };
+                let request = acting.request("resolve", line.trim().to_owned(), act);
+                acting.connect().and_then(|mut client| client.ask(request)).map(drop)
+            }
+            (Some(text), _, [only]) if is_form && !text.is_empty() => {
+                let values = vec![format!("{}={text}", only.name)];
+                let args = SubmitArgs { message: number, values, json: JsonArg { json: false } };
+                form_answers::submit(acting, &args).map(drop)
+            }
+            (_, Some(reason), _) => {
+                let reason = Untrusted::new(reason);
+                let act = AgentAct::Mail { act: Box::new(MailAct::Reject { number: self.number, reason }) };
+                let request = acting.request("deny", line.trim().to_owned(), act);
+                acting.connect().and_then(|mut client| client.ask(request)).map(drop)
+            }
+            _ => {
+                self.how();
+                return;
+            }
+        };
+        if let Err(failure) = done {
+            output::failure(&failure);
+            self.how();
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Acting and looking as an agent: what all commands about agents, names and mail share.
+
+pub mod command_line;
+pub mod questions;
+pub mod replies;
+
+use kernel::command::{MailAct, Reply, Said};
+use kernel::id::BadId;
+use kernel::query::Letter;
+use kernel::{FormulaId, MessageNumber, NamePath};
+use passable::{Untrusted, visible_line};
+
+use self::command_line::command_line;
+use crate::client::Client;
+use crate::ui::output;
+use config::place::Place;
+use control::ask::{Ask, unexpected};
+use control::exit::{Ended, Exit, Failure};
+use control::messages::{MessageFilter, Order, PageBounds};
+use control::protocol::{AgentAct, Look, Request, Response};
+use control::show::thing;
+use control::view::{LetterView, PromiseState, Thing};
+
+/// As whom a command acts.
+#[derive(Clone, Copy)]
+pub struct Acting<'a> {
+    /// Where the daemon is.
+    pub place: &'a Place,
+    /// The agent, by a name path of the host's; `None` means the host.
+    pub agent: Option<&'a str>,
+}
+
+impl Ask for Acting<'_> {
+    fn ask(&self, request: Request) -> Result<Response, Failure> {
+        self.connect()?.ask(request)
+    }
+}
+
+impl<'a> Acting<'a> {
+    /// As the agent of this name; as the host without one.
+    pub fn new(place: &'a Place, agent: Option<&'a str>) -> Acting<'a> {
+        Acting { place, agent }
+    }
+
+    /// A connection to the daemon, on behalf of the agent.
+    ///
+    /// # Errors
+    /// When the daemon cannot be reached.
+    pub fn connect(&self) -> Result<Client, Failure> {
+        Ok(Client::connect(self.place)?.on_behalf_of(self.agent))
+    }
+
+    /// Does something, in the words of the command line.
+    ///
+    /// # Errors
+    /// When it is not done.
+    pub fn act(&self, verb: &str, act: AgentAct) -> Result<Response, Failure> {
+        self.act_saying(verb, command_line(), act)
+    }
+
+    /// Does something, in these words: where the command line holds what must not be kept.
+    ///
+    /// # Errors
+    /// When it is not done.
+    pub fn act_saying(&self, verb: &str, text: String, act: AgentAct) -> Result<Response, Failure> {
+        self.connect()?.ask(self.request(verb, text, act))
+    }
+
+    /// The request to do something.
+    pub fn request(&self, verb: &str, text: String, act: AgentAct) -> Request {
+        let said = Said { verb: verb.to_owned(), text: Untrusted::new(text) };
+        Request::Act { said: Some(said), act: Box::new(act) }
+    }
+
+    /// Does something to mail.
+    ///
+    /// # Errors
+    /// When it is not done.
+    pub fn mail(&self, verb: &str, act: MailAct) -> Result<Response, Failure> {
+        self.act(verb, AgentAct::Mail { act: Box::new(act) })
+    }
+
+    /// Looks at something.
+    ///
+    /// # Errors
+    /// When there is no such thing.
+    pub fn look(&self, look: Look) -> Result<Response, Failure> {
+        self.connect()?.ask(Request::Look { look })
+    }
+
+    /// Mail, oldest first; only what needs an answer if `open`.
+    ///
+    /// # Errors
+    /// When the daemon cannot be reached.
+    pub fn letters(&self, open: bool) -> Result<Vec<Letter>, Failure> {
+        let mut letters: Vec<Letter> = Vec::new();
+        loop {
+            let page = PageBounds::after(letters.last().map(|last| last.number));
+            let filter = MessageFilter::Letters { open, order: Order::OldestFirst };
+            match self.connect()?.ask(Request::Messages { filter, page })? {
+                Response::Letters(page) if page.is_empty() => return Ok(letters),
+                Response::Letters(page) => letters.extend(page),
+                other => return Err(unexpected(&other)),
+            }
+        }
+    }
+
+    /// What a name stands for.
+    ///
+    /// # Errors
+    /// When it stands for nothing.
+    pub fn thing(&self, path: NamePath) -> Result<Thing, Failure> {
+        match self.look(Look::Thing { path })? {
+            Response::Thing(thing) => Ok(*thing),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// A message in full.
+    ///
+    /// # Errors
+    /// When there is no such message.
+    pub fn letter(&self, number: MessageNumber) -> Result<LetterView, Failure> {
+        match self.look(Look::Letter { number })? {
+            Response::Letter(letter) => Ok(*letter),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Waits until a promise has come to something.
+    ///
+    /// # Errors
+    /// When the agent does not hold it, or the daemon goes.
+    pub fn wait(&self, promise: FormulaId) -> Result<PromiseState, Failure> {
+        match self.look(Look::Promise { promise, wait: true })? {
+            Response::Promise(state) => Ok(state),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Names in the agent's own directory, for completion: of things that somebody may be given.
+    pub fn names(&self) -> Vec<String> {
+        match self.look(Look::Names { path: None }) {
+            Ok(Response::Names(rows)) => rows.into_iter().map(|row| row.name).collect(),
+            _ => vec![],
+        }
+    }
+
+    /// How a command continues in the words that a person types.
+    pub fn command(&self, rest: &str) -> String {
+        match self.agent {
+            Some(agent) => format!("`almoner --as {} {rest}`", visible_line(agent)),
+            None => format!("`almoner {rest}`"),
+        }
+    }
+
+    /// Refuses to act as somebody else, for commands that only the host has.
+    ///
+    /// # Errors
+    /// When an agent was named.
+    pub fn only_host(&self, verb: &str) -> Result<(), Failure> {
+        match self.agent {
+            None => Ok(()),
+            Some(_) => Err(Failure::new(Exit::Usage, format!("{verb} acts for you and for nobody else"))
+                .help("leave `--as` out")),
+        }
+    }
+}
+
+/// Prints what a command has done, as JSON or in a line on standard error.
+///
+/// # Errors
+/// When nobody reads any more.
+pub fn done(response: &Response, json: bool) -> Ended {
+    if json {
+        output::json(response)?;
+    } else {
+        output::note(&replies::describe(response));
+    }
+    Ok(match response {
+        // That somebody was faster changes nothing, and is an exit code of its own.
+        Response::Reply(Reply::AlreadySettled) => Exit::Conflict,
+        _ => Exit::Ok,
+    })
+}
+
+/// Prints what came of something that was asked; waits for its promise if that is wanted.
+///
+/// # Errors
+/// When the promise is broken.
+pub fn asked(acting: &Acting<'_>, response: &Response, how: &crate::cli::agents::AskArgs) -> Ended {
+    let Response::Reply(Reply::Asked { promise, .. }) = response else {
+        return done(response, how.json.json);
+    };
+    if !how.wait {
+        let ended = done(response, how.json.json);
+        if let (Some(name), false) = (&how.result, how.json.json) {
+            let show = acting.command(&format!("show {}", visible_line(name)));
+            output::note(&format!("{show} tells what came of it"));
+        }
+        return ended;
+    }
+    if !how.json.json {
+        output::note(&replies::describe(response));
+    }
+    settled(&acting.wait(*promise)?, how.json.json)
+}
+
+/// Prints what a promise has come to.
+///
+/// # Errors
+/// When it is broken, or still open.
+pub fn settled(state: &PromiseState, json: bool) -> Ended {
+    if json {
+        output::json(&thing::promise_json(state))?;
+    }
+    match state {
+        PromiseState::Fulfilled { value } => {
+            if !json {
+                output::result(&thing::value(value, output::reader()))?;
+            }
+            Ok(Exit::Ok)
+        }
+        PromiseState::Rejected { reason } => {
+            Err(Failure::new(Exit::Failure, format!("it was refused: {}", reason.raw())))
+        }
+        PromiseState::Pending => Err(Failure::new(Exit::NeedsYou, "nothing has come of it yet")
+            .help("`--wait` waits for it; it may take as long as it likes")),
+    }
+}
+
+/// A message's number, as a person writes it.
+///
+/// # Errors
+/// When it is none.
+pub fn number(text: &str) -> Result<MessageNumber, Failure> {
+    text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner inbox`"))
+}
+
+/// A name path, as a person writes it.
+///
+/// # Errors
+/// When it is none.
+pub fn path(text: &str) -> Result<NamePath, Failure> {
+    NamePath::parse(text).map_err(|e| {
+        Failure::new(Exit::Usage, e.to_string())
+            .help("a name has no `@` and no NUL; between names of a path stands `/`")
+    })
+}
+
+/// The same, if there is one.
+///
+/// # Errors
+/// When it is none.
+pub fn maybe_path(text: Option<&str>) -> Result<Option<NamePath>, Failure> {
+    text.map(path).transpose()
+}

@@ -1,0 +1,90 @@
+//! Questions to the daemon that several commands have.
+
+use kernel::run::{Run, Step};
+use kernel::{MessageNumber, RunNumber};
+
+use super::Acting;
+use control::ask::unexpected;
+use control::exit::{Exit, Failure};
+use control::protocol::{Request, Response};
+use control::show::card::Card;
+use control::show::journal::child;
+
+/// One run.
+///
+/// # Errors
+/// When there is none of this number.
+pub fn run(acting: &Acting<'_>, run: RunNumber) -> Result<Run, Failure> {
+    match acting.connect()?.ask(Request::GetRun { run })? {
+        Response::Run(run) => Ok(*run),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// The word for the newest run.
+pub const LAST: &str = "last";
+
+/// The newest run that no other run started.
+///
+/// # Errors
+/// When there is none.
+pub fn latest(acting: &Acting<'_>) -> Result<RunNumber, Failure> {
+    match acting.connect()?.ask(Request::Runs { limit: 1, below: None, roots: true })? {
+        Response::Runs(runs) => runs
+            .first()
+            .map(|run| run.number)
+            .ok_or_else(|| Failure::new(Exit::NotFound, "there are no runs yet").help("try `almoner demo`")),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// All steps of a run.
+///
+/// # Errors
+/// When there is none of this number.
+pub fn journal(acting: &Acting<'_>, run: RunNumber) -> Result<Vec<Step>, Failure> {
+    journal_from(acting, run, 1)
+}
+
+/// The steps of a run from number `first` on.
+///
+/// # Errors
+/// When there is none of this number.
+pub fn journal_from(acting: &Acting<'_>, run: RunNumber, first: u64) -> Result<Vec<Step>, Failure> {
+    let mut client = acting.connect()?;
+    let mut steps: Vec<Step> = Vec::new();
+    loop {
+        let from = steps.last().map_or(first, |step| step.number + 1);
+        match client.ask(Request::Journal { run, from })? {
+            Response::Journal(page) if page.is_empty() => return Ok(steps),
+            Response::Journal(page) => steps.extend(page),
+            other => return Err(unexpected(&other)),
+        }
+    }
+}
+
+/// A run and all that it started, with their journals; what starts another comes before it.
+///
+/// # Errors
+/// When there is none of this number.
+pub fn family(acting: &Acting<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>, Failure> {
+    let mut all = Vec::new();
+    let mut waiting = vec![root];
+    while let Some(number) = waiting.pop() {
+        let (run, steps) = (self::run(acting, number)?, journal(acting, number)?);
+        waiting.extend(steps.iter().rev().filter_map(|step| child(&step.entry)));
+        all.push((run, steps));
+    }
+    Ok(all)
+}
+
+/// One card.
+///
+/// # Errors
+/// When there is no approval of this number.
+pub fn card(acting: &Acting<'_>, message: MessageNumber) -> Result<Card, Failure> {
+    match acting.connect()?.ask(Request::Card { message })? {
+        Response::Card(card) => Ok(*card),
+        other => Err(unexpected(&other)),
+    }
+}

@@ -1,0 +1,17 @@
+//! Diagnostics with the lines that they point at.
+
+use passable::visible;
+
+use super::output;
+
+/// A finding with the lines that it points at. Safe to show.
+pub fn picture(finding: &dyn miette::Diagnostic) -> String {
+    // Without colours: what is foreign in the picture is made visible afterwards, and so would they be.
+    let theme = miette::GraphicalTheme::unicode_nocolor();
+    let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(output::columns());
+    let mut text = String::new();
+    match handler.render_report(&mut text, finding) {
+        Ok(()) => visible(&text).into_owned(),
+        Err(_) => visible(&finding.to_string()).into_owned(),
+    }
+}

@@ -1,0 +1,25 @@
+//! `almoner backup`.
+
+use crate::cli;
+use crate::cli::BackupArgs;
+use crate::client::Client;
+use crate::ui::output;
+use config::place::Place;
+use control::exit::{Ended, Exit};
+use control::protocol::Request;
+
+/// `almoner backup`.
+///
+/// # Errors
+/// When something is there already, or the copy cannot be made. Nothing is left of it then.
+pub fn backup(place: &Place, args: &BackupArgs) -> Ended {
+    // The daemon has another directory than the person.
+    let path = cli::absolute(&args.to)?;
+    Client::connect(place)?.ask(Request::Backup { path: path.clone() })?;
+    output::note(&format!(
+        "{} holds the store as it is now; to go back to it, `almoner stop`, move {} away, and put a copy there (`cp -a`)",
+        passable::visible_line(&path),
+        output::path(&place.store())
+    ));
+    Ok(Exit::Ok)
+}

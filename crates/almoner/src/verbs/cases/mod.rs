@@ -1,0 +1,165 @@
+//! `almoner test`: the cases of workers, tried again over what was recorded.
+//!
+//! A case is a directory `NAME.case` beside a worker file, as `almoner save` makes it. It is tried in a home that is thrown
+//! away, over copies of the directories that were handed over, with the recorded replies instead of a model: nothing of
+//! the user's is changed, and nothing is sent.
+//!
+//! A case may have come along with a project. What lies where it lies it may work on; before it leads anywhere else, or
+//! runs a program, its user has said so for exactly this case: `almoner trust`, or `almoner save`, which made it.
+
+mod again;
+mod staged;
+mod within;
+
+use std::path::{Path, PathBuf};
+
+use config::case::{Case, Made, SUFFIX, is_trusted, keep, pretty};
+
+use super::daemon;
+use crate::cli::surfaces::TestArgs;
+use crate::session::Acting;
+use crate::ui::output;
+use again::Came;
+use config::place::Place;
+use control::exit::{Ended, Exit, Failure};
+use control::show::difference;
+use within::Within;
+
+/// `almoner test`.
+///
+/// # Errors
+/// When there is no case, or one cannot be read.
+pub fn test(own: &Place, args: &TestArgs) -> Ended {
+    let found = all(&args.what)?;
+    if found.is_empty() {
+        return Err(Failure::new(Exit::NotFound, "there is no case here")
+            .help("`almoner save last as NAME` makes one of a run: NAME.worker, and NAME.case beside it"));
+    }
+    let room = tempfile::tempdir().map_err(|e| {
+        Failure::new(Exit::Failure, format!("a directory to try cases in: {e}")).help("see `TMPDIR`")
+    })?;
+    let place = Place::under(&room.path().join("home"));
+    let tried = each(own, &place, &found, room.path(), args.accept);
+    daemon::halt(&place)?;
+    tried
+}
+
+/// Tries one after the other, in the home `place`; in their own home stands what the user trusts.
+fn each(own: &Place, place: &Place, found: &[PathBuf], room: &Path, accept: bool) -> Ended {
+    let acting = Acting::new(place, None);
+    let mut exit = Exit::Ok;
+    for (number, path) in found.iter().enumerate() {
+        let shown = output::path(path);
+        let case = match Case::load(path) {
+            Ok(case) => case,
+            Err(failure) => {
+                output::result(&format!("not tried  {shown}: {}", failure.message.visible_line()))?;
+                exit = Exit::Failure;
+                continue;
+            }
+        };
+        let is_trusted = is_trusted(own, &case)?;
+        let within = Within::of(case.base.clone(), is_trusted);
+        match again::play(&acting, &case, &within, &room.join(number.to_string()))? {
+            Came::Left(why) => {
+                output::result(&format!("not tried  {shown}: {}", passable::visible_line(&why)))?;
+                exit = Exit::Failure;
+            }
+            Came::To { result, calls } => {
+                let difference = differs(&case, result.as_ref(), &calls)?;
+                if difference.is_empty() {
+                    output::result(&format!("same       {shown}"))?;
+                } else if let (true, Ok(value)) = (accept, &result) {
+                    case.accept(value, calls)?;
+                    if is_trusted {
+                        keep(own, &Case::load(path)?)?;
+                    }
+                    output::result(&format!("accepted   {shown}"))?;
+                } else {
+                    output::result(&format!("differs    {shown}"))?;
+                    output::listing(&difference)?;
+                    exit = Exit::Failure;
+                }
+            }
+        }
+    }
+    Ok(exit)
+}
+
+/// What differs from what was recorded, as lines; nothing if nothing does.
+fn differs(
+    case: &Case,
+    result: Result<&serde_json::Value, &String>,
+    calls: &[Made],
+) -> Result<String, Failure> {
+    let mut parts = Vec::new();
+    match result {
+        Ok(value) if *value == case.result => {}
+        Ok(value) => parts.push(("result", difference::lines(&pretty(&case.result)?, &pretty(value)?))),
+        Err(trouble) => parts.push(("no result", format!("! {trouble}"))),
+    }
+    if let Some(recorded) = &case.recorded.calls {
+        let text = |calls: &[Made]| calls.iter().map(|made| made.line() + "\n").collect::<String>();
+        if recorded != calls {
+            parts.push(("calls", difference::lines(&text(recorded), &text(calls))));
+        }
+    }
+    let mut out = String::new();
+    for (title, lines) in parts {
+        out += &format!("  {title}\n");
+        lines.lines().for_each(|line| out += &format!("    {}\n", passable::visible_line(line)));
+    }
+    Ok(out.trim_end_matches('\n').to_owned())
+}
+
+/// The cases that are meant: those of a worker, a case itself, or all in a directory; in this one, if nothing is named.
+fn all(what: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let here = [PathBuf::from(".")];
+    let what = if what.is_empty() { &here[..] } else { what };
+    let mut found = Vec::new();
+    for path in what {
+        let missing = |e: std::io::Error| {
+            let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
+            Failure::new(exit, format!("{}: {e}", output::path(path)))
+                .help("name a worker file, a case, or a directory of them")
+        };
+        let meta = std::fs::metadata(path).map_err(missing)?;
+        if meta.is_dir() && is_case(path) {
+            found.push(path.clone());
+            continue;
+        }
+        let (dir, worker) = match meta.is_dir() {
+            true => (path.clone(), None),
+            false => (path.parent().map(Path::to_owned).unwrap_or_default(), path.file_name()),
+        };
+        let entries = std::fs::read_dir(if dir.as_os_str().is_empty() { Path::new(".") } else { &dir });
+        let mut there: Vec<PathBuf> = entries
+            .map_err(missing)?
+            .flatten()
+            .map(|entry| {
+                if dir == Path::new(".") {
+                    PathBuf::from(entry.file_name())
+                } else {
+                    dir.join(entry.file_name())
+                }
+            })
+            .filter(|path| is_case(path) && path.is_dir())
+            .collect();
+        there.sort();
+        for case in there {
+            // One that cannot be read is told when its turn comes.
+            let is_its = |worker| Case::load(&case).is_ok_and(|case| case.worker.file_name() == Some(worker));
+            if worker.is_none_or(is_its) {
+                found.push(case);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a path is called as the directory of a case is.
+pub fn is_case(path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.len() > SUFFIX.len() && name.ends_with(SUFFIX))
+}

@@ -1,0 +1,165 @@
+//! `almoner chat`: a conversation with a worker. It is one run, which waits between what is said.
+
+use std::io::IsTerminal as _;
+
+use kernel::RunNumber;
+use kernel::command::Reply;
+use kernel::run::{Entry, Run, Shape};
+use passable::{Untrusted, visible_line};
+
+use super::stage::number;
+use super::together;
+use super::together::Together;
+use super::{models, run};
+use crate::cli;
+use crate::cli::ChatArgs;
+use crate::follow::attend;
+use crate::follow::attend::Followed;
+use crate::follow::talk::Talk;
+use crate::session::Acting;
+use crate::session::command_line;
+use crate::session::questions;
+use crate::ui::output;
+use config::worker_file;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{
+    AgentAct, ModelChoice, Request, Response, RunRequest, StartShape, StartSpec, TALKER, WorkerSource,
+};
+
+/// `almoner chat`.
+///
+/// # Errors
+/// What is wrong with the command, or with the run.
+pub fn chat(acting: &Acting<'_>, args: &ChatArgs) -> Ended {
+    let (number, after, told) = match &args.go_on {
+        Some(which) => go_on(acting, args, which)?,
+        None => begin(acting, args)?,
+    };
+    if std::io::stdin().is_terminal() {
+        output::note("An empty line says nothing; Ctrl-D leaves, `/end` ends the conversation.");
+    }
+    match attend::converse(acting, number, after, args.on_ask.into(), Talk::new(told))? {
+        Followed::Rests => {
+            output::note(&format!(
+                "{number} is left open: {} goes on, {} ends it",
+                acting.command(&format!("chat --continue {number}")),
+                acting.command(&format!("cancel {number}")),
+            ));
+            Ok(Exit::Ok)
+        }
+        Followed::Ends => end(acting, number),
+        Followed::NeedsYou(pending) => Err(attend::needs_you(acting, number, &pending)),
+        Followed::Over(run) => attend::tell(acting, &run, &args.follow()),
+    }
+}
+
+/// Begins one.
+fn begin(acting: &Acting<'_>, args: &ChatArgs) -> Result<(RunNumber, Option<u64>, u64), Failure> {
+    let (worker, wants, given) = match &args.worker {
+        None => {
+            let endow = args.endow.iter().map(|text| cli::parse_endowment(text)).collect::<Result<_, _>>()?;
+            let given = Together {
+                endow,
+                allow: args.allow.clone(),
+                model: args.model.clone(),
+                ..Together::default()
+            };
+            let (name, source) = ("chat".to_owned(), TALKER.to_owned());
+            (WorkerSource { name, source, ..WorkerSource::default() }, None, given)
+        }
+        Some(path) => {
+            let bundle = worker_file::load(path)?;
+            let definition = run::check(&bundle)?;
+            let model = args.model.as_deref();
+            let given = together::of(acting, path, &definition, model, &args.endow, &args.allow)?;
+            (worker_file::source_of(bundle, worker_file::beside(path)), definition.model, given)
+        }
+    };
+    let inputs = cli::gather(&args.inputs)?;
+    let model = models::choose(acting.place, given.model.as_deref(), wants.as_deref(), false)?;
+    let request = RunRequest {
+        text: Untrusted::new(command_line::command_line() + &given.with),
+        worker,
+        spec: StartSpec {
+            values: inputs.values,
+            read_from: inputs.read_from,
+            documents: inputs.documents,
+            shape: StartShape::Chat,
+            private: args.private,
+            limits: given.limits,
+            endow: given.endow,
+            allow: given.allow,
+            model: ModelChoice::Reference(model),
+            ..StartSpec::default()
+        },
+    };
+    let mut client = acting.connect()?;
+    let after = client.last_event()?;
+    match client.ask(Request::Run(Box::new(request)))? {
+        Response::Reply(Reply::Started { run }) => Ok((run, Some(after), 0)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Goes on with one: the named one, or the latest that is open.
+fn go_on(
+    acting: &Acting<'_>,
+    args: &ChatArgs,
+    which: &str,
+) -> Result<(RunNumber, Option<u64>, u64), Failure> {
+    if args.worker.is_some() || !args.endow.is_empty() || !args.inputs.is_empty() || !args.allow.is_empty() {
+        return Err(Failure::new(Exit::Usage, "a conversation goes on with what it was begun with")
+            .help("leave the worker, its inputs, `-e` and `--allow` out, or begin another one"));
+    }
+    let found = match which {
+        "" => latest(acting)?,
+        named => questions::run(acting, number(named)?)?,
+    };
+    if found.shape != Shape::Chat {
+        let message = format!("{} is no conversation", found.number);
+        return Err(
+            Failure::new(Exit::Conflict, message).help("`almoner resume` goes on with a run that stopped")
+        );
+    }
+    if found.is_finished() {
+        return Err(Failure::new(Exit::Conflict, format!("{} is over", found.number))
+            .help("`almoner chat` begins another one"));
+    }
+    output::note(&format!("{} `{}` goes on", found.number, visible_line(&found.name)));
+    // What was answered since the person last said something may not have been seen.
+    let steps = questions::journal(acting, found.number)?;
+    let said = steps.iter().rev().find(|step| matches!(step.entry, Entry::Said { .. }));
+    Ok((found.number, None, said.map_or(0, |step| step.number)))
+}
+
+/// The latest conversation that is open.
+fn latest(acting: &Acting<'_>) -> Result<Run, Failure> {
+    let mut client = acting.connect()?;
+    let mut below = None;
+    loop {
+        let page = match client.ask(Request::Runs { limit: 100, below, roots: true })? {
+            Response::Runs(runs) => runs,
+            other => return Err(unexpected(&other)),
+        };
+        let Some(last) = page.last().map(|run| run.number) else {
+            return Err(
+                Failure::new(Exit::NotFound, "no conversation is open").help("`almoner chat` begins one")
+            );
+        };
+        if let Some(open) = page.into_iter().find(|run| run.shape == Shape::Chat && !run.is_finished()) {
+            return questions::run(acting, open.number);
+        }
+        below = Some(last);
+    }
+}
+
+/// Ends one for good.
+fn end(acting: &Acting<'_>, number: RunNumber) -> Ended {
+    let what = kernel::command::Cancel::Run { run: number };
+    let reason = Untrusted::new("the conversation is over");
+    let act = AgentAct::Cancel { what, reason };
+    acting.connect()?.ask(acting.request("cancel", format!("almoner cancel {number}"), act))?;
+    output::note(&format!("{number} is over; `almoner trace {number}` keeps what was said"));
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,108 @@
+//! `almoner daemon`, `status` and `stop`.
+
+use std::time::{Duration, Instant};
+
+use crate::cli::{DaemonArgs, JsonArg};
+use crate::client::Client;
+use crate::session::Acting;
+use crate::ui::output;
+use config::place::Place;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
+use daemon::Manner;
+
+/// How long a daemon that a command started stays without work, in seconds.
+const IDLE: u64 = 600;
+
+/// `almoner daemon`.
+///
+/// # Errors
+/// When the store cannot be opened or the socket not be made.
+pub fn daemon(place: &Place, args: &DaemonArgs) -> Ended {
+    let idle = match (args.idle, args.on_demand) {
+        (Some(0), _) | (None, false) => None,
+        (Some(seconds), _) => Some(seconds),
+        (None, true) => Some(IDLE),
+    };
+    daemon::run(place, Manner { on_demand: args.on_demand, idle: idle.map(Duration::from_secs) })
+}
+
+/// `almoner status`.
+///
+/// # Errors
+/// When the daemon cannot be started.
+pub fn status(acting: &Acting<'_>, args: JsonArg) -> Ended {
+    let status = match acting.connect()?.ask(Request::Status)? {
+        Response::Status(status) => status,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json {
+        output::json(&status)?;
+    } else {
+        let mut at_work: Vec<String> = status.at_work.iter().map(ToString::to_string).collect();
+        if status.others_at_work > 0 {
+            at_work.push(format!("({} of other hosts)", status.others_at_work));
+        }
+        let code = match status.code {
+            code if code.all() == 0 => String::new(),
+            code => format!(
+                "\ncode    {} running, {} asleep, {} not begun",
+                code.running, code.asleep, code.waiting
+            ),
+        };
+        output::result(&format!(
+            "daemon {} (process {})\nstore   {}\nat work {}{code}\ninbox   {} waiting for you",
+            status.build,
+            status.pid,
+            status.store,
+            if at_work.is_empty() { "nothing".to_owned() } else { at_work.join(" ") },
+            status.needs_you
+        ))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// `almoner stop`.
+///
+/// # Errors
+/// When the daemon does not end.
+pub fn stop(place: &Place) -> Ended {
+    if halt(place)? {
+        output::note("stopped; runs go on when the daemon starts again");
+    } else {
+        output::note("no daemon runs");
+    }
+    Ok(Exit::Ok)
+}
+
+/// Ends the daemon and waits until it has given up its store. False if none ran.
+///
+/// # Errors
+/// When it does not end.
+pub fn halt(place: &Place) -> Result<bool, Failure> {
+    let Some(mut client) = Client::connect_if_running(place)? else { return Ok(false) };
+    let pid = match client.ask(Request::Status)? {
+        Response::Status(status) => status.pid,
+        other => return Err(unexpected(&other)),
+    };
+    client.ask(Request::Stop)?;
+    let begun = Instant::now();
+    while is_owned(place) {
+        if begun.elapsed() > Duration::from_secs(10) {
+            return Err(Failure::new(Exit::Failure, format!("the daemon (process {pid}) does not end"))
+                .help(format!("`kill {pid}` loses nothing")));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(true)
+}
+
+/// Whether some process has the store. Its number would not tell: a process that has ended keeps it until its parent
+/// takes note, and in a container there may be none that ever does.
+fn is_owned(place: &Place) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    let Ok(lock) = std::fs::File::open(place.store().join("lock")) else { return false };
+    // Held for no longer than this line; a daemon that starts just then is started again by its client.
+    flock(&lock, FlockOperation::NonBlockingLockShared).is_err()
+}

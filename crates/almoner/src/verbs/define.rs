@@ -1,0 +1,147 @@
+//! `almoner define`, `edit` and `request-evaluation`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kernel::NamePath;
+use kernel::command::MailAct;
+use passable::Untrusted;
+
+use super::run;
+use crate::cli;
+use crate::cli::agents::{DefineArgs, EditArgs, RequestEvaluationArgs};
+use crate::session;
+use crate::session::{Acting, asked, done};
+use config::worker_file;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::AgentAct;
+
+/// `almoner define`.
+///
+/// # Errors
+/// When the program cannot be used, or, if its result is waited for, when it is refused.
+pub fn define(acting: &Acting<'_>, args: &DefineArgs) -> Ended {
+    let program = read(&args.file, &args.slot)?;
+    let act = AgentAct::Define {
+        to: session::path(&args.to)?,
+        name: program.name,
+        source: program.source,
+        includes: program.includes,
+        slots: program.slots,
+        result_name: session::maybe_path(args.ask.result.as_deref())?,
+        edit: None,
+        done: None,
+    };
+    asked(acting, &acting.act("define", act)?, &args.ask)
+}
+
+/// `almoner edit`.
+///
+/// # Errors
+/// When the program cannot be used, or the message is no definition.
+pub fn edit(acting: &Acting<'_>, args: &EditArgs) -> Ended {
+    let number = session::number(&args.message)?;
+    let program = read(&args.file, &args.slot)?;
+    let act = AgentAct::Define {
+        // The changed copy stays with whoever has the original.
+        to: session::path("@self")?,
+        name: program.name,
+        source: program.source,
+        includes: program.includes,
+        slots: program.slots,
+        result_name: None,
+        edit: Some(number),
+        done: None,
+    };
+    done(&acting.act("edit", act)?, args.json.json)
+}
+
+/// A program as it goes to the daemon.
+#[derive(Debug)]
+struct Program {
+    name: String,
+    source: String,
+    includes: BTreeMap<String, String>,
+    slots: BTreeMap<String, (String, String)>,
+}
+
+fn read(file: &str, slots: &[String]) -> Result<Program, Failure> {
+    let mut holes = BTreeMap::new();
+    for text in slots {
+        let hole = cli::parse_hole(text)?;
+        if holes.insert(hole.name.clone(), (hole.label, hole.text)).is_some() {
+            return Err(Failure::new(Exit::Usage, format!("the slot `{}` is there twice", hole.name))
+                .help("name each once"));
+        }
+    }
+    let is_worker = file.ends_with(".worker") || file.ends_with(".worker.md");
+    if is_worker && !holes.is_empty() {
+        return Err(Failure::new(Exit::Usage, "a worker file names its slots itself")
+            .help("leave `--slot` out, and write them under `slots:` in the file"));
+    }
+    if is_worker {
+        let bundle = worker_file::load(Path::new(file))?;
+        run::check(&bundle)?;
+        let (name, mut source) = (bundle.name, bundle.source);
+        if !source.trim_start().starts_with("---") {
+            // A worker file may be a prompt alone; without its front it would pass for code.
+            source = format!("---\n---\n{source}");
+        }
+        return Ok(Program { name, source, includes: bundle.includes, slots: holes });
+    }
+    let (name, source) = match file {
+        "-" => ("stdin".to_owned(), cli::stdin()?),
+        file => {
+            let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            (name, cli::read_text(file)?)
+        }
+    };
+    if source.trim().is_empty() {
+        return Err(Failure::new(Exit::Invalid, "the program is empty").help("name a file that is not"));
+    }
+    Ok(Program { name, source, includes: BTreeMap::new(), slots: holes })
+}
+
+/// `almoner request-evaluation`.
+///
+/// # Errors
+/// When it cannot be asked, or, if it is waited for, when it is refused.
+pub fn request_evaluation(acting: &Acting<'_>, args: &RequestEvaluationArgs) -> Ended {
+    let source = code(&args.source)?;
+    let (names, paths) = stands_for(&args.names)?;
+    let act = MailAct::RequestEvaluation {
+        source: Untrusted::new(source),
+        names,
+        paths,
+        result_name: session::maybe_path(args.ask.result.as_deref())?,
+    };
+    asked(acting, &acting.mail("request-evaluation", act)?, &args.ask)
+}
+
+/// Code as it is given on the command line: itself, `@FILE`, or `-`.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn code(given: &str) -> Result<String, Failure> {
+    match given {
+        "-" => cli::stdin(),
+        text => match text.strip_prefix('@') {
+            Some(file) => cli::read_text(file),
+            None => Ok(text.to_owned()),
+        },
+    }
+}
+
+/// Names in code, and what they stand for: `NAME` or `IN-THE-CODE=NAME`.
+///
+/// # Errors
+/// When one is no name.
+pub fn stands_for(given: &[String]) -> Result<(Vec<String>, Vec<NamePath>), Failure> {
+    let (mut names, mut paths) = (Vec::new(), Vec::new());
+    for text in given {
+        let (name, path) = text.split_once('=').unwrap_or((text, text));
+        names.push(name.to_owned());
+        paths.push(session::path(path)?);
+    }
+    Ok((names, paths))
+}

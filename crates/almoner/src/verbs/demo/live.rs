@@ -1,0 +1,223 @@
+//! The second part: a live model sorts the five documents; what it wants to write is one card.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use kernel::run::{Entry, Run, RunOutcome};
+use kernel::{MessageNumber, RunNumber};
+use passable::{Untrusted, visible_line};
+use serde_json::Value;
+use worker::definition::Bundle;
+
+use super::facts::{Expected, Fact};
+use super::{heading, read};
+use crate::cli;
+use crate::cli::{FollowArgs, OnAsk, PullArgs};
+use crate::client::Client;
+use crate::follow::attend;
+use crate::follow::attend::{Asking, Followed, Telling};
+use crate::session::Acting;
+use crate::session::questions;
+use crate::ui::output;
+use crate::verbs::models;
+use config::model_choice;
+use config::place::Place;
+use config::worker_file;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{ModelChoice, Request, Response, RunRequest, StartShape, StartSpec};
+
+/// The least share of facts that must be right, in per cent.
+const LEAST: usize = 80;
+
+/// Who says yes to the card.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Approval {
+    /// The person at this terminal is asked; without one, the run is left waiting.
+    Asked,
+    /// The person has said yes beforehand; the card is shown, then approved.
+    AfterShowing,
+    /// Another process approves, as another terminal would.
+    FromElsewhere,
+}
+
+/// Fetches the local model if no model is here: the person has said `--yes`.
+///
+/// # Errors
+/// When it cannot be had.
+pub(super) fn fetch_without_asking(place: &Place) -> Result<(), Failure> {
+    let lookup = |name: &str| std::env::var(name).ok().map(model::Secret::new);
+    if let model::Found::Pull { weights, .. } = model::detect(&lookup, &place.weights()) {
+        let args = PullArgs { name: None, from: None, hub: None, mirror: false, yes: true };
+        models::pull(place, weights, &args)?;
+    }
+    Ok(())
+}
+
+/// Shows it.
+///
+/// # Errors
+/// When there is no model, the run fails, or too few facts are right.
+pub(super) fn show(place: &Place, work: &Path, named: Option<&str>, approval: Approval) -> Ended {
+    heading("2. Live: five documents, one card");
+    let model = match models::choose(place, named, None, false) {
+        Ok(model) => model,
+        Err(failure) if failure.exit == Exit::NeedsYou => {
+            output::note(&format!("The live part is left out: {}.", failure.message.visible_line()));
+            output::note(&failure.help);
+            return Ok(Exit::Ok);
+        }
+        Err(failure) => return Err(failure),
+    };
+    let command = "almoner run triage.worker mail --each -e out=./out:rw -e outbox=./outbox";
+    output::note(&format!("  cd {}\n  {command} -m {}\n", output::path(work), visible_line(&model)));
+    let begun = Instant::now();
+    let (run, after) = start(place, work, command, model)?;
+    let asking = match approval {
+        Approval::Asked => Asking::from(OnAsk::Prompt),
+        Approval::AfterShowing | Approval::FromElsewhere => Asking::Leave,
+    };
+    let mut followed = attend::follow(&Acting::new(place, None), run, Some(after), asking, Telling::Lines)?;
+    let thinking = begun.elapsed();
+    if let Followed::NeedsYou(pending) = &followed
+        && approval != Approval::Asked
+    {
+        for number in pending {
+            output::note(&questions::card(&Acting::new(place, None), *number)?.render(output::columns()));
+            approve(place, *number, approval)?;
+        }
+        followed = attend::follow(&Acting::new(place, None), run, None, Asking::Leave, Telling::Lines)?;
+    }
+    let facts = score(place, run, work)?;
+    let found = questions::run(&Acting::new(place, None), run)?;
+    let right = tell_facts(&facts);
+    tell_speed(&found, thinking.as_secs_f64());
+    match followed {
+        Followed::Over(run) => {
+            let how = FollowArgs { on_ask: OnAsk::Deny, json: false, events: false, detach: false };
+            if let kernel::run::State::Finished { outcome: RunOutcome::Failed(_) } = &run.state {
+                return attend::tell(&Acting::new(place, None), &run, &how);
+            }
+            output::note(&format!(
+                "\nLook next: {0}/out/summary.md, `almoner trace {1}`, `almoner why {0}/out/summary.md`",
+                output::path(work),
+                run.number
+            ));
+        }
+        Followed::Rests | Followed::Ends => {}
+        Followed::NeedsYou(pending) => {
+            let number = pending.first().copied().unwrap_or(MessageNumber(0));
+            output::note(&format!(
+                "\n{run} waits for you, as long as you like, also after a reboot: `almoner inbox {number}`, then \
+                 `almoner approve {number}`"
+            ));
+        }
+    }
+    if right * 100 < facts.len() * LEAST {
+        return Err(Failure::new(Exit::Failure, format!("fewer than {LEAST} % of the facts are right"))
+            .help("a larger model does better: `almoner demo --live -m openai:NAME`"));
+    }
+    Ok(Exit::Ok)
+}
+
+fn start(place: &Place, work: &Path, command: &str, model: String) -> Result<(RunNumber, u64), Failure> {
+    let bundle = Bundle::load(&work.join("triage.worker"))
+        .map_err(|e| Failure::new(Exit::NotFound, e.to_string()).help(e.help()))?;
+    let path = |name: &str| work.join(name).display().to_string();
+    let request = RunRequest {
+        text: Untrusted::new(format!("almoner demo: {command}")),
+        worker: worker_file::source_of(bundle, Some(work.display().to_string())),
+        spec: StartSpec {
+            documents: cli::gather(&[path("mail")])?.documents,
+            shape: StartShape::Each { jobs: model_choice::jobs(&model) },
+            endow: vec![
+                cli::parse_endowment(&format!("out={}:rw", path("out")))?,
+                cli::parse_endowment(&format!("outbox={}", path("outbox")))?,
+            ],
+            model: ModelChoice::Reference(model),
+            ..StartSpec::default()
+        },
+    };
+    let mut client = Client::connect(place)?;
+    let after = client.last_event()?;
+    match client.ask(Request::Run(Box::new(request)))? {
+        Response::Reply(kernel::command::Reply::Started { run }) => Ok((run, after)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn approve(place: &Place, number: MessageNumber, approval: Approval) -> Result<(), Failure> {
+    if approval == Approval::AfterShowing {
+        let text = Untrusted::new(format!("almoner demo --yes, then approve {number}"));
+        let request = Request::yes(text, number, None, false);
+        Client::connect(place)?.ask(request)?;
+        output::note("approved (--yes)");
+        return Ok(());
+    }
+    let failed = |e: std::io::Error| super::io("another almoner", &e);
+    let status = std::process::Command::new(std::env::current_exe().map_err(failed)?)
+        .args(["approve", &number.to_string()])
+        .envs(place.as_env())
+        .stdout(std::process::Stdio::null())
+        .status()
+        .map_err(failed)?;
+    if !status.success() {
+        return Err(Failure::new(Exit::Failure, format!("`almoner approve {number}` ended with {status}")));
+    }
+    output::note(&format!("approved by another process: `almoner approve {number}`"));
+    Ok(())
+}
+
+/// What the run found for each document, beside what was expected.
+fn score(place: &Place, run: RunNumber, work: &Path) -> Result<Vec<Fact>, Failure> {
+    let expected = Expected::parse(&read(&work.join("expected.json"))?)
+        .map_err(|e| Failure::new(Exit::Invalid, format!("expected.json: {e}")))?;
+    let found = questions::run(&Acting::new(place, None), run)?;
+    let steps = questions::journal(&Acting::new(place, None), run)?;
+    let mut results: BTreeMap<String, Value> = BTreeMap::new();
+    for step in steps {
+        if let Entry::Collected { index, outcome: RunOutcome::Done(value) } = step.entry
+            && let Some(item) = found.input.items.get(index)
+        {
+            results.insert(item.name.clone(), value.to_json());
+        }
+    }
+    Ok(expected.compare(&results))
+}
+
+fn tell_facts(facts: &[Fact]) -> usize {
+    output::note("\nFacts, beside what was written down before any model had seen the documents:\n");
+    let mut last = "";
+    for fact in facts {
+        if fact.document != last {
+            output::note(&format!("  {}", fact.document));
+            last = &fact.document;
+        }
+        let mark = if fact.right { "✓" } else { "✗" };
+        let got = visible_line(&fact.got);
+        let wanted = if fact.right { String::new() } else { format!("   expected {}", fact.expected) };
+        output::note(&format!("    {mark} {:<10} {got}{wanted}", fact.key));
+    }
+    let right = facts.iter().filter(|fact| fact.right).count();
+    let percent = (right * 100).checked_div(facts.len()).unwrap_or(0);
+    output::note(&format!(
+        "\n  {right} right, {} wrong of {} ({percent} %)",
+        facts.len() - right,
+        facts.len()
+    ));
+    right
+}
+
+fn tell_speed(run: &Run, seconds: f64) {
+    let model_seconds = run.used.model_ms as f64 / 1000.0;
+    let tokens = run.used.input_tokens + run.used.output_tokens;
+    let rate = |n: u64| if model_seconds > 0.0 { n as f64 / model_seconds } else { 0.0 };
+    output::note(&format!(
+        "  {} tokens read, {} written; {:.0} tokens/s in all; {seconds:.0} s until the card ({model_seconds:.0} s of \
+         them the model's)",
+        run.used.input_tokens,
+        run.used.output_tokens,
+        rate(tokens)
+    ));
+}

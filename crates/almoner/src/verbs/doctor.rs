@@ -1,0 +1,101 @@
+//! `almoner doctor`.
+
+use clap::ValueEnum as _;
+use passable::visible_line;
+use serde_json::json;
+
+use crate::cli::surfaces::{DoctorArgs, Part};
+use crate::client::Client;
+use crate::ui::output;
+use config::place::Place;
+use config::vendor_keys;
+use control::ask::unexpected;
+use control::examined::Examined;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
+
+/// `almoner doctor`: all of it, or the parts that were named.
+///
+/// # Errors
+/// Only when the report cannot be printed. A fault of the installation is a line of the report.
+pub fn doctor(place: &Place, args: &DoctorArgs) -> Ended {
+    let wanted: Vec<Part> =
+        Part::ALL.into_iter().filter(|part| args.parts.is_empty() || args.parts.contains(part)).collect();
+    let mut client = Client::connect(place);
+    let mut checks: Vec<Examined> = Vec::new();
+    for part in wanted {
+        checks.extend(examine(place, &mut client, part)?);
+    }
+    let ok = checks.iter().all(|check| check.ok);
+    if args.json.json {
+        let list: Vec<_> = checks
+            .iter()
+            .map(|c| json!({ "id": c.id, "ok": c.ok, "evidence": c.evidence, "remedy": c.remedy }))
+            .collect();
+        output::json(&json!({ "version": 1, "ok": ok, "checks": list }))?;
+    } else {
+        let mut text = String::new();
+        for check in &checks {
+            let mark = if check.ok { "✓" } else { "✗" };
+            text += &format!("{mark} {:<14} {}\n", check.id, visible_line(&check.evidence));
+            if !check.ok && !check.remedy.is_empty() {
+                text += &format!("    → {}\n", visible_line(&check.remedy));
+            }
+        }
+        output::listing(&text)?;
+    }
+    Ok(if ok { Exit::Ok } else { Exit::Failure })
+}
+
+/// Has the daemon examine a part. This process does so where no daemon can be reached.
+fn examine(
+    place: &Place,
+    client: &mut Result<Client, Failure>,
+    part: Part,
+) -> Result<Vec<Examined>, Failure> {
+    let name = name(part);
+    let client = match client {
+        Ok(client) => client,
+        Err(failure) if part == Part::Daemon => return Ok(vec![failed(failure)]),
+        Err(_) => return daemon::examine_without_daemon(place, &vendor_keys::from_env(), &name),
+    };
+    let mut found = match client.ask(Request::Examine { part: name }) {
+        Ok(Response::Examined(found)) => found,
+        Ok(other) => return Err(unexpected(&other)),
+        Err(failure) => return Ok(vec![failed(&failure)]),
+    };
+    if part == Part::Daemon && client.build != control::BUILD {
+        for one in found.iter_mut().filter(|one| one.id == "daemon") {
+            one.ok = false;
+            one.remedy = "`almoner stop`: the next command starts the new one".to_owned();
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the name of a part in requests.
+fn name(part: Part) -> String {
+    part.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+fn failed(failure: &Failure) -> Examined {
+    Examined {
+        id: "daemon".to_owned(),
+        ok: false,
+        evidence: failure.message.visible_line().into_owned(),
+        remedy: failure.help.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_the_command_line_are_those_of_the_pages() {
+        let own: Vec<String> = Part::ALL.into_iter().map(name).collect();
+        let theirs: Vec<&str> = control::examined::PARTS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(own.len(), theirs.len());
+        assert!(own.iter().all(|name| theirs.contains(&name.as_str())), "{own:?} {theirs:?}");
+    }
+}

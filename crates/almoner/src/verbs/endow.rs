@@ -1,0 +1,288 @@
+//! `almoner endow`: a person binds what is theirs to the slots of a program that somebody proposed.
+
+use std::collections::BTreeMap;
+
+use kernel::NamePath;
+use kernel::command::Reply;
+use kernel::message::Body;
+use passable::visible_line;
+use worker::definition::{self, Bundle, Definition};
+
+use super::models;
+use crate::cli;
+use crate::cli::Given;
+use crate::cli::agents::EndowArgs;
+use crate::follow::attend;
+use crate::follow::form_answers::{confirm, nothing_sent, tell_needed};
+use crate::session;
+use crate::session::command_line;
+use crate::session::{Acting, done};
+use crate::ui::output;
+use crate::ui::prompt;
+use crate::ui::prompt::Typed;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, ModelChoice, Response, StartSpec};
+use control::show::letter;
+use control::view::{Hole, LetterView};
+use resource::{Begins, Endowment, Row, describe_spec};
+
+/// What is bound to slots, and what is left of the arguments.
+#[derive(Debug, Default, PartialEq)]
+struct Bound {
+    /// By names of the person's.
+    names: BTreeMap<String, NamePath>,
+    /// By paths of this machine.
+    paths: Vec<Endowment>,
+    /// Inputs and documents.
+    rest: Vec<String>,
+}
+
+impl Bound {
+    fn has(&self, slot: &str) -> bool {
+        self.names.contains_key(slot) || self.paths.iter().any(|path| path.slot == slot)
+    }
+
+    /// Returns each slot and its content, as the person reads it. The definition says of which kind a slot is.
+    fn render(&self, definition: Option<&Definition>) -> String {
+        let kind = |slot: &str| definition.and_then(|definition| definition.slot(slot)).map(|slot| slot.kind);
+        let names = self.names.iter().map(|(slot, name)| (slot, format!("your `{name}`")));
+        let paths = self.paths.iter().map(|path| (&path.slot, describe_spec(&path.fill, kind(&path.slot))));
+        names
+            .chain(paths)
+            .map(|(slot, text)| format!("  {} ← {}\n", visible_line(slot), visible_line(&text)))
+            .collect()
+    }
+}
+
+/// `almoner endow`.
+///
+/// # Errors
+/// When a slot is open and nobody is here to be asked, what is bound does not fit, or the run fails.
+pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
+    let number = session::number(&args.message)?;
+    let view = acting.letter(number)?;
+    let Some(Body::Definition { .. }) = view.letter.body() else {
+        return Err(letter::is_not(&view, "a definition", acting.agent));
+    };
+    let mut bound = bind(&view.holes, &args.inputs)?;
+    for text in &args.endow {
+        bound.paths.push(cli::parse_endowment(text)?);
+    }
+    let open: Vec<&Hole> = view.holes.iter().filter(|hole| !bound.has(&hole.name)).collect();
+    if !open.is_empty() && !output::can_ask() {
+        return Err(tell_needed(number, "endow", &open, args.follow.json)?);
+    }
+    let inputs = cli::gather(&bound.rest)?;
+    if output::can_ask() {
+        output::note(&letter::render(&view, output::columns()));
+        let names = acting.names();
+        for hole in open {
+            ask(acting, hole, &names, &mut bound)?;
+        }
+    }
+    let definition = definition(&view);
+    let model = match view.is_worker {
+        true => {
+            let by_file = definition.as_ref().and_then(|definition| definition.model.as_deref());
+            ModelChoice::Reference(models::choose(acting.place, args.model.as_deref(), by_file, false)?)
+        }
+        // The daemon refuses it for code, which asks no model.
+        false => args.model.clone().map_or(ModelChoice::Usual, ModelChoice::Named),
+    };
+    if output::can_ask() {
+        output::note(&format!("Endowing message {number} binds:\n{}", bound.render(definition.as_ref())));
+        confirm(&format!("endow {number}"))?;
+    }
+    let text = in_words(args, &bound);
+    let spec = StartSpec {
+        values: inputs.values,
+        read_from: inputs.read_from,
+        documents: inputs.documents,
+        endow: bound.paths,
+        allow: args.allow.clone(),
+        model,
+        ..StartSpec::default()
+    };
+    let act = AgentAct::Endow {
+        number,
+        names: bound.names,
+        spec: Box::new(spec),
+        goes_to: args.to.into(),
+        result_name: session::maybe_path(args.result.as_deref())?,
+        seen: None,
+    };
+    let mut client = acting.connect()?;
+    let after = client.last_event()?;
+    match client.ask(acting.request("endow", text, act))? {
+        Response::Reply(Reply::Started { run }) if args.follow.detach => {
+            output::result(&run.to_string())?;
+            Ok(Exit::Ok)
+        }
+        Response::Reply(Reply::Started { run }) => attend::attend(acting, run, Some(after), &args.follow),
+        other => done(&other, args.follow.json),
+    }
+}
+
+/// Tells `slot=NAME` from inputs: what bears the name of a slot binds it.
+fn bind(holes: &[Hole], inputs: &[String]) -> Result<Bound, Failure> {
+    let mut bound = Bound::default();
+    for text in inputs {
+        match cli::given(text) {
+            Some((slot, Given::Text(name))) if holes.iter().any(|hole| hole.name == slot) => {
+                if bound.names.insert(slot.to_owned(), session::path(name)?).is_some() {
+                    return Err(Failure::new(Exit::Usage, format!("the slot `{slot}` is bound twice"))
+                        .help("bind it once"));
+                }
+            }
+            _ => bound.rest.push(text.clone()),
+        }
+    }
+    Ok(bound)
+}
+
+/// Asks what fills a slot: a name, or, where it begins as such a text does, what may stand behind `-e SLOT=`.
+fn ask(acting: &Acting<'_>, hole: &Hole, names: &[String], bound: &mut Bound) -> Result<(), Failure> {
+    output::note(&letter::hole(hole, output::columns()));
+    let name = visible_line(&hole.name).into_owned();
+    loop {
+        let text = match prompt::line(&format!("{name} (a name, or as behind -e; ? lists names): "), names)? {
+            Typed::End => return Err(nothing_sent()),
+            Typed::Line(text) => text,
+        };
+        if let Some(beginning) = text.strip_suffix('?') {
+            output::note(&prompt::matching(names, beginning));
+            continue;
+        }
+        // A text is a name if there is one, and otherwise unless it begins as a kind does.
+        let begins = || text.starts_with(['.', '/']) || Row::begun(&text).0.begins != Begins::Path;
+        let done = if !names.contains(&text) && begins() {
+            cli::parse_endowment(&format!("{}={text}", hole.name)).map(|path| bound.paths.push(path))
+        } else {
+            session::path(&text).and_then(|path| {
+                acting.thing(path.clone())?;
+                bound.names.insert(hole.name.clone(), path);
+                Ok(())
+            })
+        };
+        match done {
+            Ok(()) => return Ok(()),
+            Err(failure) => output::note(&format!("  {}", failure.message.visible_line())),
+        }
+    }
+}
+
+/// Returns the definition of a worker that was proposed; none for code, or if its file does not parse.
+fn definition(view: &LetterView) -> Option<Definition> {
+    let source = view.source.as_ref().filter(|_| view.is_worker)?;
+    let bundle = Bundle {
+        name: "definition".to_owned(),
+        file: "definition.worker".to_owned(),
+        source: source.raw().to_owned(),
+        includes: BTreeMap::new(),
+    };
+    definition::parse(&bundle).0
+}
+
+/// The command with everything that was bound in the end, for the transcript.
+fn in_words(args: &EndowArgs, bound: &Bound) -> String {
+    let mut text = command_line::command_line();
+    let said = |slot: &str| {
+        let prefix = format!("{slot}=");
+        args.inputs.iter().chain(&args.endow).any(|given| given.starts_with(&prefix))
+    };
+    // What was typed at the prompts belongs to it as well.
+    text += &bound_words(bound, &said);
+    text
+}
+
+/// Returns what was bound, but what `said` knows already, as a person types it.
+fn bound_words(bound: &Bound, said: &dyn Fn(&str) -> bool) -> String {
+    let mut text = String::new();
+    for (slot, name) in bound.names.iter().filter(|(slot, _)| !said(slot)) {
+        text += &format!(" {slot}={name}");
+    }
+    for path in bound.paths.iter().filter(|path| !said(&path.slot)) {
+        text += &format!(" -e {}", command_line::transcript_word(&path.typed()));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use passable::Untrusted;
+
+    use super::*;
+
+    #[test]
+    fn what_bears_the_name_of_a_slot_binds_it() {
+        let hole = Hole {
+            name: "out".to_owned(),
+            label: Untrusted::new(""),
+            wants: "a directory".to_owned(),
+            capability: true,
+            secret: false,
+            default: None,
+            choices: vec![],
+        };
+        let inputs = ["out=mine/reports", "k=v", "n:=1", "mail"].map(str::to_owned);
+        let bound = bind(std::slice::from_ref(&hole), &inputs).unwrap();
+        assert_eq!(bound.names["out"].to_string(), "mine/reports");
+        assert_eq!(bound.rest, ["k=v", "n:=1", "mail"]);
+        assert!(bound.has("out") && !bound.has("k"));
+        for bad in [["out=a", "out=b"], ["out=", "x"]] {
+            assert_eq!(
+                bind(std::slice::from_ref(&hole), &bad.map(str::to_owned)).unwrap_err().exit,
+                Exit::Usage
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_bound_is_said_in_one_line_each() {
+        let mut bound = Bound::default();
+        bound.names.insert("a".to_owned(), NamePath::parse("x").unwrap());
+        bound.paths.push(cli::parse_endowment("out=/tmp/\u{1b}[2K:rw?max=1KiB").unwrap());
+        assert_eq!(
+            bound.render(None),
+            "  a ← your `x`\n  out ← directory /tmp/\\u{1B}[2K (rw); at most 1024 bytes each\n"
+        );
+    }
+
+    #[test]
+    fn listed_endowment_tells_every_limit() {
+        for (text, told) in [
+            ("x=/d?rate=3/min", "directory /d; 3 calls in 1 min"),
+            (
+                "x=/d:rw?max=1KiB&total=2KiB",
+                "directory /d (rw); at most 1024 bytes each; at most 2048 bytes in all",
+            ),
+            ("x=https://h?max=5&rate=1/s", "https://h (GET); at most 5 bytes each; 1 call in 1 s"),
+            ("x=mcp:s[t]?max=1&rate=2/h", "tool t of the server s; at most 1 bytes each; 2 calls in 1 h"),
+            ("x=git:/r?private&methods=log", "repository /r; private; only the methods log"),
+        ] {
+            let paths = vec![cli::parse_endowment(text).unwrap()];
+            let bound = Bound { paths, ..Bound::default() };
+            assert_eq!(bound.render(None), format!("  x ← {told}\n"), "{text}");
+        }
+    }
+
+    #[test]
+    fn transcript_of_endowments_is_typed_text() {
+        for text in [
+            "x=/d:stage?suffix=.md&max=1KiB&methods=list,read&rate=3/min&private",
+            "x=https://h/p?methods=GET,POST&key=K&max=5&rate=1/s",
+            "x=mcp:s[list,read:reads]?max=1&time=5s&rate=1/s",
+            "x=model:ollama:m?tokens=5k&key=K",
+            "x=secret:github?env=T&for=gh",
+            "x=git:/r:rw?private",
+            "x=clock",
+            "x=self",
+        ] {
+            let given = cli::parse_endowment(text).unwrap();
+            let bound = Bound { paths: vec![given.clone()], ..Bound::default() };
+            let told = bound_words(&bound, &|_| false);
+            let typed = told.strip_prefix(" -e ").unwrap();
+            assert_eq!(cli::parse_endowment(typed).unwrap(), given, "{typed}");
+        }
+    }
+}

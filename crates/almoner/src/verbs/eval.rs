@@ -1,0 +1,58 @@
+//! `almoner eval`.
+
+use kernel::FormulaId;
+use kernel::command::{MailAct, Reply};
+use passable::Untrusted;
+
+use super::define::{code, stands_for};
+use super::trace;
+use crate::cli::agents::EvalArgs;
+use crate::session;
+use crate::session::Acting;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit};
+use control::protocol::Response;
+use control::show::code::console;
+
+/// `almoner eval`.
+///
+/// # Errors
+/// When a name stands for nothing; when the code throws, or passes a limit.
+pub fn eval(acting: &Acting<'_>, args: &EvalArgs) -> Ended {
+    let source = code(&args.source)?;
+    let (names, paths) = stands_for(&args.names)?;
+    let act = MailAct::Evaluate {
+        vat: None,
+        source: Untrusted::new(source),
+        names,
+        paths,
+        result_name: session::maybe_path(args.result.as_deref())?,
+    };
+    let response = acting.mail("eval", act)?;
+    let Response::Reply(Reply::Parked { promise, .. }) = response else {
+        return Err(unexpected(&response));
+    };
+    came(acting, &response, promise, args.detach, args.json.json)
+}
+
+/// Prints what code comes to, and what it wrote to its console; or, without waiting, the promise for it.
+///
+/// # Errors
+/// When the code fails.
+pub fn came(acting: &Acting<'_>, response: &Response, promise: FormulaId, detach: bool, json: bool) -> Ended {
+    if detach {
+        if json {
+            output::json(response)?;
+        } else {
+            output::result(&promise.to_string())?;
+        }
+        return Ok(Exit::Ok);
+    }
+    let state = acting.wait(promise)?;
+    // What it wrote on the way is for whoever sits there, and no part of the result.
+    if let Ok(page) = trace::code_journal(acting, &promise.to_string()) {
+        console(&page).iter().for_each(|line| output::note(line));
+    }
+    session::settled(&state, json)
+}

@@ -1,0 +1,204 @@
+//! `almoner export`: a run with all that it consists of, as one file of JSON lines.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use kernel::run::{Entry, Run, Step};
+use kernel::{BlobHash, RunNumber};
+use passable::visible_line;
+use serde_json::{Value, json};
+
+use crate::cli::surfaces::ExportArgs;
+use crate::client::Client;
+use crate::session::Acting;
+use crate::session::questions;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Copy, Request, Response};
+use control::show::journal::child;
+
+/// `almoner export`.
+///
+/// # Errors
+/// When there is no such run, or the file cannot be written.
+pub fn export(acting: &Acting<'_>, args: &ExportArgs) -> Ended {
+    let run: RunNumber = match args.run.as_str() {
+        questions::LAST => questions::latest(acting)?,
+        text => text.parse().map_err(|_| {
+            Failure::new(Exit::Usage, format!("`{}` is no run", visible_line(text)))
+                .help("write it like r17, or `last`; `almoner runs` shows which runs there are")
+        })?,
+    };
+    let mut out = Out::open(args.output.as_deref())?;
+    let mut client = acting.connect()?;
+    let mut blobs = Blobs::default();
+    let family = family(&mut client, run)?;
+    out.line(&json!({
+        "kind": "export", "version": 1, "run": run.to_string(), "build": control::BUILD,
+        "documents": !args.no_documents,
+    }))?;
+    let mut parts = 0;
+    for (run, steps) in &family {
+        blobs.of_run(run, !args.no_documents);
+        out.line(&json!({ "kind": "run", "run": run }))?;
+        for step in steps {
+            blobs.of_step(step, !args.no_documents);
+            out.line(&json!({ "kind": "step", "run": run.number.to_string(), "step": step }))?;
+        }
+        parts += 1 + steps.len();
+    }
+    let mut missing = 0;
+    for (hash, uses) in &blobs.0 {
+        let line = match client.ask(Request::Copy { hash: *hash })? {
+            Response::Copy(Some(Copy { text, base64, redacted })) => {
+                let mut line = json!({ "kind": "blob", "hash": hash.to_string(), "as": uses });
+                let body = text.map(|text| ("text", text)).or(base64.map(|bytes| ("base64", bytes)));
+                if let Some((name, body)) = body {
+                    line[name] = json!(body);
+                }
+                if redacted {
+                    line["redacted"] = json!(true);
+                }
+                line
+            }
+            Response::Copy(None) => {
+                missing += 1;
+                json!({ "kind": "blob", "hash": hash.to_string(), "as": uses, "gone": true })
+            }
+            other => return Err(unexpected(&other)),
+        };
+        out.line(&line)?;
+        parts += 1;
+    }
+    out.finish()?;
+    if let Some(to) = &args.output {
+        let gone = if missing > 0 { format!(", {missing} of which are gone") } else { String::new() };
+        output::note(&format!(
+            "{} has {} runs, {parts} lines, {} blobs{gone}; values of the vault stand nowhere in it",
+            output::path(to),
+            family.len(),
+            blobs.0.len()
+        ));
+    }
+    Ok(Exit::Ok)
+}
+
+/// A run and all that it started, with their journals; those above come first.
+fn family(client: &mut Client, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>, Failure> {
+    let mut all = Vec::new();
+    let mut waiting = vec![root];
+    while let Some(number) = waiting.pop() {
+        let mut page = |from| match client.ask(Request::Export { run: number, from })? {
+            Response::Exported(rows) => Ok(rows),
+            other => Err(unexpected(&other)),
+        };
+        let run: Run = page(0)?.pop().map(typed).transpose()?.ok_or_else(strange)?;
+        let mut steps: Vec<Step> = Vec::new();
+        loop {
+            let more = page(steps.last().map_or(1, |step| step.number + 1))?;
+            if more.is_empty() {
+                break;
+            }
+            steps.extend(more.into_iter().map(typed).collect::<Result<Vec<Step>, _>>()?);
+        }
+        let mut children: Vec<RunNumber> = steps.iter().filter_map(|step| child(&step.entry)).collect();
+        children.reverse();
+        waiting.extend(children);
+        all.push((run, steps));
+    }
+    Ok(all)
+}
+
+fn typed<T: serde::de::DeserializeOwned>(row: Value) -> Result<T, Failure> {
+    serde_json::from_value(row).map_err(|_| strange())
+}
+
+fn strange() -> Failure {
+    Failure::new(Exit::NoDaemon, "the daemon's answer cannot be read").help("`almoner stop`, then try again")
+}
+
+/// Bytes beside the store, by hash, with what they are.
+#[derive(Default)]
+struct Blobs(BTreeMap<BlobHash, Vec<String>>);
+
+impl Blobs {
+    fn add(&mut self, hash: BlobHash, what: String) {
+        let uses = self.0.entry(hash).or_default();
+        if !uses.contains(&what) {
+            uses.push(what);
+        }
+    }
+
+    fn of_run(&mut self, run: &Run, documents: bool) {
+        self.add(run.definition, format!("definition {}", run.name));
+        for (name, hash) in &run.includes {
+            self.add(*hash, format!("include {name}"));
+        }
+        for document in run.input.attachments.iter().chain(&run.input.items).filter(|_| documents) {
+            self.add(document.hash, format!("document {}", document.name));
+            self.add(document.text, format!("text of {}", document.name));
+        }
+    }
+
+    fn of_step(&mut self, step: &Step, documents: bool) {
+        match &step.entry {
+            // They hold the documents too.
+            Entry::Prompted { request, .. } if documents => self.add(*request, "request".to_owned()),
+            Entry::Spilled { whole, .. } if documents => self.add(*whole, "result".to_owned()),
+            Entry::Replied { reply, .. } => self.add(*reply, "reply".to_owned()),
+            Entry::Proposed { proposal, .. } if documents => {
+                for pin in &proposal.pins {
+                    if let Some(digest) = pin.digest {
+                        self.add(digest, "what a call depends on".to_owned());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where it is written: a file that is not there yet, and that nobody else may read, or standard output.
+enum Out {
+    Screen,
+    File { file: std::io::BufWriter<std::fs::File>, to: String },
+}
+
+impl Out {
+    fn open(to: Option<&Path>) -> Result<Out, Failure> {
+        let Some(to) = to.filter(|to| *to != Path::new("-")) else { return Ok(Out::Screen) };
+        let shown = output::path(to);
+        let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to);
+        match opened {
+            Ok(file) => Ok(Out::File { file: std::io::BufWriter::new(file), to: shown }),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                Err(Failure::new(Exit::Conflict, format!("{shown} is there already"))
+                    .help("choose another name; nothing is written over"))
+            }
+            Err(e) => Err(Failure::new(Exit::Failure, format!("{shown}: {e}"))
+                .help("check the path and its permissions")),
+        }
+    }
+
+    fn line(&mut self, line: &Value) -> Result<(), Failure> {
+        match self {
+            Out::Screen => output::json(line),
+            Out::File { file, to } => {
+                writeln!(file, "{line}").map_err(|e| Failure::new(Exit::Failure, format!("{to}: {e}")))
+            }
+        }
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        match self {
+            Out::Screen => Ok(()),
+            Out::File { mut file, to } => file
+                .flush()
+                .and_then(|()| file.get_ref().sync_all())
+                .map_err(|e| Failure::new(Exit::Failure, format!("{to}: {e}"))),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! `almoner forget` and `almoner gc`.
+
+use kernel::RunNumber;
+use passable::{Untrusted, visible_line};
+
+use crate::cli::JsonArg;
+use crate::cli::surfaces::ForgetArgs;
+use crate::session::Acting;
+use crate::session::command_line::command_line;
+use crate::session::questions;
+use crate::ui::output;
+use crate::ui::prompt;
+use crate::ui::prompt::Typed;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Freed, Request, Response};
+
+/// How long bytes that were put lately are left alone, in words.
+const LATELY: &str = "what was written in the last quarter of an hour goes later, by itself";
+
+/// `almoner forget`.
+///
+/// # Errors
+/// When there is no such run, it is not over, or nobody says yes.
+pub fn forget(acting: &Acting<'_>, args: &ForgetArgs) -> Ended {
+    let run: RunNumber = args.run.parse().map_err(|_| {
+        Failure::new(Exit::Usage, format!("`{}` is no run", visible_line(&args.run)))
+            .help("write it like r17; `almoner runs` shows which runs there are")
+    })?;
+    let found = questions::run(acting, run)?;
+    if !args.yes && !asked(&found)? {
+        output::note("nothing was forgotten");
+        return Ok(Exit::Denied);
+    }
+    let request = Request::Forget { text: Untrusted::new(command_line()), run };
+    let runs = match acting.connect()?.ask(request)? {
+        Response::Forgotten(runs) => runs,
+        other => return Err(unexpected(&other)),
+    };
+    let freed = sweep(acting)?;
+    if args.json.json {
+        output::json(&serde_json::json!({ "version": 1, "forgotten": runs, "freed": freed }))?;
+        return Ok(Exit::Ok);
+    }
+    let others = match runs.len() {
+        0 | 1 => String::new(),
+        2 => " and the run that it started".to_owned(),
+        more => format!(" and the {} runs that it started", more - 1),
+    };
+    output::note(&format!("what {run}{others} worked on is forgotten; {}; {LATELY}", freed.words()));
+    Ok(Exit::Ok)
+}
+
+/// Shows what would go, and asks.
+fn asked(run: &kernel::run::Run) -> Result<bool, Failure> {
+    if !output::can_ask() {
+        return Err(Failure::new(
+            Exit::NeedsYou,
+            "what is forgotten cannot be had back, and nobody is here to say so",
+        )
+        .help("`--yes` says so"));
+    }
+    let documents = run.input.attachments.len() + run.input.items.len();
+    output::note(&format!(
+        "{} `{}`: its {documents} documents, its requests and replies, and those of all that it started, go for good. \
+         Its journal stays, and so does what others have too. It cannot be undone or retried afterwards, and an export says which bytes are gone.",
+        run.number,
+        visible_line(&run.name)
+    ));
+    match prompt::line("forget it? [y/N] ", &[])? {
+        Typed::Line(line) => Ok(["y", "yes"].contains(&line.to_lowercase().as_str())),
+        Typed::End => Ok(false),
+    }
+}
+
+fn sweep(acting: &Acting<'_>) -> Result<Freed, Failure> {
+    match acting.connect()?.ask(Request::Gc)? {
+        Response::Freed(freed) => Ok(freed),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// `almoner gc`.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn gc(acting: &Acting<'_>, args: JsonArg) -> Ended {
+    let freed = sweep(acting)?;
+    if args.json {
+        output::json(&serde_json::json!({ "version": 1, "freed": freed }))?;
+        return Ok(Exit::Ok);
+    }
+    output::note(&format!("{}; {LATELY}", freed.words()));
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,30 @@
+//! `almoner gateway`.
+
+use crate::cli::JsonArg;
+use crate::session::Acting;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit};
+use control::protocol::{Request, Response};
+
+/// `almoner gateway`: a token with which a client of the gateway becomes the agent.
+///
+/// # Errors
+/// When the daemon has no gateway, or there is no such agent.
+pub fn gateway(acting: &Acting<'_>, args: JsonArg) -> Ended {
+    let pass = match acting.connect()?.ask(Request::Pass)? {
+        Response::Pass(pass) => pass,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json {
+        output::json(&pass)?;
+    } else {
+        output::result(&format!("{}\n{}", pass.url, pass.token))?;
+        output::note(&format!(
+            "whoever shows this token there within {} minutes becomes {}; it works once",
+            pass.seconds / 60,
+            acting.agent.unwrap_or("you")
+        ));
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,141 @@
+//! `almoner inbox`.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use kernel::MessageNumber;
+use kernel::message::Body;
+use kernel::query::Letter;
+use passable::visible_line;
+use serde_json::Value as Json;
+
+use crate::cli::InboxArgs;
+use crate::session;
+use crate::session::Acting;
+use crate::session::questions;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::messages::{MessageFilter, Order, PageBounds};
+use control::protocol::{Request, Response};
+use control::show::{came, letter};
+
+/// How long a follower waits before it looks again: mail of an agent is nobody else's event.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// `almoner inbox`.
+///
+/// # Errors
+/// When there is no such message.
+pub fn inbox(acting: &Acting<'_>, args: &InboxArgs) -> Ended {
+    if let Some(text) = &args.message {
+        let shown = shown(acting, session::number(text)?)?;
+        if args.json.json {
+            output::json(&shown.json)?;
+        } else {
+            output::result(&shown.text)?;
+            if let Some(next) = shown.next {
+                output::note(&next);
+            }
+        }
+        return Ok(Exit::Ok);
+    }
+    let letters = acting.letters(!args.all)?;
+    if args.follow {
+        return follow(acting, args, letters);
+    }
+    if args.json.json {
+        output::json(&letters)?;
+    } else if letters.is_empty() {
+        output::note(&match acting.agent {
+            Some(agent) => format!("nothing waits for `{}`", visible_line(agent)),
+            None => "nothing waits for you".to_owned(),
+        });
+    } else {
+        output::listing(&letters.iter().map(line).collect::<String>())?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Shows what is there, then each message as it comes, until the reader or the daemon goes.
+fn follow(acting: &Acting<'_>, args: &InboxArgs, mut letters: Vec<Letter>) -> Ended {
+    let mut client = acting.connect()?;
+    let filter = MessageFilter::Letters { open: !args.all, order: Order::OldestFirst };
+    let mut ask = |page| match client.ask(Request::Messages { filter: filter.clone(), page })? {
+        Response::Letters(letters) => Ok(letters),
+        other => Err(unexpected(&other)),
+    };
+    // The last number that has been looked at; what waits is not all that there is.
+    let mut last = None;
+    loop {
+        for letter in &letters {
+            if args.json.json {
+                output::json(letter)?;
+            } else {
+                output::result(&line(letter))?;
+            }
+            last = last.max(Some(letter.number));
+        }
+        std::thread::sleep(PAUSE);
+        letters = ask(PageBounds::after(last))?;
+    }
+}
+
+/// A message as a person reads it.
+pub struct Shown {
+    /// As text.
+    pub text: String,
+    /// As JSON.
+    pub json: Json,
+    /// What can be typed about it.
+    pub next: Option<String>,
+}
+
+/// One message: an approval as its card, anything else as a letter.
+///
+/// # Errors
+/// When there is no such message.
+pub fn shown(acting: &Acting<'_>, number: MessageNumber) -> Result<Shown, Failure> {
+    let view = acting.letter(number)?;
+    let json = |json: serde_json::Result<Json>| json.map_err(|e| Failure::new(Exit::Failure, e.to_string()));
+    if let Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. }) = view.letter.body() {
+        let card = questions::card(acting, number)?;
+        let (one, other) = match card.in_doubt {
+            true => (format!("happened {number} yes"), format!("happened {number} no")),
+            false => (format!("approve {number}"), format!("deny {number} -r WHY")),
+        };
+        let next = card.is_open().then(|| format!("{} or {}", acting.command(&one), acting.command(&other)));
+        return Ok(Shown {
+            text: card.render(output::columns()),
+            json: json(serde_json::to_value(&card))?,
+            next,
+        });
+    }
+    Ok(Shown {
+        text: letter::render(&view, output::columns()),
+        next: letter::next(&view, acting.agent),
+        json: json(serde_json::to_value(&view))?,
+    })
+}
+
+fn line(letter: &Letter) -> String {
+    let mut out = String::new();
+    let mark = if letter.mail.needs_you { "●" } else { " " };
+    let _ = write!(out, "{mark} {:>4}  {:<12} ", letter.number.0, visible_line(&letter.mail.envelope.kind));
+    match letter.body() {
+        Some(Body::Approval { run, entries }) => {
+            let open = entries.len().saturating_sub(letter.mail.answers.len());
+            let _ = writeln!(out, "{run} asks about {} ({open} open)", entries.len());
+        }
+        Some(other) => {
+            // What was refused does not look like what was done.
+            let came = letter.mail.came.as_ref().map(came::told);
+            let came = came.map_or_else(String::new, |came| format!(" ({})", visible_line(came.text())));
+            let _ = writeln!(out, "{}{came}", letter::summary(other));
+        }
+        None => {
+            let _ = writeln!(out, "(dismissed)");
+        }
+    }
+    out
+}

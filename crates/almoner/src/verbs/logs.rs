@@ -1,0 +1,109 @@
+//! `almoner logs`: what the daemon has written about itself.
+
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use passable::visible_line;
+
+use crate::cli::surfaces::LogsArgs;
+use crate::ui::output;
+use config::place::Place;
+use control::exit::{Ended, Exit, Failure};
+
+/// How often it is looked whether there is more.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// `almoner logs`. With `-f` it goes on until it is interrupted.
+///
+/// # Errors
+/// When there is nothing to show, or it cannot be read.
+pub fn logs(place: &Place, args: &LogsArgs) -> Ended {
+    let path = place.log();
+    let mut log = Log::open(&path)?;
+    if log.is_none() && !args.follow {
+        return Err(Failure::new(Exit::NotFound, format!("there is no {}", output::path(&path))).help(
+            "a daemon that a command has started writes it; one that runs at a terminal writes there",
+        ));
+    }
+    let mut last: VecDeque<String> = VecDeque::new();
+    if let Some(log) = &mut log {
+        while let Some(line) = log.next()? {
+            last.push_back(line);
+            if last.len() > args.lines {
+                last.pop_front();
+            }
+        }
+    }
+    for line in last {
+        output::result(&line)?;
+    }
+    if !args.follow {
+        return Ok(Exit::Ok);
+    }
+    loop {
+        if log.as_ref().is_none_or(|log| log.is_another(&path)) {
+            // What the old one has got since the last look comes first.
+            if let Some(log) = &mut log {
+                log.show()?;
+            }
+            log = Log::open(&path)?;
+        }
+        if let Some(log) = &mut log {
+            log.show()?;
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// A log that is read as it grows.
+struct Log {
+    reader: BufReader<std::fs::File>,
+    inode: (u64, u64),
+    at: u64,
+    /// A line that has not come to its end.
+    begun: Vec<u8>,
+}
+
+impl Log {
+    fn open(path: &Path) -> Result<Option<Log>, Failure> {
+        let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{}: {e}", output::path(path)));
+        let file = match std::fs::File::open(path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(fail(e)),
+        };
+        let meta = file.metadata().map_err(fail)?;
+        let reader = BufReader::new(file);
+        Ok(Some(Log { reader, inode: (meta.dev(), meta.ino()), at: 0, begun: Vec::new() }))
+    }
+
+    /// Whether another file lies there now, or this one was emptied.
+    fn is_another(&self, path: &Path) -> bool {
+        std::fs::metadata(path)
+            .is_ok_and(|meta| (meta.dev(), meta.ino()) != self.inode || meta.len() < self.at)
+    }
+
+    /// The next line that has come to its end, made visible.
+    fn next(&mut self) -> Result<Option<String>, Failure> {
+        let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("the log: {e}"));
+        // Whoever reached the end once stands there: what was written since is asked for anew.
+        self.reader.seek(SeekFrom::Start(self.at)).map_err(fail)?;
+        let count = self.reader.read_until(b'\n', &mut self.begun).map_err(fail)?;
+        self.at = self.at.saturating_add(count as u64);
+        if self.begun.last() != Some(&b'\n') {
+            return Ok(None);
+        }
+        let line = std::mem::take(&mut self.begun);
+        Ok(Some(visible_line(String::from_utf8_lossy(&line).trim_end()).into_owned()))
+    }
+
+    fn show(&mut self) -> Result<(), Failure> {
+        while let Some(line) = self.next()? {
+            output::result(&line)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,265 @@
+//! `almoner list`, `show`, `cat`, `store`, `name`, `copy`, `move`, `remove`, `mkdir` and `mount`.
+
+use kernel::command::{NameAct, Provided};
+use kernel::id::BadId;
+use kernel::{NamePath, Value};
+
+use crate::cli;
+use crate::cli::Given;
+use crate::cli::agents::{
+    CatArgs, FromToArgs, ListArgs, MountArgs, NameArgs, NamesArgs, ShowArgs, StoreArgs,
+};
+use crate::session;
+use crate::session::{Acting, done};
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{AgentAct, Look, Response};
+use control::show::thing;
+use control::view::PromiseState;
+
+/// `almoner list`.
+///
+/// # Errors
+/// When there is no such directory.
+pub fn list(acting: &Acting<'_>, args: &ListArgs) -> Ended {
+    let path = session::maybe_path(args.path.as_deref())?;
+    let rows = match acting.look(Look::Names { path })? {
+        Response::Names(rows) => rows,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json.json {
+        output::json(&rows)?;
+    } else if rows.is_empty() {
+        output::note("no names");
+    } else {
+        output::result(&thing::names(&rows, args.long, output::reader()))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// `almoner show`.
+///
+/// # Errors
+/// When the name stands for nothing, or for a promise that is open or broken.
+pub fn show(acting: &Acting<'_>, args: &ShowArgs) -> Ended {
+    let mut thing = acting.thing(session::path(&args.name)?)?;
+    if let (Some(PromiseState::Pending), Some(id), true) = (&thing.promise, thing.id, args.wait) {
+        let state = acting.wait(id)?;
+        thing.value = match &state {
+            PromiseState::Fulfilled { value } => Some(value.clone()),
+            _ => None,
+        };
+        thing.promise = Some(state);
+    }
+    if args.json.json {
+        output::json(&thing::json(&thing))?;
+    }
+    if let Some(state @ (PromiseState::Pending | PromiseState::Rejected { .. })) = &thing.promise {
+        return match session::settled(state, false) {
+            Err(failure) if failure.exit == Exit::NeedsYou => Err(Failure::new(
+                Exit::NeedsYou,
+                format!("`{}` is still open: nothing has come of it yet", args.name),
+            )
+            .help(failure.help)),
+            other => other,
+        };
+    }
+    if !args.json.json {
+        output::result(&thing::thing(&thing, output::reader()))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// `almoner cat`.
+///
+/// # Errors
+/// When the name stands for nothing that is text.
+pub fn cat(acting: &Acting<'_>, args: &CatArgs) -> Ended {
+    let thing = acting.thing(session::path(&args.name)?)?;
+    let text = match (&thing.text, thing.value.as_ref().and_then(Value::as_str)) {
+        (Some(text), _) => text.raw(),
+        (None, Some(text)) => text,
+        _ => {
+            let what = format!("`{}` is {}, not text", args.name, thing.words.visible_line());
+            return Err(Failure::new(Exit::Invalid, what)
+                .help(format!("{} shows it", acting.command(&format!("show {}", args.name)))));
+        }
+    };
+    output::part(text)?;
+    Ok(Exit::Ok)
+}
+
+/// `almoner store`.
+///
+/// # Errors
+/// When a value cannot be read or kept.
+pub fn store(acting: &Acting<'_>, args: &StoreArgs) -> Ended {
+    let acts: Vec<AgentAct> = args.values.iter().map(|text| kept(text)).collect::<Result<_, _>>()?;
+    let mut last = None;
+    for act in acts {
+        let act = match act {
+            AgentAct::Name { act } => AgentAct::Name { act: forced(act, args.force) },
+            AgentAct::StoreText { text, path, .. } => AgentAct::StoreText { text, path, force: args.force },
+            other => other,
+        };
+        last = Some(acting.act("store", act).map_err(|failure| or_force(failure, true))?);
+    }
+    last.map_or(Ok(Exit::Ok), |response| done(&response, args.json.json))
+}
+
+fn kept(text: &str) -> Result<AgentAct, Failure> {
+    let (name, given) = cli::given(text).ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("`{text}` is not NAME=VALUE"))
+            .help("write NAME=text, NAME:=json, NAME=@file, or NAME=- for standard input")
+    })?;
+    let path = session::path(name)?;
+    Ok(match given {
+        Given::Json(json) => {
+            let json = serde_json::from_str(json).map_err(|e| {
+                Failure::new(Exit::Usage, format!("{name}: this is not JSON: {e}"))
+                    .help("after `:=` stands JSON; for plain text write `=`")
+            })?;
+            let value = Value::from_json(&json)
+                .map_err(|e| Failure::new(Exit::Invalid, format!("{name}: {e}")).help("write plain JSON"))?;
+            AgentAct::Name { act: NameAct::StoreValue { value, path } }
+        }
+        Given::Text("-") => AgentAct::StoreText { text: cli::stdin()?, path, force: false },
+        Given::Text(text) => match text.strip_prefix('@') {
+            Some(file) => AgentAct::StoreText { text: cli::read_text(file)?, path, force: false },
+            None => {
+                AgentAct::Name { act: NameAct::StoreValue { value: Value::string(text.to_owned()), path } }
+            }
+        },
+    })
+}
+
+/// `almoner name`.
+///
+/// # Errors
+/// When the agent does not hold what it names.
+pub fn name(acting: &Acting<'_>, args: &NameArgs) -> Ended {
+    let id = args.id.parse().map_err(|e: BadId| {
+        Failure::new(Exit::Usage, e.to_string()).help(format!(
+            "{} shows identifiers; {} gives a second name to what has one",
+            acting.command("list -l --json"),
+            acting.command("copy NAME NEW")
+        ))
+    })?;
+    let path = session::path(&args.name)?;
+    names(acting, "name", [forced(NameAct::StoreIdentifier { id, path }, args.force)], args.json.json)
+}
+
+/// `almoner copy`.
+///
+/// # Errors
+/// When there is no such name.
+pub fn copy(acting: &Acting<'_>, args: &FromToArgs) -> Ended {
+    let (from, to) = (session::path(&args.from)?, session::path(&args.to)?);
+    names(acting, "copy", [forced(NameAct::Copy { from, to }, args.force)], args.json.json)
+}
+
+/// `almoner move`.
+///
+/// # Errors
+/// When there is no such name.
+pub fn mv(acting: &Acting<'_>, args: &FromToArgs) -> Ended {
+    let (from, to) = (session::path(&args.from)?, session::path(&args.to)?);
+    names(acting, "move", [forced(NameAct::Move { from, to }, args.force)], args.json.json)
+}
+
+/// `almoner remove`.
+///
+/// # Errors
+/// When there is no such name.
+pub fn remove(acting: &Acting<'_>, args: &NamesArgs) -> Ended {
+    let acts = paths(&args.names)?.into_iter().map(|path| NameAct::Remove { path });
+    names(acting, "remove", acts, args.json.json)
+}
+
+/// `almoner mkdir`.
+///
+/// # Errors
+/// When the name is taken or the directory that it should stand in is none.
+pub fn mkdir(acting: &Acting<'_>, args: &NamesArgs) -> Ended {
+    let acts = paths(&args.names)?.into_iter().map(|path| NameAct::MakeDirectory { path });
+    names(acting, "mkdir", acts, args.json.json)
+}
+
+/// `almoner mount`.
+///
+/// # Errors
+/// When it is no directory, or one that holds what is the daemon's own.
+pub fn mount(acting: &Acting<'_>, args: &MountArgs) -> Ended {
+    let path = cli::absolute(&args.directory)?;
+    let thing = Provided::Mount { path, read_only: args.read_only };
+    let act = NameAct::Provide { thing, path: session::path(&args.name)? };
+    names(acting, "mount", [act], args.json.json)
+}
+
+/// The act as it is, or as a person insists on it.
+fn forced(act: NameAct, force: bool) -> NameAct {
+    if force { NameAct::Forced { act: Box::new(act) } } else { act }
+}
+
+/// What a command refuses that has `--force`: that is a way out.
+pub(super) fn or_force(failure: Failure, forcible: bool) -> Failure {
+    match failure.exit {
+        Exit::Conflict if forcible => failure.help("choose another name, or give it with `--force`"),
+        _ => failure,
+    }
+}
+
+fn paths(names: &[String]) -> Result<Vec<NamePath>, Failure> {
+    names.iter().map(|name| session::path(name)).collect()
+}
+
+fn names(acting: &Acting<'_>, verb: &str, acts: impl IntoIterator<Item = NameAct>, json: bool) -> Ended {
+    for act in acts {
+        let forcible = !matches!(act, NameAct::MakeDirectory { .. } | NameAct::Provide { .. });
+        let response =
+            acting.act(verb, AgentAct::Name { act }).map_err(|failure| or_force(failure, forcible))?;
+        if json {
+            output::json(&response)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_as_inputs_are() {
+        let check = |text: &str, expected: &str| match kept(text) {
+            Ok(AgentAct::Name { act: NameAct::StoreValue { value, path } }) => {
+                assert_eq!(format!("{path} {}", value.to_json()), expected, "{text}");
+            }
+            other => panic!("{text}: {other:?}"),
+        };
+        check("a=3", r#"a "3""#);
+        check("a:=3", "a 3");
+        check("d/a:=[1,\"x=y\"]", r#"d/a [1,"x=y"]"#);
+        check("a=b:=c", r#"a "b:=c""#);
+        check("a=", r#"a """#);
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_refused() {
+        for (text, exit) in [
+            ("a", Exit::Usage),
+            ("=x", Exit::Usage),
+            ("@self=x", Exit::Usage),
+            ("a:=nonsense", Exit::Usage),
+            ("a=@/no/such/file", Exit::NotFound),
+        ] {
+            // A special name is refused by the kernel, which knows why.
+            if text == "@self=x" {
+                assert!(kept(text).is_ok());
+            } else {
+                assert_eq!(kept(text).unwrap_err().exit, exit, "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `almoner narrow`.
+
+use crate::cli::narrow::NarrowArgs;
+use crate::session;
+use crate::session::{Acting, done};
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit};
+use control::protocol::{AgentAct, Look, Response};
+
+/// `almoner narrow`: says what would be left, and makes it.
+///
+/// # Errors
+/// When there is no such thing, or more would be left than there is.
+pub fn narrow(acting: &Acting<'_>, args: &NarrowArgs) -> Ended {
+    let (path, to, by) = (session::path(&args.from)?, session::path(&args.to)?, Box::new(args.by()));
+    let thing = match acting.look(Look::Narrowable { path: path.clone(), by: Some(by.clone()) })? {
+        Response::Narrowable(thing) => thing,
+        other => return Err(unexpected(&other)),
+    };
+    if args.dry_run && args.json.json {
+        return output::json(&thing).map(|()| Exit::Ok);
+    }
+    if let Some(left) = thing.left.filter(|_| !args.json.json) {
+        output::note(&left.visible_line());
+    }
+    if args.dry_run {
+        return Ok(Exit::Ok);
+    }
+    // What was said is made, or nothing.
+    let act = AgentAct::Narrow { path, is: Some(thing.id), by, to, force: args.force };
+    done(&acting.act("narrow", act)?, args.json.json)
+}

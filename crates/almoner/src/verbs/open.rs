@@ -1,0 +1,139 @@
+//! `almoner open`.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use kernel::{MessageNumber, RunNumber};
+use passable::visible_line;
+
+use crate::cli::surfaces::OpenArgs;
+use crate::client::Client;
+use crate::ui::output;
+use config::place::{self, Place};
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Look, Request, Response};
+
+/// What opens an address, the first that is there.
+const OPENERS: &[&str] = &["xdg-open", "open"];
+
+/// `almoner open`: the web pages, in a browser that is let in by it.
+///
+/// # Errors
+/// When the daemon cannot be reached, or there is nothing that opens a browser.
+pub fn open(place: &Place, args: &OpenArgs) -> Ended {
+    let what = What::read(args.what.as_deref().unwrap_or("/"))?;
+    let mut client = Client::connect(place)?;
+    // What is not there is said here, not by a browser.
+    match &what {
+        What::Message(number) => drop(client.ask(Request::Look { look: Look::Letter { number: *number } })?),
+        What::Run(run) => drop(client.ask(Request::GetRun { run: *run })?),
+        What::Path(_) => {}
+    }
+    let url = match client.ask(Request::Web { to: what.path(), by_address: args.loopback })? {
+        Response::Web(url) => url,
+        other => return Err(unexpected(&other)),
+    };
+    if args.loopback {
+        output::note(
+            "under the bare address, whatever listens on another port of this machine may be sent this browser's cookie, and \
+             read these pages with it; `almoner sessions --revoke N` ends it",
+        );
+    }
+    if args.print {
+        output::result(&url)?;
+        output::note("it lets one browser in, once, within a minute");
+        return Ok(Exit::Ok);
+    }
+    // Other users of this machine read the arguments of programs: the code goes by a file that only this one reads.
+    let file = place.runtime.join("open.html");
+    page(&place.runtime, &file, &url).map_err(|error| {
+        Failure::new(Exit::Failure, format!("{}: {error}", file.display())).help("`almoner open --print`")
+    })?;
+    let opened = OPENERS.iter().any(|opener| {
+        let mut command = Command::new(opener);
+        command.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    });
+    if !opened {
+        return Err(Failure::new(Exit::Failure, "no browser could be opened")
+            .help("`almoner open --print` prints the address"));
+    }
+    Ok(Exit::Ok)
+}
+
+/// What a person wants to see.
+enum What {
+    Message(MessageNumber),
+    Run(RunNumber),
+    Path(String),
+}
+
+impl What {
+    fn read(what: &str) -> Result<What, Failure> {
+        if let Ok(number) = what.parse() {
+            return Ok(What::Message(number));
+        }
+        if let Ok(run) = what.parse() {
+            return Ok(What::Run(run));
+        }
+        // Two slashes begin an address of another host.
+        if what.starts_with('/') && !what.starts_with("//") && !what.contains('\\') {
+            // A name may have letters that stand in no address as they are.
+            let as_it_is = |byte: u8| byte.is_ascii_graphic();
+            let written = what.bytes().map(|byte| match as_it_is(byte) {
+                true => char::from(byte).to_string(),
+                false => format!("%{byte:02X}"),
+            });
+            return Ok(What::Path(written.collect()));
+        }
+        Err(Failure::new(Exit::Usage, format!("`{}` is no message, run or path", visible_line(what)))
+            .help("`almoner open 7`, `almoner open r3`, or `almoner open` for the inbox"))
+    }
+
+    /// Where its page is.
+    fn path(&self) -> String {
+        match self {
+            What::Message(number) => format!("/m/{number}"),
+            What::Run(run) => format!("/r/{run}"),
+            What::Path(path) => path.clone(),
+        }
+    }
+}
+
+/// A page for this user alone that goes on to the address. It has hexadecimal digits and the path that was checked.
+fn page(runtime: &Path, file: &Path, url: &str) -> std::io::Result<()> {
+    place::private_dir(runtime)
+        .map_err(|failure| std::io::Error::other(failure.message.visible_line().into_owned()))?;
+    let quoted = url.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+    let text = format!(
+        "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={quoted}\"><title>Almoner</title>"
+    );
+    let mut kept = tempfile::NamedTempFile::new_in(runtime)?;
+    kept.write_all(text.as_bytes())?;
+    kept.persist(file).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_a_person_names_has_a_path() {
+        for (what, expected) in [
+            ("7", Some("/m/7")),
+            ("#7", Some("/m/7")),
+            ("r3", Some("/r/r3")),
+            ("/grants", Some("/grants")),
+            ("x", None),
+            ("/names/a b", Some("/names/a%20b")),
+            ("/names/имя", Some("/names/%D0%B8%D0%BC%D1%8F")),
+            ("/names/%D0%B8", Some("/names/%D0%B8")),
+            ("//elsewhere.example/", None),
+            ("/\\elsewhere.example/", None),
+        ] {
+            let path = super::What::read(what).ok().map(|what| what.path());
+            assert_eq!(path.as_deref(), expected, "{what}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `almoner policy`.
+
+use std::path::Path;
+
+use operator::{Call, Policies, Problem, Whose};
+use passable::visible_line;
+use policy::Stance;
+
+use crate::cli::policy::{PolicyArgs, PolicyVerb};
+use crate::session::Acting;
+use crate::ui::output;
+use config::policy_file::{self, NAME};
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{PolicyFile, PolicyRow, Request, Response};
+use daemon::policy_row as row;
+
+/// `almoner policy`.
+///
+/// # Errors
+/// When the file is not there or not valid.
+pub fn policy(acting: &Acting<'_>, args: &PolicyArgs) -> Ended {
+    let own = || acting.place.config.join(NAME);
+    match &args.verb {
+        None => show(acting, false),
+        Some(PolicyVerb::Show { schema: true, .. }) => {
+            output::listing(policy_file::vocabulary()?.schema())?;
+            Ok(Exit::Ok)
+        }
+        Some(PolicyVerb::Show { json, .. }) => show(acting, json.json),
+        Some(PolicyVerb::Check { file, project }) => {
+            let whose = if *project { Whose::Project } else { Whose::Operator };
+            check(&file.clone().unwrap_or_else(own), whose)
+        }
+        Some(PolicyVerb::Test { call, file }) => test(&file.clone().unwrap_or_else(own), call),
+    }
+}
+
+fn show(acting: &Acting<'_>, json: bool) -> Ended {
+    let report = match acting.connect()?.ask(Request::Policy)? {
+        Response::Policy(report) => *report,
+        other => return Err(unexpected(&other)),
+    };
+    if json {
+        output::json(&report)?;
+    } else {
+        output::listing(&told(&report))?;
+    }
+    Ok(if report.problems.is_empty() { Exit::Ok } else { Exit::Invalid })
+}
+
+fn told(report: &PolicyFile) -> String {
+    let path = visible_line(&report.path);
+    let mut text = match (&report.digest, report.ready) {
+        (Some(digest), _) => {
+            format!("{path} ({})\n{}", digest.short(), list(&report.policies, report.examples))
+        }
+        (None, true) => format!("no policies are in force; they would stand in {path}\n"),
+        (None, false) => "nothing is judged until this is mended:\n".to_owned(),
+    };
+    for problem in &report.problems {
+        text += &format!("✗ {}\n", problem.visible_line());
+    }
+    if !report.problems.is_empty() && report.ready {
+        text += "  what is listed is from before, and still in force\n";
+    }
+    for warning in &report.warnings {
+        text += &format!("note: {}\n", warning.visible_line());
+    }
+    text
+}
+
+fn list(policies: &[PolicyRow], examples: usize) -> String {
+    let mut text = String::new();
+    for policy in policies {
+        let verb = match (policy.forbids, policy.invariant) {
+            (true, true) => "never",
+            (true, false) => "forbids",
+            (false, _) => "permits",
+        };
+        let reason =
+            policy.reason.as_ref().map(|reason| reason.visible_line().into_owned()).unwrap_or_default();
+        text += format!("  {verb:<8} {:<24} {reason}", policy.name).trim_end();
+        text.push('\n');
+    }
+    text + &format!("{} as they must be\n", policy_file::counted(policies.len(), examples))
+}
+
+fn load(file: &Path, whose: Whose) -> Result<Policies, Failure> {
+    match policy_file::load(file, whose) {
+        Ok(Some((policies, _))) => Ok(policies),
+        Ok(None) => {
+            let shown = file.display().to_string();
+            Err(Failure::new(Exit::NotFound, format!("there is no file {}", visible_line(&shown)))
+                .help("without one, the built-in rules hold: see `docs/policy.md`"))
+        }
+        Err(problems) => {
+            for problem in &problems {
+                output::report(&format!("{}\n", shown(problem)));
+            }
+            Err(Failure::silent(Exit::Invalid))
+        }
+    }
+}
+
+fn shown(problem: &Problem) -> String {
+    match &problem.help {
+        Some(help) => format!("almoner: {problem}\n  {help}"),
+        None => format!("almoner: {problem}"),
+    }
+}
+
+fn check(file: &Path, whose: Whose) -> Ended {
+    let policies = load(file, whose)?;
+    for warning in policies.warnings() {
+        output::report(&format!("note: {warning}\n"));
+    }
+    let rows: Vec<_> = policies.policies().into_iter().map(row).collect();
+    output::listing(&list(&rows, policies.examples()))?;
+    Ok(Exit::Ok)
+}
+
+fn test(file: &Path, words: &[String]) -> Ended {
+    let vocabulary = policy_file::vocabulary()?;
+    // The shell has taken the quotes away; what had any needs them again.
+    let quoted = words.iter().map(|word| match word.split_once('=') {
+        Some((key, value)) if value.contains(char::is_whitespace) || value.starts_with(['"', '\'']) => {
+            let quote = if value.contains('"') { '\'' } else { '"' };
+            format!("{key}={quote}{value}{quote}")
+        }
+        _ => word.clone(),
+    });
+    let call = Call::parse(&vocabulary, &quoted.collect::<Vec<_>>().join(" ")).map_err(|what| {
+        Failure::new(Exit::Usage, what).help("`almoner policy show --schema` lists the words")
+    })?;
+    let said = load(file, Whose::Operator)?.try_out(&vocabulary, &call);
+    let by: Vec<&str> = said.by.iter().map(String::as_str).collect();
+    let mut text = match said.stance {
+        Stance::Permits => format!("permitted by {}\n", by.join(", ")),
+        Stance::Forbids if by.is_empty() => "refused\n".to_owned(),
+        Stance::Forbids => format!("forbidden by {}\n", by.join(", ")),
+        Stance::Silent => "no policy speaks of it: the built-in rules hold\n".to_owned(),
+    };
+    for (name, error) in &said.failed {
+        text += &format!("  {name} fails: {}\n", visible_line(error));
+    }
+    output::listing(&text)?;
+    Ok(Exit::Ok)
+}

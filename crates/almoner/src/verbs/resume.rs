@@ -1,0 +1,75 @@
+//! `almoner resume`.
+
+use kernel::RunNumber;
+use kernel::id::BadId;
+use kernel::run::State;
+use passable::Untrusted;
+
+use crate::cli::ResumeArgs;
+use crate::follow::attend;
+use crate::session::Acting;
+use crate::session::command_line::command_line;
+use crate::session::questions;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
+
+/// `almoner resume`.
+///
+/// # Errors
+/// When there is no such run, or what becomes of it.
+pub fn resume(acting: &Acting<'_>, args: &ResumeArgs) -> Ended {
+    let run: Option<RunNumber> = match &args.run {
+        Some(text) => Some(
+            text.parse()
+                .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))?,
+        ),
+        None => None,
+    };
+    // Which one is followed is decided before it goes on: afterwards none is stopped any more.
+    let followed = match run {
+        Some(run) => run,
+        None => stopped(acting)?.map_or_else(|| questions::latest(acting), Ok)?,
+    };
+    let text = Untrusted::new(command_line());
+    acting.connect()?.ask(Request::Resume { text, run })?;
+    let run = followed;
+    if args.follow.detach {
+        output::result(&run.to_string())?;
+        return Ok(Exit::Ok);
+    }
+    let found = questions::run(acting, run)?;
+    if found.is_finished() {
+        output::note(&format!("{run} is over"));
+        return attend::tell(acting, &found, &args.follow);
+    }
+    attend::attend(acting, run, None, &args.follow)
+}
+
+/// The newest run that has stopped or is at work, itself or in what it has started; as the run that a person started.
+fn stopped(acting: &Acting<'_>) -> Result<Option<RunNumber>, Failure> {
+    let mut client = acting.connect()?;
+    let mut below = None;
+    // Children are younger than their parents: a child that moves stands for the run above it.
+    let mut wanted: Option<RunNumber> = None;
+    loop {
+        let page = match client.ask(Request::Runs { limit: usize::MAX, below, roots: false })? {
+            Response::Runs(page) => page,
+            other => return Err(unexpected(&other)),
+        };
+        let Some(last) = page.last() else { return Ok(None) };
+        below = Some(last.number);
+        for run in page {
+            let moves = matches!(run.state, State::Ready | State::Stalled { .. });
+            match run.parent {
+                None if moves || wanted == Some(run.number) => return Ok(Some(run.number)),
+                // The newest that moves is followed upwards.
+                Some(parent) if wanted == Some(run.number) || (wanted.is_none() && moves) => {
+                    wanted = Some(parent.run);
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `almoner run`.
+
+use kernel::RunNumber;
+use kernel::run::{Run, Shape};
+use passable::{Untrusted, visible_line};
+use worker::definition::{self, Bundle, Report, Severity};
+
+use super::{models, together};
+use crate::cli;
+use crate::cli::{FollowArgs, RunArgs};
+use crate::follow::attend;
+use crate::session::Acting;
+use crate::session::command_line::command_line;
+use crate::ui::diagnostics::picture;
+use crate::ui::output;
+use config::model_choice;
+use config::worker_file;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{ModelChoice, Plan, Request, Response, RunRequest, StartShape, StartSpec};
+use resource::ResourceSpec;
+
+/// `almoner run`.
+///
+/// # Errors
+/// What is wrong with the command, or with the run.
+pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
+    let bundle = worker_file::load(&args.worker)?;
+    let definition = check(&bundle)?;
+    let retry =
+        args.retry_failed.map(|of| of.map_or_else(|| last_batch(acting, &bundle.name), Ok)).transpose()?;
+    // What failed is done again over what was handed over then: the files may be others by now.
+    let inputs = if retry.is_some() { cli::Inputs::default() } else { cli::gather(&args.inputs)? };
+    if let (Some(old), false) = (retry, args.inputs.is_empty()) {
+        output::note(&format!("the documents and inputs of {old} are used, as they were then"));
+    }
+    let given =
+        together::of(acting, &args.worker, &definition, args.model.as_deref(), &args.endow, &args.allow)?;
+    let mut text = command_line() + &given.with;
+    if let Some(old) = retry {
+        text += &format!(" (what failed in {old})");
+    }
+    let model =
+        models::choose(acting.place, given.model.as_deref(), definition.model.as_deref(), args.dry_run)?;
+    let request = RunRequest {
+        text: Untrusted::new(text),
+        worker: worker_file::source_of(bundle, worker_file::beside(&args.worker)),
+        spec: StartSpec {
+            values: inputs.values,
+            read_from: inputs.read_from,
+            documents: inputs.documents,
+            shape: match args.each {
+                true => StartShape::Each { jobs: args.jobs.unwrap_or_else(|| model_choice::jobs(&model)) },
+                false => StartShape::Single,
+            },
+            private: args.private,
+            limits: given.limits,
+            endow: given.endow,
+            allow: given.allow,
+            model: ModelChoice::Reference(model),
+            dry_run: args.dry_run,
+            retry,
+        },
+    };
+    if args.dry_run {
+        return plan(acting, request, given.from, &args.follow);
+    }
+    start(acting, request, &args.follow)
+}
+
+/// The last run of a worker over many documents.
+fn last_batch(acting: &Acting<'_>, name: &str) -> Result<RunNumber, Failure> {
+    let mut below = None;
+    loop {
+        let page = match acting.connect()?.ask(Request::Runs { limit: 100, below, roots: true })? {
+            Response::Runs(page) => page,
+            other => return Err(unexpected(&other)),
+        };
+        let is_one = |run: &&Run| run.name == name && matches!(run.shape, Shape::Each { .. });
+        if let Some(run) = page.iter().find(is_one) {
+            return Ok(run.number);
+        }
+        below = page.last().map(|run| run.number);
+        if below.is_none() {
+            let message = format!("there is no run of `{}` with `--each`", visible_line(name));
+            return Err(Failure::new(Exit::NotFound, message).help("`--retry-failed=RUN` names one"));
+        }
+    }
+}
+
+/// Shows what a run would do, with what of it came `from` the project's file.
+fn plan(acting: &Acting<'_>, request: RunRequest, from: Vec<String>, follow: &FollowArgs) -> Ended {
+    match acting.connect()?.ask(Request::Run(Box::new(request)))? {
+        Response::Plan(plan) => {
+            let plan = Plan { from, ..plan };
+            if follow.json {
+                output::json(&plan)?;
+            } else {
+                output::listing(&render(&plan))?;
+            }
+            Ok(Exit::Ok)
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Checks a worker file and prints everything that is wrong with it, each with its place.
+///
+/// # Errors
+/// When it cannot be used.
+pub fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
+    let (definition, diagnostics) = definition::parse(bundle);
+    let failed = diagnostics.iter().any(|d| d.severity == Severity::Error);
+    if !diagnostics.is_empty() {
+        output::report(&picture(&Report::new(bundle, diagnostics)));
+    }
+    definition.filter(|_| !failed).ok_or_else(|| Failure::silent(Exit::Invalid))
+}
+
+/// Starts what is asked for and attends it.
+///
+/// # Errors
+/// What is wrong with the request, or with the run.
+pub fn start(acting: &Acting<'_>, request: RunRequest, follow: &FollowArgs) -> Ended {
+    let mut client = acting.connect()?;
+    let after = client.last_event()?;
+    let is_staged =
+        request.spec.endow.iter().any(|given| matches!(&given.fill, ResourceSpec::Path(path) if path.stage));
+    match client.ask(Request::Run(Box::new(request)))? {
+        Response::Reply(kernel::command::Reply::Started { run }) if follow.detach => {
+            output::result(&run.to_string())?;
+            Ok(Exit::Ok)
+        }
+        Response::Reply(kernel::command::Reply::Started { run }) => {
+            let ended = attend::attend(acting, run, Some(after), follow)?;
+            if is_staged {
+                output::note(&format!(
+                    "changes are staged: `almoner diff {run}` shows them, then `almoner apply {run}` or `almoner discard {run}`"
+                ));
+            }
+            Ok(ended)
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn render(plan: &Plan) -> String {
+    let mut out = format!(
+        "would run `{}` ({}) with {}\n",
+        visible_line(&plan.worker),
+        &plan.digest[..plan.digest.len().min(8)],
+        visible_line(&plan.model)
+    );
+    for (title, lines) in
+        [("from", &plan.from), ("slots", &plan.slots), ("tools", &plan.tools), ("documents", &plan.documents)]
+    {
+        for line in lines {
+            out += &format!("  {title}: {}\n", visible_line(line));
+        }
+    }
+    out + "the model would be told:\n" + &indent(&plan.prompt.visible())
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("  │ {line}\n")).collect()
+}

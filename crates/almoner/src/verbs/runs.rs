@@ -1,0 +1,56 @@
+//! `almoner runs`.
+
+use kernel::run::Run;
+use passable::visible_line;
+
+use crate::cli::RunsArgs;
+use crate::session::Acting;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
+use control::show::journal::state;
+use control::show::money;
+
+/// `almoner runs`.
+///
+/// # Errors
+/// When the daemon cannot be reached.
+pub fn runs(acting: &Acting<'_>, args: &RunsArgs) -> Ended {
+    let runs = some(acting, args.limit, !args.all)?;
+    if args.json.json {
+        output::json(&runs)?;
+    } else if runs.is_empty() {
+        output::note("there are no runs yet; try `almoner demo`");
+    } else {
+        let lines: String = runs
+            .iter()
+            .map(|run| {
+                let tokens = run.used.input_tokens.saturating_add(run.used.output_tokens);
+                let figures = match tokens {
+                    0 => String::new(),
+                    tokens => format!(" ({tokens} tokens{})", money::behind(run.used.usd_micros)),
+                };
+                let (number, name) = (run.number.to_string(), visible_line(&run.name));
+                format!("{number:<6} {name:<16} {}{figures}\n", state(run))
+            })
+            .collect();
+        output::listing(&lines)?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The newest runs, at most `limit`; only those that no other run started if `roots`.
+fn some(acting: &Acting<'_>, limit: usize, roots: bool) -> Result<Vec<Run>, Failure> {
+    let mut client = acting.connect()?;
+    let mut runs: Vec<Run> = Vec::new();
+    while runs.len() < limit {
+        let below = runs.last().map(|run| run.number);
+        match client.ask(Request::Runs { limit: limit - runs.len(), below, roots })? {
+            Response::Runs(page) if page.is_empty() => break,
+            Response::Runs(page) => runs.extend(page),
+            other => return Err(unexpected(&other)),
+        }
+    }
+    Ok(runs)
+}

@@ -1,0 +1,96 @@
+//! `almoner save`: a run becomes a worker file, with its inputs and the replies of its model as a test.
+
+use super::stage::number;
+use crate::cli::SaveArgs;
+use crate::session::Acting;
+use crate::session::questions;
+use crate::session::questions::LAST;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
+
+/// `almoner save`.
+///
+/// # Errors
+/// When the run is not over, was not one execution, or something is in the way of its files. Nothing is replaced.
+pub fn save(acting: &Acting<'_>, args: &SaveArgs) -> Ended {
+    let (which, name) = which(&args.words)?;
+    let run = if which == LAST { questions::latest(acting)? } else { number(which)? };
+    let here = std::env::current_dir().map_err(|e| {
+        Failure::new(Exit::Failure, format!("cannot find the current directory: {e}"))
+            .help("change to another one")
+    })?;
+    let dir = here.display().to_string();
+    let saved = match acting.connect()?.ask(Request::Save { run, name: name.to_owned(), dir, write: true })? {
+        Response::Saved(saved) => *saved,
+        other => return Err(unexpected(&other)),
+    };
+    // People read the paths from here.
+    let from_here = |path: &str| -> String {
+        let path = std::path::Path::new(path);
+        output::path(path.strip_prefix(&here).unwrap_or(path))
+    };
+    saved.notes.iter().for_each(|note| output::note(note));
+    for path in &saved.files {
+        output::note(&format!("{} is there", from_here(path)));
+    }
+    output::result(&saved.command)?;
+    output::note(&format!(
+        "With `-m scripted:{}` it goes as it went then, and comes to {}; `almoner test {}` tries that.",
+        word(&from_here(&saved.replies)),
+        from_here(&saved.result),
+        word(&from_here(&saved.worker)),
+    ));
+    Ok(Exit::Ok)
+}
+
+/// `last as NAME`, `r17 as NAME`, or NAME alone.
+fn which(words: &[String]) -> Result<(&str, &str), Failure> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (which, name) = match words.as_slice() {
+        [which, "as", name] => (*which, *name),
+        [which, name] if *name != "as" => (*which, *name),
+        // A run alone has no name yet.
+        [name] if *name != LAST && name.parse::<kernel::RunNumber>().is_err() => (LAST, *name),
+        _ => ("", ""),
+    };
+    if which.is_empty() || !is_name(name) {
+        return Err(Failure::new(Exit::Usage, "which run, and under which name?")
+            .help("write `almoner save last as NAME`; a name has letters, digits, `_` and `-`"));
+    }
+    Ok((which, name))
+}
+
+/// Returns whether a worker can have this name. The daemon checks it again.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+/// Returns a word as a shell takes it.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn which_run_and_which_name() {
+        let of = |text: &str| {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            which(&words).map(|(run, name)| format!("{run} {name}")).ok()
+        };
+        assert_eq!(of("last as sum").as_deref(), Some("last sum"));
+        assert_eq!(of("r3 sum").as_deref(), Some("r3 sum"));
+        assert_eq!(of("sum").as_deref(), Some("last sum"));
+        for wrong in ["last", "r3", "last as", "a b c", "last as ../x", "last as a.b", ""] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+    }
+}

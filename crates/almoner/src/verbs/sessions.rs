@@ -1,0 +1,31 @@
+//! `almoner sessions`.
+
+use crate::cli::surfaces::SessionsArgs;
+use crate::session::Acting;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit};
+use control::protocol::{Request, Response};
+use control::sessions::{self, SessionAct};
+
+/// `almoner sessions`: the browsers that were let in; ends one of them, or all.
+///
+/// # Errors
+/// When there is none of this number, or the daemon cannot be reached.
+pub fn sessions(acting: &Acting<'_>, args: &SessionsArgs) -> Ended {
+    let act = match args.revoke {
+        Some(number) => SessionAct::Revoke { number },
+        None if args.all => SessionAct::RevokeAll,
+        None => SessionAct::List,
+    };
+    let left = match acting.connect()?.ask(Request::Sessions { act })? {
+        Response::Sessions(left) => left,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json.json {
+        output::json(&sessions::json(&left))?;
+    } else {
+        output::listing(&sessions::render(&left))?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,112 @@
+//! `almoner setup`: which models are there, and what to type next.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+
+use model::{Found, Vendor};
+use passable::visible_line;
+use serde_json::json;
+
+use crate::cli::surfaces::SetupArgs;
+use crate::ui::output;
+use crate::ui::prompt;
+use crate::ui::prompt::Typed;
+use config::model_choice::{KnownModels, describe};
+use config::place::{self, Place};
+use config::settings;
+use config::vendor_keys;
+use control::exit::{Ended, Exit, Failure};
+
+/// `almoner setup`.
+///
+/// # Errors
+/// When settings are to be written and cannot be.
+pub fn setup(place: &Place, args: &SetupArgs) -> Ended {
+    let found = KnownModels::new(place, &vendor_keys::from_env()).survey();
+    let path = settings::path(place);
+    let next = match found.first() {
+        Some(_) => "almoner ask \"What is an almoner?\"",
+        None => "almoner models pull",
+    };
+    if args.json.json {
+        let all: Vec<_> = found.iter().map(|found| found.reference().to_string()).collect();
+        output::json(&json!({
+            "version": 1, "found": all, "next": next, "settings": path, "settings_there": path.exists(),
+        }))?;
+        return Ok(Exit::Ok);
+    }
+    output::listing(&listing(&found))?;
+    let chosen = found.first().map(|found| found.reference().to_string());
+    match (&chosen, path.exists()) {
+        (Some(_), true) => output::note(&format!("{} is there, and is left as it is", output::path(&path))),
+        (Some(model), false) if args.yes || asked(place, model)? => {
+            write(place, model)?;
+            output::note(&format!(
+                "{} is there; docs/settings.md says what else it may hold",
+                output::path(&path)
+            ));
+        }
+        (Some(_) | None, _) => {}
+    }
+    output::result(&format!("next: {next}"))?;
+    Ok(if found.is_empty() { Exit::NeedsYou } else { Exit::Ok })
+}
+
+fn listing(found: &[Found]) -> String {
+    let mut text = String::new();
+    for found in found {
+        text += &format!("✓ {}\n", describe(found));
+    }
+    let has = |vendor: &Vendor| {
+        found
+            .iter()
+            .any(|found| matches!(found, Found::Key { variable, .. } if vendor.keys().contains(variable)))
+    };
+    let own = Vendor::ALL.into_iter().filter(|vendor| *vendor != Vendor::OpenAiResponses);
+    for vendor in own.filter(|vendor| !has(vendor)) {
+        text += &format!("  no key in {}\n", vendor.keys().join(" or "));
+    }
+    if !found.iter().any(|found| matches!(found, Found::Ollama { .. })) {
+        text += "  no Ollama and no llama.cpp server on this machine\n";
+    }
+    if !found.iter().any(|found| matches!(found, Found::Local { .. })) {
+        text +=
+            &format!("  no weights here; `almoner models pull` fetches {}\n", model::weights::default().name);
+    }
+    match found.first() {
+        Some(first) => {
+            text + &format!("used when none is named: {}\n", visible_line(&first.reference().to_string()))
+        }
+        None => text + "there is no model yet\n",
+    }
+}
+
+fn asked(place: &Place, model: &str) -> Result<bool, Failure> {
+    if !output::can_ask() {
+        return Ok(false);
+    }
+    let path = settings::path(place);
+    output::note(&format!("{} would say: default = \"{}\"", output::path(&path), visible_line(model)));
+    match prompt::line("write it? [y/N] ", &[])? {
+        Typed::Line(line) => Ok(["y", "yes"].contains(&line.to_lowercase().as_str())),
+        Typed::End => Ok(false),
+    }
+}
+
+/// Writes settings where there are none.
+fn write(place: &Place, model: &str) -> Result<(), Failure> {
+    let path = settings::path(place);
+    place::private_dir(&place.config)?;
+    let text = format!(
+        "# docs/settings.md says what may stand here.\n\n[models]\n# The model for runs that name none, as after `-m`.\ndefault = {}\n",
+        serde_json::Value::String(model.to_owned())
+    );
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    made.and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    })
+    .map_err(|e| {
+        Failure::new(Exit::Failure, format!("{}: {e}", output::path(&path))).help("is the directory yours?")
+    })
+}

@@ -1,0 +1,30 @@
+//! `almoner stats`.
+
+use crate::cli::StatsArgs;
+use crate::session::Acting;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit};
+use control::protocol::{Request, Response};
+use control::show::stats;
+
+/// `almoner stats`.
+///
+/// # Errors
+/// When the daemon cannot be reached.
+pub fn stats(acting: &Acting<'_>, args: &StatsArgs) -> Ended {
+    let since_ms = args.since.map(|ago| {
+        let ago = i64::try_from(ago.as_millis()).unwrap_or(i64::MAX);
+        config::clock::now_ms().saturating_sub(ago)
+    });
+    let stats = match acting.connect()?.ask(Request::Stats { since_ms })? {
+        Response::Stats(stats) => *stats,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json.json {
+        output::json(&stats::json(&stats))?;
+    } else {
+        output::listing(&stats::render(&stats))?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,94 @@
+//! `almoner trace`: the journal of a run, or of code.
+
+use kernel::RunNumber;
+
+use crate::cli::TraceArgs;
+use crate::session::Acting;
+use crate::session::questions;
+use crate::ui::output;
+use config::clock;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Look, Response};
+use control::show::{code, journal, timeline};
+use control::view::CodePage;
+
+/// `almoner trace`.
+///
+/// # Errors
+/// When there is no such run.
+pub fn trace(acting: &Acting<'_>, args: &TraceArgs) -> Ended {
+    let run = match &args.run {
+        Some(text) if text == questions::LAST => questions::latest(acting)?,
+        Some(text) => match text.parse() {
+            Ok(run) => run,
+            // What is not the number of a run is a name.
+            Err(_) => return trace_code(acting, text, args.json.json),
+        },
+        None => questions::latest(acting)?,
+    };
+    if args.tree || args.timeline || args.raw {
+        return family(acting, run, args);
+    }
+    let found = questions::run(acting, run)?;
+    let steps = questions::journal(acting, run)?;
+    if args.json.json {
+        output::json(&serde_json::json!({ "version": 1, "run": found, "steps": steps }))?;
+    } else {
+        output::listing(&journal::render(&found, &steps))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The run with all that it started.
+fn family(acting: &Acting<'_>, run: RunNumber, args: &TraceArgs) -> Ended {
+    let family = questions::family(acting, run)?;
+    if args.raw {
+        for (run, steps) in &family {
+            for step in steps {
+                output::json(
+                    &serde_json::json!({ "version": 1, "run": run.number.to_string(), "step": step }),
+                )?;
+            }
+        }
+    } else if args.timeline {
+        output::listing(&timeline::render(&family, clock::now_ms()))?;
+    } else {
+        output::listing(&journal::tree(&family))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn trace_code(acting: &Acting<'_>, thing: &str, json: bool) -> Ended {
+    let page = code_journal(acting, thing)?;
+    if json {
+        output::json(&serde_json::json!({ "version": 1, "code": page }))?;
+    } else {
+        output::listing(&code::render(&page))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The whole journal of the code that came to `thing`.
+///
+/// # Errors
+/// When no code did, or none that the agent endowed.
+pub fn code_journal(acting: &Acting<'_>, thing: &str) -> Result<CodePage, Failure> {
+    let mut all: Option<CodePage> = None;
+    loop {
+        let from = all.as_ref().map_or(0, |page| page.entries.len() as u64);
+        let mut page = match acting.look(Look::Code { thing: thing.to_owned(), from })? {
+            Response::Code(page) => page,
+            other => return Err(unexpected(&other)),
+        };
+        let is_last = page.entries.is_empty();
+        match &mut all {
+            Some(all) => all.entries.append(&mut page.entries),
+            None => all = Some(page),
+        }
+        match all {
+            Some(all) if is_last => return Ok(all),
+            so_far => all = so_far,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! `almoner trust`: a project's `almoner.toml` is used after its user has seen what it says; and a case that came along
+//! with a project leads out of where it lies, and runs programs, after its user has.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use kernel::BlobHash;
+use passable::visible_line;
+use serde_json::{Value, json};
+
+use super::cases::is_case;
+use crate::cli::surfaces::TrustArgs;
+use crate::ui::output;
+use crate::ui::prompt;
+use crate::ui::prompt::Typed;
+use config::case::Case;
+use config::place::Place;
+use config::settings::project;
+use config::trust::{self, File, NAME};
+use control::exit::{Ended, Exit, Failure};
+
+/// `almoner trust`.
+///
+/// # Errors
+/// When there is no such file, it is not fit to be trusted, or nobody says yes.
+pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
+    if args.list {
+        return list(place, args.json.json);
+    }
+    if let Some(root) = args.file.as_deref().filter(|path| is_case(path)) {
+        let case = Case::load(root)?;
+        if args.revoke {
+            return revoke(place, &case.known_as());
+        }
+        let shown = Shown {
+            path: case.known_as(),
+            digest: case.digest,
+            words: case_in_words(&case),
+            json: json!({ "command": case.recorded.command }),
+        };
+        return decide(place, args, shown);
+    }
+    let path = named(args.file.as_deref())?;
+    if args.revoke {
+        return revoke(place, &path);
+    }
+    let file = File::load(&path)?.ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("there is no {}", output::path(&path)))
+            .help("docs/settings.md says what a project can write into its `almoner.toml`")
+    })?;
+    let workers = file.workers()?;
+    let lines = workers.iter().map(|(name, handed)| {
+        let worker = worker_file(&file.dir, name);
+        (name.as_str(), handed.lines(worker.as_deref()))
+    });
+    let lines: Lines<'_> = lines.collect();
+    let (words, json) = (in_words(&file, &lines), json!({ "workers": lines }));
+    decide(place, args, Shown { path: file.path, digest: file.digest, words, json })
+}
+
+/// The lines of a project's file, by worker.
+type Lines<'a> = BTreeMap<&'a str, Vec<String>>;
+
+/// The file of a worker that a project's file names, if it lies in the project.
+fn worker_file(dir: &Path, name: &str) -> Option<PathBuf> {
+    let is_below = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+    is_below.then(|| project::worker_file(dir, name))
+}
+
+/// What a person is shown before they say yes.
+struct Shown {
+    path: PathBuf,
+    digest: BlobHash,
+    words: String,
+    json: Value,
+}
+
+/// Shows it, and trusts it if its user says so.
+fn decide(place: &Place, args: &TrustArgs, mut shown: Shown) -> Ended {
+    let already = trust::is_trusted(place, &shown.path, shown.digest)?;
+    if args.json.json {
+        let told = keep_if_told(place, &shown, args.yes.as_deref())?;
+        for (key, value) in [
+            ("version", json!(1)),
+            ("path", json!(shown.path)),
+            ("digest", json!(shown.digest.to_string())),
+            ("trusted", json!(already || told)),
+        ] {
+            shown.json[key] = value;
+        }
+        output::json(&shown.json)?;
+        return Ok(Exit::Ok);
+    }
+    output::listing(&format!("{}digest: {}\n", shown.words, shown.digest))?;
+    if already {
+        output::note("it is trusted as it is");
+        return Ok(Exit::Ok);
+    }
+    if keep_if_told(place, &shown, args.yes.as_deref())? || asked()? {
+        trust::keep(place, &shown.path, shown.digest)?;
+        output::note("it is trusted, until a byte of it changes; `almoner trust --revoke` takes that back");
+        return Ok(Exit::Ok);
+    }
+    output::note("it is not trusted, and nothing was changed");
+    Ok(Exit::Denied)
+}
+
+/// Trusts it if its digest is the one that was given.
+fn keep_if_told(place: &Place, shown: &Shown, digest: Option<&str>) -> Result<bool, Failure> {
+    let Some(digest) = digest else { return Ok(false) };
+    if digest != shown.digest.to_string() {
+        let what = format!("{} has another digest: {}", output::path(&shown.path), shown.digest);
+        return Err(Failure::new(Exit::Conflict, what)
+            .help("`almoner trust` without `--yes` shows what it hands over now; nothing was changed"));
+    }
+    trust::keep(place, &shown.path, shown.digest)?;
+    Ok(true)
+}
+
+/// What a case hands over, and what it lets happen.
+fn case_in_words(case: &Case) -> String {
+    let mut text = format!("{} is tried as\n  almoner run", output::path(&case.root));
+    for word in &case.recorded.command {
+        text += &format!(" {}", visible_line(word));
+    }
+    text += "\nover copies, without network, and lets happen what it says had happened:\n";
+    let calls = case.recorded.calls.iter().flatten().filter(|call| call.was_let());
+    let lines: Vec<String> = calls.map(|call| format!("  {}\n", visible_line(&call.line()))).collect();
+    text + &if lines.is_empty() { "  nothing\n".to_owned() } else { lines.concat() }
+}
+
+fn asked() -> Result<bool, Failure> {
+    if !output::can_ask() {
+        return Err(Failure::new(Exit::NeedsYou, "nobody is here to say whether this is to be trusted")
+            .help("`almoner trust FILE --yes DIGEST` says so, with the digest that is shown"));
+    }
+    match prompt::line("hand this over whenever these workers are run? [y/N] ", &[])? {
+        Typed::Line(line) => Ok(["y", "yes"].contains(&line.to_lowercase().as_str())),
+        Typed::End => Ok(false),
+    }
+}
+
+fn named(file: Option<&Path>) -> Result<PathBuf, Failure> {
+    let fail = |e: std::io::Error, path: &Path| {
+        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
+        Failure::new(exit, format!("{}: {e}", output::path(path))).help("name an `almoner.toml`")
+    };
+    let Some(file) = file else {
+        let here = Path::new(".");
+        return Ok(trust::nearest(&std::fs::canonicalize(here).map_err(|e| fail(e, here))?));
+    };
+    if file.is_dir() {
+        return Ok(std::fs::canonicalize(file).map_err(|e| fail(e, file))?.join(NAME));
+    }
+    if file.file_name().is_none_or(|name| name != NAME) {
+        let what = format!("{} is not called `{NAME}`", output::path(file));
+        return Err(Failure::new(Exit::Usage, what).help("only a file of that name is looked for"));
+    }
+    let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // The directory of a file that is trusted may be gone.
+    let dir = std::fs::canonicalize(dir).or_else(|_| std::path::absolute(dir)).map_err(|e| fail(e, dir))?;
+    Ok(dir.join(NAME))
+}
+
+fn revoke(place: &Place, path: &Path) -> Ended {
+    if trust::revoke(place, path)? {
+        output::note(&format!("{} is not trusted any more", output::path(path)));
+        return Ok(Exit::Ok);
+    }
+    Err(Failure::new(Exit::NotFound, format!("{} was not trusted", output::path(path)))
+        .help("`almoner trust --list` shows what is"))
+}
+
+fn list(place: &Place, as_json: bool) -> Ended {
+    let rows: Vec<_> = trust::all(place)?
+        .into_iter()
+        .map(|kept| {
+            let is_gone = kept.path.symlink_metadata().is_err();
+            let digest = match kept.path.parent().filter(|dir| is_case(dir)) {
+                Some(case) => Case::load(case).ok().map(|case| case.digest),
+                None => File::load(&kept.path).ok().flatten().map(|file| file.digest),
+            };
+            let now = match digest {
+                Some(digest) if digest == kept.digest => "as it was",
+                _ if is_gone => "gone",
+                _ => "changed, and not used",
+            };
+            (kept, now)
+        })
+        .collect();
+    if as_json {
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|(kept, now)| json!({ "path": kept.path, "digest": kept.digest.to_string(), "now": now }))
+            .collect();
+        output::json(&json!({ "version": 1, "trusted": rows }))?;
+        return Ok(Exit::Ok);
+    }
+    if rows.is_empty() {
+        output::note("nothing is trusted");
+    }
+    for (kept, now) in rows {
+        output::listing(&format!("{} {} ({now})", kept.digest.short(), output::path(&kept.path)))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn in_words(file: &File, all: &Lines<'_>) -> String {
+    let mut text = format!("{} hands over:\n", output::path(&file.path));
+    for (name, lines) in all {
+        text += &format!(
+            "  to {}.worker: {}\n",
+            visible_line(name),
+            if lines.is_empty() { "nothing" } else { "" }
+        );
+        for line in lines {
+            text += &format!("    {}\n", visible_line(line));
+        }
+    }
+    if all.is_empty() {
+        text += "  nothing\n";
+    }
+    text
+}

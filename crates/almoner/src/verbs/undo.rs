@@ -1,0 +1,36 @@
+//! `almoner undo`.
+
+use kernel::RunNumber;
+use kernel::id::BadId;
+use passable::Untrusted;
+
+use crate::cli::UndoArgs;
+use crate::session::Acting;
+use crate::session::command_line::command_line;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Request, Response};
+
+/// `almoner undo`.
+///
+/// # Errors
+/// When there is no such run, or it is not over.
+pub fn undo(acting: &Acting<'_>, args: &UndoArgs) -> Ended {
+    let run: RunNumber = args
+        .run
+        .parse()
+        .map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner runs`"))?;
+    let text = Untrusted::new(command_line());
+    let request = Request::Undo { text, run, only: args.only.clone(), dry_run: args.dry_run };
+    let undone = match acting.connect()?.ask(request)? {
+        Response::Undone(undone) => undone,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json.json {
+        output::json(&undone)?;
+    } else {
+        output::listing(&undone.render())?;
+    }
+    Ok(if undone.is_partial() { Exit::Conflict } else { Exit::Ok })
+}

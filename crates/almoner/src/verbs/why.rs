@@ -1,0 +1,81 @@
+//! `almoner why`.
+
+use kernel::{FormulaId, StepRef};
+
+use crate::cli::WhyArgs;
+use crate::session::Acting;
+use crate::ui::output;
+use control::ask::unexpected;
+use control::exit::{Ended, Exit, Failure};
+use control::protocol::{Look, Request, Response};
+use control::show::reason::{self, Reason, Thing};
+use control::show::thing;
+
+/// `almoner why`.
+///
+/// # Errors
+/// When nothing is known of the thing.
+pub fn why(acting: &Acting<'_>, args: &WhyArgs) -> Ended {
+    if args.kept {
+        return kept(args, acting.look(Look::Kept { thing: args.thing.clone() })?);
+    }
+    // A file is meant as it lies here, whatever the directory of the daemon.
+    let file = std::fs::canonicalize(&args.thing).ok();
+    let is_name = file.is_none()
+        && args.thing.parse::<StepRef>().is_err()
+        && matches!(args.thing.parse(), Ok(Thing::Name(_)) | Err(_));
+    let origin = || acting.look(Look::Origin { thing: args.thing.clone() }).and_then(reasons);
+    if is_name || args.thing.parse::<FormulaId>().is_ok() {
+        match origin() {
+            Ok(reasons) => return tell(args, &reasons),
+            // Not a name: a slot, perhaps.
+            Err(failure)
+                if is_name && matches!(failure.exit, Exit::NotFound | Exit::Usage | Exit::Invalid) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    let thing = file.map_or_else(|| args.thing.clone(), |path| path.to_string_lossy().into_owned());
+    match acting.connect()?.ask(Request::Why { thing }) {
+        Ok(response) => tell(args, &reasons(response)?),
+        // A guest has no runs: only names mean something to it.
+        Err(failure) if failure.exit == Exit::Denied && acting.agent.is_some() => tell(args, &origin()?),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn reasons(response: Response) -> Result<Vec<Reason>, Failure> {
+    match response {
+        Response::Why(reasons) => Ok(reasons),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn tell(args: &WhyArgs, reasons: &[Reason]) -> Ended {
+    if args.json.json {
+        let plain: Vec<Reason> = reasons.iter().cloned().map(Reason::plain).collect();
+        output::json(&plain)?;
+    } else {
+        output::listing(&reason::render(reasons))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The ways on which something is kept.
+fn kept(args: &WhyArgs, response: Response) -> Ended {
+    let ways = match response {
+        Response::Kept(ways) => ways,
+        other => return Err(unexpected(&other)),
+    };
+    if args.json.json {
+        output::json(&ways)?;
+    } else if ways.is_empty() {
+        return Err(Failure::new(
+            Exit::NotFound,
+            format!("nothing keeps `{}`: it waits to be collected", args.thing),
+        )
+        .help("`almoner name ID NAME` keeps what you hold"));
+    } else {
+        output::result(&thing::kept(&ways))?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,114 @@
+//! `almoner new`, `almoner import` and `almoner schema`: worker files, and what editors know of them.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use passable::visible_line;
+use worker::definition::{self, Bundle, MAX_BYTES};
+
+use super::run;
+use crate::cli::{ImportArgs, NewArgs, SchemaArgs};
+use crate::ui::output;
+use control::exit::{Ended, Exit, Failure};
+
+/// What a new worker file says.
+const FIRST: &str =
+    "---\ndescription: What it does, in one line.\n---\nSay what is to be done, in plain words.\n";
+
+/// `almoner new`.
+///
+/// # Errors
+/// When the name is none, or the file is there already.
+pub fn new(args: &NewArgs) -> Ended {
+    let name = args.name.trim_end_matches(".worker");
+    let path = format!("{name}.worker");
+    let file = Path::new(&path);
+    put(file, FIRST)?;
+    // A name that no worker file may have is found out here, and nothing is left behind.
+    if let Err(failure) = Bundle::load(file) {
+        drop(std::fs::remove_file(file));
+        return Err(Failure::new(Exit::Usage, failure.to_string()).help(failure.help()));
+    }
+    let shown = visible_line(&path);
+    output::note(&format!("{shown} is there. Write what it does, then:\n  almoner run {shown}"));
+    Ok(Exit::Ok)
+}
+
+/// `almoner import`.
+///
+/// # Errors
+/// When the file cannot be read or taken over, or what would be written is there already.
+pub fn import(args: &ImportArgs) -> Ended {
+    let shown = output::path(&args.file);
+    let source = read(&args.file)?;
+    let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let imported = definition::import(&name, &source).map_err(|error| {
+        Failure::new(Exit::Invalid, format!("{shown}: {error}"))
+            .help("it takes worker files of llm-do (.worker, .yaml, .agent) and agents in Markdown")
+    })?;
+    if args.output.as_deref() == Some(Path::new("-")) {
+        output::part(&imported.source)?;
+    } else {
+        let beside = format!("{}.worker", imported.name);
+        let to = args.output.as_deref().unwrap_or_else(|| Path::new(&beside));
+        put(to, &imported.source)?;
+        output::note(&format!("{} is there; nothing is bound to its slots yet", output::path(to)));
+    }
+    for note in &imported.notes {
+        output::note(&format!("  · {}", visible_line(note)));
+    }
+    // What it makes of its templates is told as it would be later.
+    let bundle = Bundle {
+        file: format!("{}.worker", imported.name),
+        name: imported.name,
+        source: imported.source,
+        includes: Default::default(),
+    };
+    run::check(&bundle)?;
+    Ok(Exit::Ok)
+}
+
+/// `almoner schema`.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn schema(args: &SchemaArgs) -> Ended {
+    let SchemaArgs::Worker = args;
+    let text = serde_json::to_string_pretty(&definition::schema())
+        .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    output::result(&text)?;
+    Ok(Exit::Ok)
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let shown = output::path(path);
+    let fail = |e: std::io::Error| {
+        let exit = if e.kind() == std::io::ErrorKind::NotFound { Exit::NotFound } else { Exit::Failure };
+        Failure::new(exit, format!("{shown}: {e}")).help("check the path and its permissions")
+    };
+    let meta = std::fs::metadata(path).map_err(fail)?;
+    if !meta.is_file() || meta.len() > MAX_BYTES as u64 {
+        let message = format!("{shown} is not a file of at most {} KiB", MAX_BYTES >> 10);
+        return Err(Failure::new(Exit::Invalid, message).help("a worker file is a short text"));
+    }
+    let bytes = std::fs::read(path).map_err(fail)?;
+    String::from_utf8(bytes).map_err(|_| {
+        Failure::new(Exit::Invalid, format!("{shown} is not UTF-8 text")).help("save it as UTF-8")
+    })
+}
+
+/// Writes a file that is not there yet.
+fn put(path: &Path, text: &str) -> Result<(), Failure> {
+    let shown = output::path(path);
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    made.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::new(Exit::Conflict, format!("{shown} is there already"))
+                .help("choose another name, or remove it; nothing was changed")
+        }
+        std::io::ErrorKind::NotFound => {
+            Failure::new(Exit::NotFound, format!("{shown}: {e}")).help("make the directory first")
+        }
+        _ => Failure::new(Exit::Failure, format!("{shown}: {e}")).help("check the path and its permissions"),
+    })
+}
