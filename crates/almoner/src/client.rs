@@ -134,13 +134,13 @@ impl Client {
         }
     }
 
-    /// The same connection, on behalf of an agent from here on.
+    /// Returns the same connection, on behalf of an agent from here on.
     #[must_use]
     pub fn on_behalf_of(self, agent: Option<&str>) -> Client {
         Client { agent: agent.map(str::to_owned), ..self }
     }
 
-    /// The number of the last event: what is asked for from here on happens after it.
+    /// Returns the number of the last event. Events that the client asks for from here on happen after it.
     ///
     /// # Errors
     /// When the agent is not a host, or the daemon is gone.
@@ -151,10 +151,10 @@ impl Client {
         }
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for the answer.
     ///
     /// # Errors
-    /// What the daemon says when it does not do it, or that it is gone.
+    /// When the daemon refuses the request, or is gone.
     pub fn ask(&mut self, request: Request) -> Result<Response, Failure> {
         self.send(request)?;
         self.read()
@@ -169,15 +169,15 @@ impl Client {
         frame::write(&mut self.stream, &asked).map_err(|e| gone(&e))
     }
 
-    /// The next answer as it is, a failure too; `None` when the daemon is gone.
+    /// Returns the next answer as it is, a failure too; `None` when the daemon is gone.
     pub fn hear(&mut self) -> Option<Response> {
         frame::read(&mut self.reader).ok().flatten()
     }
 
-    /// The next answer.
+    /// Returns the next answer.
     ///
     /// # Errors
-    /// What the daemon says when it does not do it, or that it is gone.
+    /// When the daemon answers with a failure, or is gone.
     pub fn read(&mut self) -> Result<Response, Failure> {
         match frame::read(&mut self.reader) {
             Ok(Some(Response::Failed(failure))) => Err(failure),
@@ -206,13 +206,14 @@ fn start(place: &Place) -> Result<std::process::Child, Failure> {
         std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(place.log()).map_err(fail)?;
     let mut command = Command::new(exe);
     command.args(["daemon", "--on-demand"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-    // A group of its own: Ctrl-C in this terminal is not for the daemon. Its directory is nobody's.
+    // A group of its own: Ctrl-C in this terminal is not for the daemon. The root directory keeps no other directory
+    // in use.
     command.process_group(0).current_dir("/");
     command.envs(place.as_env());
     command.spawn().map_err(fail)
 }
 
-/// What a daemon that could not start wrote to its standard output: a failure as JSON.
+/// Returns the failure of a daemon that could not start. The daemon writes it to its standard output as JSON.
 fn why_it_ended(daemon: &mut std::process::Child, status: std::process::ExitStatus) -> Failure {
     let mut said = String::new();
     if let Some(mut out) = daemon.stdout.take() {

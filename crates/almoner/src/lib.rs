@@ -27,7 +27,7 @@ use control::exit::{Ended, Exit};
 use daemon::hosts::{self, Host};
 use session::Acting;
 
-/// Reads the command line, does what it says, and returns the exit code that says how it went.
+/// Reads the command line, runs the command, and returns its exit code.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -5,7 +5,7 @@ use kernel::run::ResultGoesTo;
 
 use super::{FollowArgs, JsonArg};
 
-/// What `almoner --help` says of these verbs: they are many, and a newcomer needs none of them.
+/// The part of `almoner --help` about these verbs. They are many, and a newcomer needs none of them.
 pub const HELP: &str = "\
 Agents, names and mail (each has its own --help; all take --as AGENT, which acts as another agent of yours):
   names     list  show  cat  store  name  copy  move  remove  mkdir  mount
@@ -19,13 +19,13 @@ Housekeeping: setup  logs  export  forget  gc  sessions
 Servers of tools (MCP) are written down and looked at by: mcp
 A run that waits for you holds no memory and never times out: see `almoner inbox`, or `open` it in a browser.";
 
-/// What to do with agents, names and mail. `almoner --help` lists them in one place, by [`HELP`].
+/// The verbs for agents, names and mail. `almoner --help` lists them in one place, by [`HELP`].
 #[derive(Debug, Subcommand)]
 pub enum AgentVerb {
     /// The names in a directory; your own without a path
     #[command(hide = true)]
     List(ListArgs),
-    /// What a name stands for; the value of a promise once it has one
+    /// Show the value of a name, or of a settled promise
     #[command(hide = true)]
     Show(ShowArgs),
     /// The bytes or the text that a name stands for
@@ -252,7 +252,7 @@ pub struct MakeArgs {
 /// `almoner share`.
 #[derive(Debug, Args)]
 pub struct ShareArgs {
-    /// What is handed on
+    /// The name of the thing to share
     pub name: String,
     /// As JSON.
     #[command(flatten)]
@@ -286,7 +286,7 @@ pub struct RevokeArgs {
 pub struct CancelArgs {
     /// `r17`, or a name; a guest cancels what it asked for, by the name of its promise
     pub thing: String,
-    /// Why; whoever waits for it is told
+    /// The reason, which is shown to those who wait for it
     #[arg(short = 'r', long, default_value = "")]
     pub reason: String,
     /// As JSON.
@@ -312,7 +312,7 @@ pub struct TimerArgs {
     /// Make it: how long from tick to tick, like `30s`, `10m`, `1d`. Without this, begin to be told of one that there is
     #[arg(value_name = "EVERY", conflicts_with = "off")]
     pub every: Option<String>,
-    /// What it is for; each message says so
+    /// Its purpose, which each message repeats
     #[arg(short = 'l', long, requires = "every")]
     pub label: Option<String>,
     /// Be told no more; `almoner cancel NAME` ends the timer for everybody
@@ -369,7 +369,7 @@ pub struct DismissArgs {
     /// The messages
     #[arg(value_name = "MESSAGE", required_unless_present = "all")]
     pub messages: Vec<String>,
-    /// Every message that nobody has to answer
+    /// Every message that needs no answer
     #[arg(long, conflicts_with = "messages")]
     pub all: bool,
     /// As JSON.
@@ -377,7 +377,7 @@ pub struct DismissArgs {
     pub json: JsonArg,
 }
 
-/// What happens to the promise of something that was asked.
+/// The options for the promise that a question returns.
 #[derive(Clone, Debug, Args)]
 pub struct AskArgs {
     /// Keep the promise under this name; the same command again attaches to it
@@ -396,7 +396,7 @@ pub struct AskArgs {
 pub struct RequestArgs {
     /// Whom
     pub to: String,
-    /// What for
+    /// A description of the thing that you ask for
     pub description: String,
     /// Its promise.
     #[command(flatten)]
@@ -445,7 +445,7 @@ pub struct RejectArgs {
 pub struct FormArgs {
     /// Whom
     pub to: String,
-    /// What for
+    /// A description of the thing that you ask for
     pub description: String,
     /// `name:pattern` or `name:pattern=label`, like `retries:1..5='How often?'`
     #[arg(value_name = "FIELD", required_unless_present = "file")]
@@ -507,12 +507,12 @@ pub struct EditArgs {
     pub json: JsonArg,
 }
 
-/// Who gets the result of what is endowed.
+/// The recipient of the result of an endowed program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GoesTo {
-    /// Whoever proposed it, if it is data; you are asked before a capability is given away
+    /// The proposer, if it is data (asks before giving a capability)
     Guest,
-    /// Whoever proposed it, capabilities in it too
+    /// The proposer, including capabilities in it
     GuestCaps,
     /// Only you
     Me,
@@ -566,7 +566,7 @@ pub struct EndowArgs {
 pub struct EvalArgs {
     /// The code, `@FILE`, or `-` for standard input
     pub source: String,
-    /// What a name in the code stands for, by a name of yours: NAME or IN-THE-CODE=NAME
+    /// A name in the code and your name for it: NAME or IN-THE-CODE=NAME
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// Keep the promise for the result under this name
@@ -587,7 +587,7 @@ pub struct MakeModulesArgs {
     /// A directory or a ZIP file; or a name of yours for an archive, a bundle or a tree
     #[arg(value_name = "PATH|NAME")]
     pub program: String,
-    /// What `make` is given as its powers, by a name of yours; nothing without it
+    /// The powers that `make` gets, by a name of yours [default: none]
     #[arg(long, value_name = "NAME")]
     pub powers: Option<String>,
     /// A variable that `make` is given: `env.KEY`
@@ -604,7 +604,7 @@ pub struct MakeModulesArgs {
     pub json: JsonArg,
 }
 
-/// What a program of modules is.
+/// The help text of `almoner make`: the form of a program of modules.
 const MAKE_HELP: &str = "\
 A directory is one package: its first module is what `exports` or `main` in package.json says, or index.js, and its
 modules import each other by relative paths. Files that end in .js, .mjs, .json, .txt and .md are taken, but for those
@@ -619,7 +619,7 @@ network, no clock, no built-in modules.";
 pub struct RequestEvaluationArgs {
     /// The code, `@FILE`, or `-` for standard input
     pub source: String,
-    /// What a name in the code stands for, by a name of yours: NAME or IN-THE-CODE=NAME
+    /// A name in the code and your name for it: NAME or IN-THE-CODE=NAME
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// Its promise.

@@ -15,12 +15,12 @@ const MOST: usize = 100_000;
 /// How deep `**` goes.
 const DEEPEST: usize = 64;
 
-/// Whether a text that is no path may stand for several.
+/// Returns whether a text that is no path may stand for several.
 pub(super) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// The files that a pattern stands for, by name. Hidden ones only where the pattern says so.
+/// Returns the files that a pattern stands for, by name. Hidden ones only where the pattern says so.
 ///
 /// # Errors
 /// When it cannot be read, stands for nothing, or for too much.
@@ -111,7 +111,7 @@ fn walk(at: &Path, parts: &[Part], depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is in a directory; nothing in one that cannot be read. A name that is not text cannot be matched.
+/// Returns the names of the entries of a directory, or none if it cannot be read. Skips names that are not text.
 fn names(dir: &Path) -> Vec<String> {
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_stands_for_the_files_that_match_it() {
+    fn glob_expands_to_matching_files() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         for name in ["in/b.pdf", "in/a.pdf", "in/c.txt", "in/.h.pdf", "in/deep/x/d.pdf", "in/dir.pdf/e.txt"] {

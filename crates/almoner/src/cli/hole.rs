@@ -14,9 +14,9 @@ pub struct FieldSpec {
     pub text: String,
     /// Its pattern.
     pub pattern: Pattern,
-    /// What its reader is told; the name unless something else was written.
+    /// The text that the reader sees: the name, unless a label was written.
     pub label: String,
-    /// Whether what is written there is sealed.
+    /// Whether the value that the reader writes is sealed.
     pub secret: bool,
 }
 
@@ -57,7 +57,7 @@ fn field(name: &str, pattern: &str, label: Option<&str>) -> Result<FieldSpec, Fa
     })
 }
 
-/// Where the `=` before the label stands: the first that is in no brackets and no quotes.
+/// Returns where the `=` before the label stands: the first that is in no brackets and no quotes.
 fn end_of_pattern(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0_u32, None);
     for (at, c) in text.char_indices() {
@@ -73,7 +73,7 @@ fn end_of_pattern(text: &str) -> Option<usize> {
     None
 }
 
-/// A pattern as people write it: an `M.` expression, or the shorthand of worker files.
+/// Returns a pattern as people write it: an `M.` expression, or the shorthand of worker files.
 fn read_pattern(text: &str) -> Result<Pattern, PatternError> {
     let expression = text.contains("M.") || text.starts_with(['{', '[', '"', '\'']);
     if expression {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn name_pattern_and_label() {
+    fn field_spec_is_parsed_into_name_pattern_and_label() {
         check("retries:1..5", ("retries", "1..5", "retries"));
         check("retries:1..5=How often?", ("retries", "1..5", "How often?"));
         check("out:dir rw=Where = here", ("out", "dir rw", "Where = here"));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_is_refused() {
+    fn invalid_field_spec_is_refused() {
         for (text, exit) in [
             ("retries", Exit::Usage),
             (":string", Exit::Usage),

@@ -17,16 +17,17 @@ const MOST: u64 = 10 << 20;
 pub struct Inputs {
     /// The named inputs.
     pub values: Map<String, Value>,
-    /// Files from which named inputs were read: `@` and the path as it was given, and the hash of what was read.
+    /// The files from which named inputs were read. Each entry has `@` with the path as it was given, and the hash of
+    /// the content.
     pub read_from: Vec<(String, kernel::BlobHash)>,
     /// The documents, in the order given; those of a directory by name.
     pub documents: Vec<Document>,
 }
 
-/// Tells the inputs apart. What exists as a path is a document, whatever else it looks like.
+/// Sorts the inputs by their form. An input that exists as a path is a document, even if it looks like another form.
 ///
 /// # Errors
-/// When something is none of the forms, or cannot be read.
+/// When an input has none of the forms, or cannot be read.
 pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
     let mut gathered = Inputs::default();
     for text in inputs {
@@ -58,7 +59,7 @@ pub fn gather(inputs: &[String]) -> Result<Inputs, Failure> {
     Ok(gathered)
 }
 
-/// What was given under a name, as it was written.
+/// The value of a named input, as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given<'a> {
     /// `k=v`
@@ -90,7 +91,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Whether it is written as a named input is.
+/// Returns whether it is written as a named input is.
 fn is_named(text: &str) -> bool {
     given(text).is_some_and(|(name, _)| is_name(name))
 }
@@ -121,7 +122,7 @@ fn named(text: &str) -> Result<(String, Named), Failure> {
     Ok((name.to_owned(), value))
 }
 
-/// A file as text.
+/// Returns a file as text.
 ///
 /// # Errors
 /// When it cannot be read, is too long, or is not text.
@@ -154,7 +155,7 @@ pub fn read_text(path: &str) -> Result<String, Failure> {
     })
 }
 
-/// All of standard input as text.
+/// Returns all of standard input as text.
 ///
 /// # Errors
 /// When it is too long or not text.
@@ -175,7 +176,7 @@ pub fn stdin() -> Result<String, Failure> {
     })
 }
 
-/// The files of a directory by name, hidden ones and directories left out.
+/// Returns the files of a directory by name, hidden ones and directories left out.
 fn files_of(dir: &str) -> Result<Vec<Document>, Failure> {
     let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("{dir}: {e}"));
     let mut names = Vec::new();
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn named_inputs() {
+    fn named_inputs_are_parsed_as_text_or_json() {
         let check = |inputs: &[&str], expected: &str| {
             assert_eq!(values(inputs).map(|v| v.to_string()), Ok(expected.to_owned()), "{inputs:?}");
         };
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_from_a_file_is_known() {
+    fn input_from_a_file_records_its_source_and_hash() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("a=@b.txt");
         std::fs::write(&file, "theirs").unwrap();
@@ -231,14 +232,14 @@ mod tests {
         let read = |input: &str| gather(&[input.to_owned()]).unwrap().read_from;
         let hash = kernel::BlobHash::of(b"theirs");
         assert_eq!(read(&format!("k=@{path}")), [(format!("@{path}"), hash)]);
-        // What only looks so was typed.
+        // Text that only looks like a file reference counts as typed.
         assert_eq!(read("k=v=@file"), []);
         assert_eq!(read(r#"k:="x=@file""#), []);
         assert_eq!(read("k= @file"), []);
     }
 
     #[test]
-    fn what_is_no_input_is_refused() {
+    fn invalid_input_is_refused() {
         assert_eq!(values(&["no-such-file.pdf"]), Err(Exit::NotFound));
         assert_eq!(values(&["k:=nonsense"]), Err(Exit::Usage));
         assert_eq!(values(&["k=1", "k=2"]), Err(Exit::Usage));

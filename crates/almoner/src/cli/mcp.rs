@@ -7,12 +7,12 @@ use super::JsonArg;
 /// `almoner mcp`.
 #[derive(Debug, Args)]
 pub struct McpArgs {
-    /// What to do.
+    /// The verb.
     #[command(subcommand)]
     pub verb: McpVerb,
 }
 
-/// What to do with servers of tools.
+/// The verbs for servers of tools.
 #[derive(Debug, Subcommand)]
 pub enum McpVerb {
     /// Write down a server: starts nothing, hands nothing to anybody
@@ -46,7 +46,7 @@ pub enum McpVerb {
 /// `almoner mcp add`.
 #[derive(Debug, Args)]
 pub struct AddArgs {
-    /// What you call it
+    /// Your name for the server
     pub name: String,
     /// Its address, if it is no program of this machine
     #[arg(value_name = "URL", conflicts_with = "command")]

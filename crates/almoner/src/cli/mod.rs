@@ -1,4 +1,4 @@
-//! The command line: types only. What the commands do stands in `commands`.
+//! The types of the command line. The module `commands` carries the commands out.
 
 pub mod agents;
 mod globs;
@@ -33,10 +33,10 @@ pub fn endow_help(slot: &str) -> String {
     format!("Hand a slot something: {examples}; limits follow `?`, like `?max=10MiB`")
 }
 
-/// Reads what stands behind `-e`; a relative path is taken from the current directory.
+/// Parses the text behind `-e`. A relative path starts from the current directory.
 ///
 /// # Errors
-/// When it is not written as it should be, or names a program that is not there.
+/// When the text has the wrong form, or names a program that does not exist.
 pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
     Machine::At(std::path::Path::new("")).parse_endowment(text)
 }
@@ -47,15 +47,16 @@ pub fn parse_endowment(text: &str) -> Result<Endowment, Failure> {
 #[command(after_help = agents::HELP)]
 pub struct Cli {
     /// Act as this agent of yours, by its name
-    // With a name of its own: a global argument is given to every command, whatever that calls its own arguments.
+    // It has an id of its own. Every command gets a global argument, and one of its own arguments could have the same
+    // id.
     #[arg(id = "as", long = "as", global = true, value_name = "AGENT", hide = true)]
     pub agent: Option<String>,
-    /// What to do.
+    /// The verb.
     #[command(subcommand)]
     pub verb: Verb,
 }
 
-/// What to do.
+/// The verbs of the program.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Run a worker: its file, its inputs, and what you hand it
@@ -70,7 +71,7 @@ pub enum Verb {
     /// Try the cases of workers again: with the replies of then, over copies, in a home that is thrown away
     #[command(hide = true)]
     Test(surfaces::TestArgs),
-    /// What waits for you; with a number, one message in full
+    /// Show the messages that wait for you, or one in full
     Inbox(InboxArgs),
     /// Let what a card shows be done, once
     Approve(ApproveArgs),
@@ -86,7 +87,7 @@ pub enum Verb {
     Why(WhyArgs),
     /// Let a run that stopped go on, and follow it
     Resume(ResumeArgs),
-    /// What a run changed in a staged copy (`-e SLOT=PATH:stage`), as one diff
+    /// Show the changes in a staged copy (`-e SLOT=PATH:stage`) as one diff
     Diff(StagedArgs),
     /// Put in place what a run changed in a staged copy
     Apply(ApplyArgs),
@@ -94,7 +95,7 @@ pub enum Verb {
     Discard(DiscardArgs),
     /// Put back what a run changed in your directories
     Undo(UndoArgs),
-    /// What came of your runs, in figures: calls, refusals, approvals, repairs
+    /// Show figures of your runs: calls, refusals, approvals, repairs
     Stats(StatsArgs),
     /// Local models: list them, pull one
     Models(ModelsArgs),
@@ -118,7 +119,7 @@ pub enum Verb {
     /// Free what nothing refers to any more
     #[command(hide = true)]
     Gc(JsonArg),
-    /// What the daemon has written about itself
+    /// Show the daemon's log
     #[command(hide = true)]
     Logs(surfaces::LogsArgs),
     /// Look for a model, and say what to type next
@@ -146,7 +147,7 @@ pub enum Verb {
     Open(surfaces::OpenArgs),
     /// How the daemon is
     Status(JsonArg),
-    /// What has happened, in order; with `verify`, whether any of it was changed since
+    /// Show the log of events, or with `verify` check it for changes
     Audit(AuditArgs),
     /// Copy the store, with all runs and what they worked on
     Backup(BackupArgs),
@@ -187,7 +188,7 @@ pub enum Verb {
     },
 }
 
-/// What to do when a run needs a person.
+/// The behaviour of a command when its run needs a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnAsk {
     /// Show the card and ask here; without a terminal, leave the run waiting and exit with 7
@@ -201,7 +202,7 @@ pub enum OnAsk {
 /// How a run is followed and told.
 #[derive(Clone, Debug, Args)]
 pub struct FollowArgs {
-    /// What to do when a person is needed
+    /// How to act when a person is needed
     #[arg(long, value_enum, default_value_t = OnAsk::Prompt, value_name = "HOW")]
     pub on_ask: OnAsk,
     /// Print one JSON document: the result and how the run ended
@@ -288,7 +289,7 @@ pub struct ChatArgs {
     /// The worker file; without one, the model alone
     #[arg(value_name = "FILE.worker")]
     pub worker: Option<std::path::PathBuf>,
-    /// What the worker takes: `k=v`, `k:=json`, `k=@file`, or a document
+    /// The worker's inputs: `k=v`, `k:=json`, `k=@file`, or a document
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<String>,
     /// Go on with a conversation: the latest that is open, or this one
@@ -306,13 +307,13 @@ pub struct ChatArgs {
     /// Only models that may read what is private see the documents and inputs
     #[arg(long)]
     pub private: bool,
-    /// What to do when a person is needed
+    /// How to act when a person is needed
     #[arg(long, value_enum, default_value_t = OnAsk::Prompt, value_name = "HOW")]
     pub on_ask: OnAsk,
 }
 
 impl ChatArgs {
-    /// How it is followed.
+    /// Returns how it is followed.
     pub fn follow(&self) -> FollowArgs {
         FollowArgs { on_ask: self.on_ask, json: false, events: false, detach: false }
     }
@@ -339,7 +340,7 @@ pub struct InboxArgs {
 pub struct ApproveArgs {
     /// The message's number; without one, the only one that waits
     pub message: Option<String>,
-    /// What fills a slot of a worker that a run makes, by a name of yours: `place=notes`
+    /// Fill a slot of a new worker with a name of yours: `place=notes`
     #[arg(value_name = "SLOT=NAME")]
     pub names: Vec<String>,
     /// Only these entries, from 1
@@ -348,7 +349,7 @@ pub struct ApproveArgs {
     /// Also again, as often as the same run proposes exactly the same
     #[arg(long)]
     pub run: bool,
-    /// What fills a slot of a worker that a run makes, as with `almoner run`
+    /// Fill a slot of a new worker, as with `almoner run`
     #[arg(short, long, value_name = "SLOT=WHAT")]
     pub endow: Vec<String>,
     /// Do not ask about this method of it
@@ -357,7 +358,7 @@ pub struct ApproveArgs {
     /// Make the worker from this file, which you have changed, instead of what is shown
     #[arg(long, value_name = "FILE")]
     pub edited: Option<std::path::PathBuf>,
-    /// For a run that has used up what it may.
+    /// The additional budget for a run that has used up its own.
     #[command(flatten)]
     pub more: MoreArgs,
     /// As JSON.
@@ -406,7 +407,7 @@ pub enum YesOrNo {
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct AuditArgs {
-    /// What to do instead of showing the last events.
+    /// The verb. Without one, the command shows the last events.
     #[command(subcommand)]
     pub verb: Option<AuditVerb>,
     /// How many at most
@@ -417,7 +418,7 @@ pub struct AuditArgs {
     pub json: JsonArg,
 }
 
-/// What can be done with the log of events.
+/// The verbs for the log of events.
 #[derive(Debug, Subcommand)]
 pub enum AuditVerb {
     /// Check that nothing of it, and nothing that it tells of, was changed
@@ -456,7 +457,7 @@ pub struct StatsArgs {
     pub json: JsonArg,
 }
 
-/// A time that has passed, like `7d`.
+/// Returns a time that has passed, like `7d`.
 fn ago(text: &str) -> Result<std::time::Duration, String> {
     let wrong = || "write a number and m, h, d or w, like 7d".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;
@@ -479,7 +480,7 @@ pub struct TraceArgs {
     /// With all that it started, each below the step that began it
     #[arg(long, conflicts_with_all = ["timeline", "raw", "json"])]
     pub tree: bool,
-    /// What took how long, as bars: models, tools, waiting for you
+    /// Show durations as bars: models, tools, waiting for you
     #[arg(long, conflicts_with_all = ["raw", "json"])]
     pub timeline: bool,
     /// Every step of it and of all that it started, as a line of JSON
@@ -569,12 +570,12 @@ pub struct ResumeArgs {
 /// `almoner models`.
 #[derive(Debug, Args)]
 pub struct ModelsArgs {
-    /// What to do; without it, list.
+    /// The verb. Without one, the command lists the models.
     #[command(subcommand)]
     pub verb: Option<ModelsVerb>,
 }
 
-/// What to do with models.
+/// The verbs for models.
 #[derive(Debug, Subcommand)]
 pub enum ModelsVerb {
     /// Which models there are, and which one would be used
@@ -616,7 +617,7 @@ pub struct CheckArgs {
 /// `almoner new`.
 #[derive(Debug, Args)]
 pub struct NewArgs {
-    /// What it is called; the file is NAME.worker
+    /// The name of the worker, whose file is NAME.worker
     pub name: String,
 }
 
@@ -640,12 +641,12 @@ pub enum SchemaArgs {
 /// `almoner pattern`.
 #[derive(Debug, Args)]
 pub struct PatternArgs {
-    /// What to do.
+    /// The verb.
     #[command(subcommand)]
     pub verb: PatternVerb,
 }
 
-/// What to do with patterns.
+/// The verbs for patterns.
 #[derive(Debug, Subcommand)]
 pub enum PatternVerb {
     /// Does this value match this pattern?

@@ -65,7 +65,7 @@ fn too_large(path: &Path) -> Failure {
     Failure::new(Exit::Invalid, what).help("leave out what it does not import")
 }
 
-/// The bytes of a file, if there are not more than so many.
+/// Returns the bytes of a file, if there are not more than so many.
 fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
     let file = fs::File::open(path).map_err(|e| unread(path, &e))?;
     let mut bytes = Vec::new();
@@ -73,7 +73,7 @@ fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
     if bytes.len() > most { Err(too_large(path)) } else { Ok(bytes) }
 }
 
-/// What was found in a directory so far.
+/// The files that were found in a directory so far.
 struct Gathered {
     files: BTreeMap<String, String>,
     left: usize,
@@ -106,7 +106,7 @@ impl Gathered {
                 continue;
             }
             let wanted = self.mapped || is_of_use(&name);
-            // A link may lead to anything, also to what nobody meant to hand over.
+            // A link may lead to anything, including files that the user never meant to hand over.
             if kind.is_symlink() && (wanted || path.is_dir()) {
                 return Err(Failure::new(Exit::Invalid, format!("{} is a link", shown(&path)))
                     .help("put what it leads to in its place, or take it away"));

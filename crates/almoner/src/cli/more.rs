@@ -6,7 +6,7 @@ use kernel::budget::Raise;
 use config::raise;
 use control::exit::Failure;
 
-/// What is added for a run that has used up what it may.
+/// The additional budget for a run that has used up its own.
 #[derive(Debug, Default, Args)]
 pub struct MoreArgs {
     /// A run that has used up what it may: how many more turns
@@ -30,7 +30,7 @@ pub struct MoreArgs {
 }
 
 impl MoreArgs {
-    /// What was typed, flag by flag.
+    /// Returns the flags that were given, each with its value as it was typed.
     pub fn said(&self) -> Vec<(&'static str, String)> {
         let count = |count: Option<u32>| count.map(|count| count.to_string());
         let (turns, calls, depth) = (count(self.turns), count(self.calls), count(self.depth));

@@ -8,7 +8,7 @@ use super::JsonArg;
 /// `almoner narrow`.
 #[derive(Debug, Args)]
 pub struct NarrowArgs {
-    /// What it is made of: one of your names
+    /// The thing to narrow, by one of your names
     pub from: String,
     /// Its name
     pub to: String,
@@ -30,7 +30,7 @@ pub struct NarrowArgs {
     /// How long it lasts: `30m`, `8h`, `7d`
     #[arg(long, value_name = "TIME")]
     pub lasts: Option<String>,
-    /// What is read through it is private
+    /// Treat everything that is read through it as private
     #[arg(long)]
     pub private: bool,
     /// Only say what it would allow
@@ -45,7 +45,7 @@ pub struct NarrowArgs {
 }
 
 impl NarrowArgs {
-    /// What is taken away.
+    /// Returns the restrictions that the options name.
     pub fn by(&self) -> Narrowing {
         let text = |said: &Option<String>| said.clone().unwrap_or_default();
         Narrowing {

@@ -7,15 +7,15 @@ use super::JsonArg;
 /// `almoner policy`.
 #[derive(Debug, Args)]
 pub struct PolicyArgs {
-    /// What to do; without it, show what is in force.
+    /// The verb. Without one, the command shows the policies in force.
     #[command(subcommand)]
     pub verb: Option<PolicyVerb>,
 }
 
-/// What to do with policies.
+/// The verbs for policies.
 #[derive(Debug, Subcommand)]
 pub enum PolicyVerb {
-    /// What is in force
+    /// Show the policies in force
     Show {
         /// Print the words that policies can use, as a schema of Cedar's
         #[arg(long)]
@@ -33,7 +33,7 @@ pub enum PolicyVerb {
         #[arg(long)]
         project: bool,
     },
-    /// What a policy file says of a call: `outbox.send to=x@y.example untrusted=true`
+    /// Test a policy file: `outbox.send to=x@y.example untrusted=true`
     Test {
         /// The method, and what is known of the call: KEY=VALUE
         #[arg(required = true, value_name = "CALL")]

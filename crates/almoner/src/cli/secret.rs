@@ -7,12 +7,12 @@ use super::JsonArg;
 /// `almoner secret`.
 #[derive(Debug, Args)]
 pub struct SecretArgs {
-    /// What to do.
+    /// The verb.
     #[command(subcommand)]
     pub verb: SecretVerb,
 }
 
-/// What to do with secrets.
+/// The verbs for secrets.
 #[derive(Debug, Subcommand)]
 pub enum SecretVerb {
     /// Keep a value: typed without being shown, or from standard input

@@ -1,4 +1,4 @@
-//! The command line of what is looked at and looked after: types only.
+//! The command line of inspection and maintenance: types only.
 
 use clap::{Args, ValueEnum};
 
@@ -28,7 +28,7 @@ pub struct TrustArgs {
 /// `almoner open`.
 #[derive(Debug, Args)]
 pub struct OpenArgs {
-    /// What to open: a message's number, a run (`r7`), or a path
+    /// The page to open: a message's number, a run (`r7`), or a path
     #[arg(value_name = "N|RUN|PATH")]
     pub what: Option<String>,
     /// Print the address, which lets one browser in within a minute, instead of opening it
@@ -56,7 +56,7 @@ pub struct SessionsArgs {
 /// `almoner doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// What to examine [default: all of it]
+    /// The parts to examine [default: all of them]
     #[arg(value_enum, value_name = "PART")]
     pub parts: Vec<Part>,
     /// As JSON.
@@ -77,7 +77,7 @@ pub enum Part {
     Disk,
     /// Which model is found
     Model,
-    /// What holds programs, guest code and the local model: each restriction is tried
+    /// The confinement of programs, guest code and the local model
     Sandbox,
     /// Your own rules
     Policy,

@@ -10,16 +10,16 @@ use control::exit::{Exit, Failure};
 pub struct Pieces {
     /// The pieces: one more than there are names.
     pub strings: Vec<Untrusted>,
-    /// The names under which the reader finds what is sent.
+    /// The names under which the reader finds the things that are sent.
     pub names: Vec<String>,
-    /// What is sent, by names of the sender's.
+    /// The things that are sent, by names of the sender's.
     pub paths: Vec<NamePath>,
 }
 
-/// Takes text apart. An `@` within a word, as in an address, is text.
+/// Parses text with references. An `@` within a word, as in an address, is plain text.
 ///
 /// # Errors
-/// When what stands behind an `@` is no name.
+/// When the text behind an `@` is no valid name.
 pub fn parse_text(text: &str) -> Result<Pieces, Failure> {
     let mut pieces = Pieces::default();
     let mut piece = String::new();
@@ -60,7 +60,8 @@ pub fn parse_text(text: &str) -> Result<Pieces, Failure> {
     Ok(pieces)
 }
 
-/// The longest beginning of these characters, without the points and slashes at its end: those belong to the sentence.
+/// Returns the longest beginning of these characters, without the points and slashes at its end: those belong to the
+/// sentence.
 fn word(text: &str, is_part: impl Fn(char) -> bool) -> (&str, &str) {
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
     let end = text[..end].trim_end_matches(['.', '/']).len();
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn references_stand_between_pieces_of_text() {
+    fn references_are_split_from_surrounding_text() {
         check("plain", &["plain"]);
         check("", &[""]);
         check("Here is @report for you", &["Here is ", "report as report", " for you"]);
@@ -95,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn an_at_that_is_no_reference_is_text() {
+    fn at_sign_without_a_reference_is_plain_text() {
         check("to ada@example.com", &["to ada@example.com"]);
         check("@@home and a @ b", &["@home and a @ b"]);
         check("(@)", &["(@)"]);
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn invalid_reference_name_is_refused() {
         assert_eq!(parse_text("@a//b").unwrap_err().exit, Exit::Usage);
     }
 }

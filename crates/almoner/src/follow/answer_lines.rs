@@ -8,7 +8,7 @@ use control::exit::{Exit, Failure};
 use control::protocol::Request;
 use control::show::card::Card;
 
-/// Says what can be typed under a card.
+/// Prints the prompt under a card, with the answers that the user can type.
 pub fn how_to_answer(card: &Card) {
     let number = card.number;
     output::prompt(&match card.in_doubt {
@@ -21,7 +21,7 @@ pub fn how_to_answer(card: &Card) {
     });
 }
 
-/// What a person typed under a card.
+/// A line that the user typed under a card.
 #[derive(Debug, PartialEq)]
 pub enum Line {
     /// An answer.
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_whole_command_is_an_answer() {
+    fn only_complete_commands_are_parsed_as_answers() {
         for line in [
             "",
             "y",

@@ -30,7 +30,7 @@ use control::show::{letter, progress, value};
 /// How often in a row the daemon may go down under a follower before anything has happened.
 const FALLS: usize = 5;
 
-/// What happens when a person is needed.
+/// The behaviour of a follower when a run needs a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asking {
     /// The person at this terminal is asked.
@@ -39,7 +39,7 @@ pub enum Asking {
     Elsewhere,
     /// The answer is no.
     No,
-    /// Nobody is asked: the run is left waiting.
+    /// No person is asked, and the run is left waiting.
     Leave,
 }
 
@@ -54,7 +54,7 @@ impl From<OnAsk> for Asking {
     }
 }
 
-/// Follows a run to its end, or until only a person can move it, and says what came of it.
+/// Follows a run to its end, or until only a person can move it, and prints the outcome.
 ///
 /// # Errors
 /// When the run fails, needs a person who is not here, or the daemon cannot be reached.
@@ -83,7 +83,7 @@ pub fn attend(acting: &Acting<'_>, run: RunNumber, after: Option<u64>, how: &Fol
     }
 }
 
-/// The envelope of a run that cannot go on by itself.
+/// Prints the JSON envelope of a run that cannot go on by itself.
 fn tell_stalled(acting: &Acting<'_>, run: RunNumber, failure: &Failure) -> Result<(), Failure> {
     if matches!(failure.exit, Exit::NoDaemon | Exit::Interrupted) {
         return Ok(());
@@ -100,7 +100,7 @@ fn tell_stalled(acting: &Acting<'_>, run: RunNumber, failure: &Failure) -> Resul
     }))
 }
 
-/// The failure of a run that waits for a person who is not here.
+/// Returns the failure of a run that waits for a person who is not here.
 pub fn needs_you(acting: &Acting<'_>, run: RunNumber, pending: &[MessageNumber]) -> Failure {
     let list: Vec<String> = pending.iter().map(ToString::to_string).collect();
     let first = list.first().cloned().unwrap_or_default();
@@ -111,7 +111,7 @@ pub fn needs_you(acting: &Acting<'_>, run: RunNumber, pending: &[MessageNumber])
     ))
 }
 
-/// What is told of the events on the way.
+/// The output about events while a run is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telling {
     /// Nothing.
@@ -129,7 +129,7 @@ pub enum Followed {
     Over(Box<Run>),
     /// Only a person can move it: these messages wait.
     NeedsYou(Vec<MessageNumber>),
-    /// It talks, and the person has left for now, or nobody here talks to it.
+    /// The run is a chat, and the user has left for now, or no person here talks to it.
     Rests,
     /// It talks, and the person has no more to say.
     Ends,
@@ -150,7 +150,7 @@ pub fn follow(
     attendance(acting, run, after, asking, telling, None)
 }
 
-/// Follows a run that talks: what it answers is told, and what the person types is said to it.
+/// Follows a chat run. Prints the run's answers, and sends the lines that the user types.
 ///
 /// # Errors
 /// As [`follow`].
@@ -183,7 +183,7 @@ fn attendance(
         pending: BTreeSet::new(),
         asked: None,
         trouble: BTreeMap::new(),
-        // What is drawn would be in the way of what is typed and answered.
+        // The drawn tree would be in the way of typed lines and answers.
         live: (telling == Telling::Lines && talk.is_none()).then(Live::begin).flatten(),
         talk,
         send,
@@ -231,11 +231,11 @@ struct Attendance<'a> {
     pending: BTreeSet<MessageNumber>,
     /// The approval about which the person is being asked.
     asked: Option<MessageNumber>,
-    /// What stalled runs of the family said.
+    /// The troubles of stalled runs of the family.
     trouble: BTreeMap<RunNumber, Trouble>,
-    /// If the run talks: what the person says, and what is told of the answers.
+    /// The conversation, if the run is a chat: the typed lines, and the answers that were printed.
     talk: Option<Talk>,
-    /// What is drawn in the place of lines, where that can be.
+    /// The tree that is drawn instead of lines, if the terminal can draw one.
     live: Option<Live>,
     send: Sender<Heard>,
 }
@@ -343,7 +343,7 @@ impl Attendance<'_> {
                     }
                 }
                 Heard::NoMoreLines => {
-                    // Nobody answers here any more; what needs no answer is still followed.
+                    // No person answers here any more. The run is followed as long as it needs no answer.
                     self.asking = Asking::Leave;
                     if let Some(talk) = &mut self.talk {
                         talk.close();
@@ -418,7 +418,7 @@ impl Attendance<'_> {
                 self.pending.insert(number);
                 self.needed(number)?;
             }
-            // What a run only says is for whoever follows it to read, now or later.
+            // A message of a run that needs no answer is shown to its follower, who may read it now or later.
             Change::Message { number, needs_you: false, kind, .. }
                 if kind == "package" && self.telling == Telling::Lines =>
             {
@@ -466,7 +466,7 @@ impl Attendance<'_> {
         }
     }
 
-    /// Nothing of the family moves: either a person must, or something has failed.
+    /// Checks whether the family has stopped. If no run moves, a person must answer, or a run has failed.
     fn idle(&mut self) -> Result<Option<Followed>, Failure> {
         if !self.active.is_empty() {
             return Ok(None);
@@ -480,14 +480,14 @@ impl Attendance<'_> {
             return Err(failure);
         }
         if self.pending.is_empty() && matches!(questions::run(self.acting, self.root)?.shape, Shape::Chat) {
-            // Nobody here talks to it, and nothing else moves it.
+            // No person here talks to the run, and nothing else moves it.
             return Ok(Some(Followed::Rests));
         }
         let left = !self.pending.is_empty() && self.asking == Asking::Leave;
         Ok(left.then(|| self.needs_you()))
     }
 
-    /// The run has answered, and waits for the person to say something.
+    /// Returns the run has answered, and waits for the person to say something.
     fn rest(&mut self) -> Result<Option<Followed>, Failure> {
         let troubles = std::mem::take(&mut self.trouble);
         let Some(talk) = &mut self.talk else { return Ok(None) };
@@ -497,7 +497,7 @@ impl Attendance<'_> {
         talk.answers(self.acting, self.root)?;
         match talk.next() {
             Next::Say(line) => {
-                // What is said wakes it.
+                // The user's line wakes the run.
                 self.active.insert(self.root);
                 let text = Untrusted::new(format!("almoner chat --continue {}", self.root));
                 let said = Untrusted::new(line);
@@ -517,7 +517,7 @@ impl Attendance<'_> {
         Ok(())
     }
 
-    /// A message needs an answer.
+    /// Handles a message that needs an answer.
     fn needed(&mut self, number: MessageNumber) -> Result<(), Failure> {
         if let Some(question) = Question::of(self.acting, number)? {
             return self.questioned(&question);
@@ -555,7 +555,7 @@ impl Attendance<'_> {
         Ok(())
     }
 
-    /// A run of the family asks by a form.
+    /// Handles a question that a run of the family asks by a form, a request or a definition.
     fn questioned(&mut self, question: &Question) -> Result<(), Failure> {
         match self.asking {
             Asking::No => question.decline(self.acting)?,
@@ -592,7 +592,7 @@ impl Attendance<'_> {
         output::note(text);
     }
 
-    /// Draws what there is to draw, unless somebody is about to type.
+    /// Draws the tree, unless the user is about to type.
     fn draw(&mut self) {
         if let (Some(live), None) = (&mut self.live, self.asked) {
             live.draw();
@@ -627,29 +627,29 @@ impl Attendance<'_> {
         Ok(None)
     }
 
-    /// The daemon goes down whenever it takes the run up.
+    /// Returns the daemon goes down whenever it takes the run up.
     fn falls_again_and_again(&self) -> Failure {
         Failure::new(Exit::NoDaemon, format!("the daemon ends whenever it goes on with {}", self.root)).help(
             format!("{} says why; nothing that was recorded is lost", self.acting.place.log().display()),
         )
     }
 
-    /// The person has had enough of following. Nothing happens to the run.
+    /// Returns the person has had enough of following. Nothing happens to the run.
     fn interrupted(&self) -> Failure {
         if self.asked.is_some() {
-            // What was typed so far stands before it on the line.
+            // The line may hold text that the user has typed so far.
             output::note("");
         }
         interrupted(self.acting, self.root, &self.pending)
     }
 
-    /// The run waits, and nobody here can answer.
+    /// Returns the end of following when the run waits, and no person here can answer.
     fn needs_you(&self) -> Followed {
         Followed::NeedsYou(self.pending.iter().copied().collect())
     }
 }
 
-/// What came of a run over many documents, if it is one.
+/// Returns the results of a run over many documents, or `None` for any other run.
 fn batch(acting: &Acting<'_>, run: &Run) -> Result<Option<Batch>, Failure> {
     match run.shape {
         Shape::Each { .. } => Ok(Batch::of(run, &questions::journal(acting, run.number)?)),
@@ -657,10 +657,10 @@ fn batch(acting: &Acting<'_>, run: &Run) -> Result<Option<Batch>, Failure> {
     }
 }
 
-/// Says what came of a run that is over.
+/// Prints the outcome of a finished run.
 ///
 /// # Errors
-/// When it failed.
+/// When the run failed.
 pub fn tell(acting: &Acting<'_>, run: &Run, how: &FollowArgs) -> Ended {
     let State::Finished { outcome } = &run.state else {
         return Err(Failure::new(Exit::Failure, format!("{} is not over", run.number)));
@@ -706,7 +706,8 @@ pub fn tell(acting: &Acting<'_>, run: &Run, how: &FollowArgs) -> Ended {
     }
 }
 
-/// What a person is told who has stopped following a run: what becomes of it, and how to come back.
+/// Returns the failure for a user who has stopped following a run. It tells how the run goes on, and how to come
+/// back.
 fn interrupted(acting: &Acting<'_>, run: RunNumber, pending: &BTreeSet<MessageNumber>) -> Failure {
     let again = format!("{} follows it again", acting.command(&format!("resume {run}")));
     let Some(first) = pending.first() else {

@@ -19,10 +19,10 @@ use control::protocol::{AgentAct, Written};
 use control::show::letter;
 use control::view::Hole;
 
-/// `almoner submit`.
+/// Runs `almoner submit`.
 ///
 /// # Errors
-/// When something is missing and nobody is here to be asked, or a value does not fit.
+/// When a value is missing and no person is here to be asked, or a value does not fit.
 pub fn submit(acting: &Acting<'_>, args: &SubmitArgs) -> Ended {
     let number = session::number(&args.message)?;
     let view = acting.letter(number)?;
@@ -56,7 +56,7 @@ pub fn submit(acting: &Acting<'_>, args: &SubmitArgs) -> Ended {
     done(&acting.act_saying("submit", text, AgentAct::Submit { number, values })?, args.json.json)
 }
 
-/// Reads the values of the command line. The value of a capability is a name, whatever it begins with.
+/// Reads the values of the command line. The value of a capability is always a name, even if it begins with `@`.
 fn given(holes: &[Hole], fields: &[Field], texts: &[String]) -> Result<BTreeMap<String, Written>, Failure> {
     let mut values = BTreeMap::new();
     for text in texts {
@@ -153,7 +153,7 @@ pub fn tell_needed(
         .help(format!("`almoner {verb} {number} {}`", first.join(" "))))
 }
 
-/// Asks for one field until what is written fits; `None` if it is left out.
+/// Asks for one field until the typed value fits. Returns `None` if the user leaves the field out.
 fn ask(
     acting: &Acting<'_>,
     hole: &Hole,
@@ -223,12 +223,12 @@ pub fn confirm(command: &str) -> Result<(), Failure> {
     }
 }
 
-/// The failure of a person who has given up for now.
+/// Returns the failure of a person who has given up for now.
 pub fn nothing_sent() -> Failure {
     Failure::new(Exit::NeedsYou, "nothing was sent; the message waits as long as you like")
 }
 
-/// The command with everything that was written in the end, for the transcript; secrets are left out.
+/// Returns the command with everything that was written in the end, for the transcript; secrets are left out.
 fn in_words(
     acting: &Acting<'_>,
     number: MessageNumber,
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_read_as_their_patterns_say() {
+    fn form_fields_are_parsed_by_their_patterns() {
         let holes = [
             hole("a", false, false),
             hole("n", false, false),
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_reaches_the_transcript() {
+    fn form_transcript_contains_no_secret() {
         let place = config::place::Place::under(std::path::Path::new("/nowhere"));
         let holes = [hole("a", false, false), hole("key", false, true)];
         let text = |t: &str| Written::Text { text: t.to_owned() };

@@ -13,7 +13,7 @@ use control::exit::Failure;
 use control::protocol::{Request, Response};
 use control::show::live::Tree;
 
-/// What is drawn while a run is followed.
+/// The tree that is drawn while a run is followed.
 pub struct Live {
     tree: Tree,
     drawn: Drawn,
@@ -21,7 +21,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// A tree of nothing, if this terminal can draw one.
+    /// Returns a tree of nothing, if this terminal can draw one.
     pub fn begin() -> Option<Live> {
         output::can_draw().then(|| Live { tree: Tree::default(), drawn: Drawn::default(), client: None })
     }
@@ -47,7 +47,7 @@ impl Live {
         }
     }
 
-    /// A run as lists have it, without what it worked on.
+    /// Returns the summary of a run, as lists have it, without its documents.
     fn look(&mut self, acting: &Acting<'_>, run: RunNumber) -> Result<Vec<Run>, Failure> {
         let mut client = match self.client.take() {
             Some(client) => client,
@@ -65,7 +65,7 @@ impl Live {
         }
     }
 
-    /// How far a model has come, in words that have been made visible.
+    /// Takes note of a model's progress, as text that has been made visible.
     pub fn does(&mut self, run: RunNumber, what: String) {
         self.tree.does(run, what);
     }

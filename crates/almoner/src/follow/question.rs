@@ -22,7 +22,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// The question of this number; `None` if the message is something else.
+    /// Returns the question of this number; `None` if the message is something else.
     ///
     /// # Errors
     /// When there is no such message.
@@ -37,7 +37,7 @@ impl Question {
         Ok(is_one.then_some(Question { number, view }))
     }
 
-    /// What is done about a message that a run waits for.
+    /// Returns the advice about a message that a run waits for.
     pub fn how_to_answer(acting: &Acting<'_>, number: Option<MessageNumber>) -> String {
         match number.map(|number| (number, Question::of(acting, number))) {
             Some((number, Ok(None) | Err(_))) => {
@@ -47,7 +47,7 @@ impl Question {
         }
     }
 
-    /// Nobody is there to answer it.
+    /// Rejects the question, because no person is there to answer it.
     ///
     /// # Errors
     /// When the daemon cannot be reached.
@@ -71,7 +71,7 @@ impl Question {
         output::note(&format!("waiting for {answer} from elsewhere"));
     }
 
-    /// Shows it, and says what can be typed.
+    /// Shows the question, and the answers that the user can type.
     pub fn ask(&self) {
         output::note(&letter::render(&self.view, output::columns()));
         self.how();
@@ -97,7 +97,7 @@ impl Question {
         });
     }
 
-    /// Takes what was typed; whatever is no answer is asked for again.
+    /// Sends a typed answer. If the line is no answer, it prompts again.
     pub fn answer(&self, acting: &Acting<'_>, line: &str) {
         let number = self.number.to_string();
         let rest = |verb: &str| {

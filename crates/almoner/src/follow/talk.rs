@@ -1,4 +1,4 @@
-//! A conversation at a terminal, or line by line through a pipe: what was typed, and what is told of the answers.
+//! A conversation at a terminal, or line by line through a pipe: the typed lines, and the printed answers.
 
 use std::collections::VecDeque;
 use std::io::IsTerminal as _;
@@ -15,12 +15,12 @@ use control::ask::unexpected;
 use control::exit::{Exit, Failure};
 use control::protocol::{Request, Response};
 
-/// What ends a conversation for good.
+/// The line that ends a conversation for good.
 const END: &str = "/end";
 
 /// One side of a conversation.
 pub struct Talk {
-    /// Whether answers are shown while they are written.
+    /// Returns whether answers are shown while they are written.
     streams: bool,
     /// Lines that were typed and not said yet.
     typed: VecDeque<String>,
@@ -30,11 +30,11 @@ pub struct Talk {
     prompted: bool,
     /// Up to which step of the journal the answers were told.
     told: u64,
-    /// The step that asked for what is being shown, and what was shown of it.
+    /// The step that prompted the streamed answer, and the text of it that has been printed.
     shown: (u64, String),
 }
 
-/// What a person does when it is his turn.
+/// The user's next action in a conversation.
 #[derive(Debug, PartialEq)]
 pub enum Next {
     /// Says this.
@@ -48,20 +48,21 @@ pub enum Next {
 }
 
 impl Talk {
-    /// A conversation of which the answers up to this step have been told.
+    /// Returns a conversation whose answers up to this step have been printed.
     pub fn new(told: u64) -> Talk {
         Talk {
             streams: std::io::stdout().is_terminal(),
             typed: VecDeque::new(),
             closed: false,
-            // Whoever writes into a pipe is not asked.
+            // A pipe gets no prompt.
             prompted: !std::io::stdin().is_terminal(),
             told,
             shown: (0, String::new()),
         }
     }
 
-    /// Whether a step of a run is worth a line between what is said: what it does is, not how it comes to answer.
+    /// Returns whether a change gets a line between the messages. Calls and troubles do, the steps towards an answer
+    /// do not.
     pub fn tells(change: &Change) -> bool {
         const DOES: [&str; 5] = ["proposed", "judged", "completed", "stalled", "exhausted"];
         match change {
@@ -70,12 +71,12 @@ impl Talk {
         }
     }
 
-    /// Whether answers are shown while they are written.
+    /// Returns whether answers are shown while they are written.
     pub fn streams(&self) -> bool {
         self.streams
     }
 
-    /// A line was typed.
+    /// Queues a typed line.
     pub fn typed(&mut self, line: &str) {
         self.prompted = !std::io::stdin().is_terminal();
         if !line.trim().is_empty() {
@@ -83,12 +84,12 @@ impl Talk {
         }
     }
 
-    /// Nothing more will be typed.
+    /// Records that no more lines will be typed.
     pub fn close(&mut self) {
         self.closed = true;
     }
 
-    /// What the person does now. If that is nothing yet, he is asked.
+    /// Returns the user's next action. If no line is queued, it prompts the user.
     pub fn next(&mut self) -> Next {
         match self.typed.pop_front() {
             Some(line) if line.trim() == END => Next::End,
@@ -104,10 +105,10 @@ impl Talk {
         }
     }
 
-    /// More of an answer is there.
+    /// Prints the next part of a streamed answer.
     ///
     /// # Errors
-    /// When nobody reads any more.
+    /// When the reader has closed standard output.
     pub fn streamed(&mut self, prompted: u64, from: usize, text: &str) -> Result<(), Failure> {
         // Of answers that were told already nothing is shown again.
         if prompted <= self.told {
@@ -126,10 +127,10 @@ impl Talk {
         Ok(())
     }
 
-    /// Tells the answers that have not been told.
+    /// Prints the answers that have not been printed.
     ///
     /// # Errors
-    /// When nobody reads any more, or the daemon cannot be reached.
+    /// When the reader has closed standard output, or the daemon cannot be reached.
     pub fn answers(&mut self, acting: &Acting<'_>, run: RunNumber) -> Result<(), Failure> {
         for step in questions::journal_from(acting, run, self.told.saturating_add(1))? {
             self.told = step.number;
@@ -141,14 +142,14 @@ impl Talk {
         Ok(())
     }
 
-    /// Tells what of an answer has not been shown.
+    /// Prints the part of an answer that has not been printed.
     fn answer(&mut self, prompted: u64, text: &str) -> Result<(), Failure> {
         let shown = std::mem::take(&mut self.shown);
         let seen = if shown.0 == prompted { shown.1.as_str() } else { "" };
         match text.strip_prefix(seen) {
             Some("") if seen.is_empty() => Ok(()),
             Some(rest) if !seen.is_empty() => output::part(&format!("{}\n", rest.trim_end())),
-            // What was shown is not what came of it.
+            // The streamed text differs from the final answer.
             _ => {
                 if !seen.is_empty() {
                     output::part("\n")?;
@@ -159,7 +160,7 @@ impl Talk {
     }
 }
 
-/// The text of a reply that was kept.
+/// Returns the text of a reply that was kept.
 fn answer(acting: &Acting<'_>, hash: kernel::BlobHash) -> Result<String, Failure> {
     match acting.connect()?.ask(Request::Blob { hash })? {
         Response::Blob(Some(text)) => {
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_typed_is_said_in_its_order() {
+    fn typed_lines_are_sent_in_order() {
         let mut talk = Talk::new(0);
         for line in ["first", "", "   ", "/end later", "/end"] {
             talk.typed(line);

@@ -8,7 +8,7 @@ pub fn transcript_word(word: &str) -> String {
     }
 }
 
-/// The command as the person gave it, for the transcript.
+/// Returns the command as the person gave it, for the transcript.
 pub fn command_line() -> String {
     std::env::args()
         .enumerate()

@@ -1,4 +1,4 @@
-//! Acting and looking as an agent: what all commands about agents, names and mail share.
+//! The session of an agent: acts and look-ups that all commands about agents, names and mail share.
 
 pub mod command_line;
 pub mod questions;
@@ -37,12 +37,12 @@ impl Ask for Acting<'_> {
 }
 
 impl<'a> Acting<'a> {
-    /// As the agent of this name; as the host without one.
+    /// Returns a session of the agent of this name, or of the host without a name.
     pub fn new(place: &'a Place, agent: Option<&'a str>) -> Acting<'a> {
         Acting { place, agent }
     }
 
-    /// A connection to the daemon, on behalf of the agent.
+    /// Returns a connection to the daemon, on behalf of the agent.
     ///
     /// # Errors
     /// When the daemon cannot be reached.
@@ -58,15 +58,16 @@ impl<'a> Acting<'a> {
         self.act_saying(verb, command_line(), act)
     }
 
-    /// Does something, in these words: where the command line holds what must not be kept.
+    /// Sends an act with this text for the transcript. Commands use it when their command line holds a value that
+    /// must not be stored.
     ///
     /// # Errors
-    /// When it is not done.
+    /// When the daemon refuses the act.
     pub fn act_saying(&self, verb: &str, text: String, act: AgentAct) -> Result<Response, Failure> {
         self.connect()?.ask(self.request(verb, text, act))
     }
 
-    /// The request to do something.
+    /// Returns the request to do something.
     pub fn request(&self, verb: &str, text: String, act: AgentAct) -> Request {
         let said = Said { verb: verb.to_owned(), text: Untrusted::new(text) };
         Request::Act { said: Some(said), act: Box::new(act) }
@@ -88,7 +89,7 @@ impl<'a> Acting<'a> {
         self.connect()?.ask(Request::Look { look })
     }
 
-    /// Mail, oldest first; only what needs an answer if `open`.
+    /// Returns the agent's messages, oldest first. With `open`, it returns only those that need an answer.
     ///
     /// # Errors
     /// When the daemon cannot be reached.
@@ -105,10 +106,10 @@ impl<'a> Acting<'a> {
         }
     }
 
-    /// What a name stands for.
+    /// Returns the object under a name.
     ///
     /// # Errors
-    /// When it stands for nothing.
+    /// When the name does not exist.
     pub fn thing(&self, path: NamePath) -> Result<Thing, Failure> {
         match self.look(Look::Thing { path })? {
             Response::Thing(thing) => Ok(*thing),
@@ -116,7 +117,7 @@ impl<'a> Acting<'a> {
         }
     }
 
-    /// A message in full.
+    /// Returns a message in full.
     ///
     /// # Errors
     /// When there is no such message.
@@ -146,7 +147,7 @@ impl<'a> Acting<'a> {
         }
     }
 
-    /// How a command continues in the words that a person types.
+    /// Returns how a command continues in the words that a person types.
     pub fn command(&self, rest: &str) -> String {
         match self.agent {
             Some(agent) => format!("`almoner --as {} {rest}`", visible_line(agent)),
@@ -167,10 +168,10 @@ impl<'a> Acting<'a> {
     }
 }
 
-/// Prints what a command has done, as JSON or in a line on standard error.
+/// Prints the result of a command, as JSON or as a line on standard error.
 ///
 /// # Errors
-/// When nobody reads any more.
+/// When standard output is closed.
 pub fn done(response: &Response, json: bool) -> Ended {
     if json {
         output::json(response)?;
@@ -184,7 +185,7 @@ pub fn done(response: &Response, json: bool) -> Ended {
     })
 }
 
-/// Prints what came of something that was asked; waits for its promise if that is wanted.
+/// Prints the response to a question. With `--wait`, it waits for the promise and prints its value.
 ///
 /// # Errors
 /// When the promise is broken.
@@ -206,10 +207,10 @@ pub fn asked(acting: &Acting<'_>, response: &Response, how: &crate::cli::agents:
     settled(&acting.wait(*promise)?, how.json.json)
 }
 
-/// Prints what a promise has come to.
+/// Prints the state of a promise.
 ///
 /// # Errors
-/// When it is broken, or still open.
+/// When the promise is broken, or still open.
 pub fn settled(state: &PromiseState, json: bool) -> Ended {
     if json {
         output::json(&thing::promise_json(state))?;
@@ -229,7 +230,7 @@ pub fn settled(state: &PromiseState, json: bool) -> Ended {
     }
 }
 
-/// A message's number, as a person writes it.
+/// Returns a message's number, as a person writes it.
 ///
 /// # Errors
 /// When it is none.
@@ -237,7 +238,7 @@ pub fn number(text: &str) -> Result<MessageNumber, Failure> {
     text.parse().map_err(|e: BadId| Failure::new(Exit::Usage, e.to_string()).help("see `almoner inbox`"))
 }
 
-/// A name path, as a person writes it.
+/// Returns a name path, as a person writes it.
 ///
 /// # Errors
 /// When it is none.
@@ -248,7 +249,7 @@ pub fn path(text: &str) -> Result<NamePath, Failure> {
     })
 }
 
-/// The same, if there is one.
+/// Returns the same, if there is one.
 ///
 /// # Errors
 /// When it is none.

@@ -10,7 +10,7 @@ use control::protocol::{Request, Response};
 use control::show::card::Card;
 use control::show::journal::child;
 
-/// One run.
+/// Returns one run.
 ///
 /// # Errors
 /// When there is none of this number.
@@ -24,7 +24,7 @@ pub fn run(acting: &Acting<'_>, run: RunNumber) -> Result<Run, Failure> {
 /// The word for the newest run.
 pub const LAST: &str = "last";
 
-/// The newest run that no other run started.
+/// Returns the newest run that no other run started.
 ///
 /// # Errors
 /// When there is none.
@@ -38,7 +38,7 @@ pub fn latest(acting: &Acting<'_>) -> Result<RunNumber, Failure> {
     }
 }
 
-/// All steps of a run.
+/// Returns all steps of a run.
 ///
 /// # Errors
 /// When there is none of this number.
@@ -46,7 +46,7 @@ pub fn journal(acting: &Acting<'_>, run: RunNumber) -> Result<Vec<Step>, Failure
     journal_from(acting, run, 1)
 }
 
-/// The steps of a run from number `first` on.
+/// Returns the steps of a run from number `first` on.
 ///
 /// # Errors
 /// When there is none of this number.
@@ -63,10 +63,10 @@ pub fn journal_from(acting: &Acting<'_>, run: RunNumber, first: u64) -> Result<V
     }
 }
 
-/// A run and all that it started, with their journals; what starts another comes before it.
+/// Returns a run and all runs that it started, with their journals. A run comes before those that it started.
 ///
 /// # Errors
-/// When there is none of this number.
+/// When no run has this number.
 pub fn family(acting: &Acting<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>, Failure> {
     let mut all = Vec::new();
     let mut waiting = vec![root];
@@ -78,7 +78,7 @@ pub fn family(acting: &Acting<'_>, root: RunNumber) -> Result<Vec<(Run, Vec<Step
     Ok(all)
 }
 
-/// One card.
+/// Returns one card.
 ///
 /// # Errors
 /// When there is no approval of this number.

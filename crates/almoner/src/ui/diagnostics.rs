@@ -4,9 +4,9 @@ use passable::visible;
 
 use super::output;
 
-/// A finding with the lines that it points at. Safe to show.
+/// Returns a finding with the lines that it points at. Safe to show.
 pub fn picture(finding: &dyn miette::Diagnostic) -> String {
-    // Without colours: what is foreign in the picture is made visible afterwards, and so would they be.
+    // The picture has no colours. Foreign text in it is made visible afterwards, and so would colour codes be.
     let theme = miette::GraphicalTheme::unicode_nocolor();
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(output::columns());
     let mut text = String::new();

@@ -7,10 +7,10 @@ use signal_hook::consts::SIGINT;
 use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::{Handle, Signals};
 
-/// Whether Ctrl-C ends this process at once, as it does where nobody waits for it.
+/// Whether Ctrl-C ends this process at once, as it does while no [`Watch`] lives.
 static AT_ONCE: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// As long as this lives, the first Ctrl-C is told to whoever waits; one more ends the process at once.
+/// A watch for Ctrl-C. While it lives, the first Ctrl-C calls its callback, and one more ends the process at once.
 pub struct Watch {
     handle: Option<Handle>,
 }

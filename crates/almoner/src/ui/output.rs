@@ -1,7 +1,7 @@
 //! The two streams: results go to standard output, everything else to standard error.
 //!
-//! Whoever makes a text makes the foreign parts of it visible, each in its line. What a terminal gets is made visible
-//! here once more, as a whole: where that was forgotten, nothing acts on the terminal all the same.
+//! The caller makes the foreign parts of its text visible, each in its line. Text for a terminal is made visible here
+//! once more, as a whole. If a caller forgot it, no control character acts on the terminal all the same.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -16,7 +16,7 @@ use control::show::{json, lines};
 /// Writes a line of the result to standard output.
 ///
 /// # Errors
-/// When nobody reads any more.
+/// When the reader has closed standard output.
 pub fn result(line: &str) -> Result<(), Failure> {
     let line = line.trim_end_matches('\n');
     let line = if io::stdout().is_terminal() { visible(line) } else { line.into() };
@@ -26,7 +26,7 @@ pub fn result(line: &str) -> Result<(), Failure> {
 /// Writes a part of the result that goes on, without ending the line.
 ///
 /// # Errors
-/// When nobody reads any more.
+/// When the reader has closed standard output.
 pub fn part(text: &str) -> Result<(), Failure> {
     let text = if io::stdout().is_terminal() { visible(text) } else { text.into() };
     let mut out = io::stdout().lock();
@@ -36,16 +36,16 @@ pub fn part(text: &str) -> Result<(), Failure> {
 /// Writes one JSON document to standard output.
 ///
 /// # Errors
-/// When nobody reads any more.
+/// When the reader has closed standard output.
 pub fn json<T: Serialize>(value: &T) -> Result<(), Failure> {
     let text = serde_json::to_string(value).map_err(|e| Failure::new(Exit::Failure, e.to_string()))?;
     result(&json::escaped(&text))
 }
 
-/// Writes lines of the result that hold words of others: on a terminal none is broken where it likes.
+/// Writes lines of the result that hold foreign text. On a terminal, it wraps them, so that the terminal breaks none.
 ///
 /// # Errors
-/// When nobody reads any more.
+/// When the reader has closed standard output.
 pub fn listing(text: &str) -> Result<(), Failure> {
     let columns = io::stdout().is_terminal().then(width).flatten();
     result(&lines::fit(text, columns))
@@ -61,12 +61,12 @@ pub fn report(text: &str) {
     note(&lines::fit(text, told()));
 }
 
-/// Writes what happens on the way: one line, however long it is.
+/// Writes a progress message as one line, clipped to the width of the terminal.
 pub fn progress(line: &str) {
     note(&lines::clip(line, told()));
 }
 
-/// Writes a line for the person who watches. If nobody watches, it is lost, and nothing else.
+/// Writes a line for the user to standard error, and ignores errors. Without a reader, only this line is lost.
 pub fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(line.trim_end_matches('\n')));
 }
@@ -77,7 +77,7 @@ pub fn prompt(text: &str) {
     let _ = err.write_all(visible(text).as_bytes()).and_then(|()| err.flush());
 }
 
-/// Whether a person sees standard error on a terminal on which lines can be drawn anew, and wants that.
+/// Returns whether a person sees standard error on a terminal on which lines can be drawn anew, and wants that.
 pub fn can_draw() -> bool {
     let says = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     io::stderr().is_terminal()
@@ -91,7 +91,7 @@ pub fn can_draw() -> bool {
 pub struct Drawn {
     /// How many characters each line has that stands there.
     widths: Vec<usize>,
-    /// What stands there, and for how many columns it was made.
+    /// The number of columns for which the lines on the screen were made, and their text.
     shown: (usize, String),
 }
 
@@ -122,8 +122,8 @@ impl Drawn {
         self.widths.clear();
     }
 
-    /// How a terminal of so many columns gets back to the first of them, and forgets all that follows. One that has become
-    /// narrower has broken them.
+    /// Returns how a terminal of so many columns gets back to the first of them, and forgets all that follows. One
+    /// that has become narrower has broken them.
     fn back(&self, columns: usize) -> String {
         match self.widths.iter().map(|width| width.div_ceil(columns).max(1)).sum::<usize>() {
             0 => String::new(),
@@ -132,47 +132,47 @@ impl Drawn {
     }
 }
 
-/// The columns and rows of the terminal.
+/// Returns the columns and rows of the terminal.
 fn size() -> Option<(usize, usize)> {
     let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
     let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
     (columns > 0 && rows > 0).then_some((columns, rows))
 }
 
-/// A path in one line: whoever made a directory chose its name.
+/// Returns a path as one visible line, because anyone may have chosen a directory's name.
 pub fn path(path: &Path) -> String {
     visible_line(&path.display().to_string()).into_owned()
 }
 
-/// Who reads what goes to standard output.
+/// Returns the kind of reader of standard output.
 pub fn reader() -> Reader {
     if io::stdout().is_terminal() { Reader::Person } else { Reader::Program }
 }
 
-/// How many columns a card may take: as many as the terminal has, and not so many that it cannot be read.
+/// Returns how many columns a card may take: as many as the terminal has, and not so many that it cannot be read.
 pub fn columns() -> usize {
     width().unwrap_or(80).min(120)
 }
 
-/// The width of what is told on standard error, if a person sees it on a terminal.
+/// Returns the width of the terminal for standard error, or `None` if standard error is no terminal.
 fn told() -> Option<usize> {
     io::stderr().is_terminal().then(width).flatten()
 }
 
-/// The width of the terminal; of the narrower one, if there are two.
+/// Returns the width of the terminal; of the narrower one, if there are two.
 fn width() -> Option<usize> {
     let sizes = [rustix::termios::tcgetwinsize(io::stderr()), rustix::termios::tcgetwinsize(io::stdout())];
     sizes.into_iter().flatten().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).min()
 }
 
-/// Whether a person can be asked here: both the question and the answer need a terminal.
+/// Returns whether a person can be asked here: both the question and the answer need a terminal.
 pub fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 fn closed(e: &io::Error) -> Failure {
     if e.kind() == io::ErrorKind::BrokenPipe {
-        // Whoever read the output has had enough: not an error of ours to tell.
+        // The reader has read enough, which is no error of this program.
         Failure::silent(Exit::Ok)
     } else {
         Failure::new(Exit::Failure, format!("standard output: {e}"))

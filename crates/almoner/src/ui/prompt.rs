@@ -1,4 +1,4 @@
-//! Asking the person at the terminal for a line: with names completed, or without showing what is typed.
+//! Prompts at the terminal: a line with completion of names, or a line that is not shown.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
@@ -17,7 +17,7 @@ use super::interrupt::Watch;
 use super::output;
 use control::exit::{Exit, Failure};
 
-/// What a person did when asked.
+/// The user's response to a prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
     /// A line, without spaces around it.
@@ -35,7 +35,7 @@ pub fn line(prompt: &str, words: &[String]) -> Result<Typed, Failure> {
         output::prompt(prompt);
         let mut line = String::new();
         let count = io::stdin().lock().read_line(&mut line).map_err(|e| failed(&e))?;
-        // A tab that nobody took for a completion is meant as a question for the list.
+        // A terminal without completion passes a tab on. It is meant as a question for the list.
         let line = line.trim_matches([' ', '\n', '\r']).replace('\t', "?");
         return Ok(if count == 0 { Typed::End } else { Typed::Line(line) });
     }
@@ -94,7 +94,7 @@ impl Quiet {
             now.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG;
             now.special_codes[SpecialCodeIndex::VMIN] = 1;
             now.special_codes[SpecialCodeIndex::VTIME] = 0;
-            // The library does the same again, and reports what fails.
+            // The library makes these settings again, and reports its errors.
             let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &now);
         }
         Quiet { before }
@@ -109,13 +109,13 @@ impl Drop for Quiet {
     }
 }
 
-/// The names among these that begin in this way, for a person to read.
+/// Returns the names among these that begin in this way, for a person to read.
 pub fn matching(words: &[String], beginning: &str) -> String {
     let found: Vec<_> = words.iter().filter(|w| w.starts_with(beginning)).map(|w| visible_line(w)).collect();
     if found.is_empty() { "  (none)".to_owned() } else { format!("  {}", found.join("  ")) }
 }
 
-/// Whether the terminal only writes lines, so that nothing can be edited in them.
+/// Returns whether the terminal only writes lines, so that nothing can be edited in them.
 fn is_plain() -> bool {
     std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }
@@ -136,7 +136,7 @@ impl Completer for Words<'_> {
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
         let begun = &line[..pos];
-        // What a terminal would act on is not offered: it would be written as it is.
+        // A name with control characters is not offered, because it would be written to the terminal unescaped.
         let fits = |word: &&String| word.starts_with(begun) && *word == visible_line(word).as_ref();
         Ok((0, self.0.iter().filter(fits).cloned().collect()))
     }

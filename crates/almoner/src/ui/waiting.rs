@@ -1,4 +1,4 @@
-//! What waits, told at the top of whatever a person does at a terminal.
+//! The note about waiting messages, printed before the output of a command at a terminal.
 
 use std::io::{BufReader, IsTerminal as _};
 use std::os::unix::net::UnixStream;
@@ -25,7 +25,7 @@ pub fn tell(place: &Place, verb: &Verb) {
     }
 }
 
-/// Whether a person sees both streams, and neither is for a program.
+/// Returns whether a person sees both streams, and neither is for a program.
 fn watched() -> bool {
     std::io::stdout().is_terminal()
         && std::io::stderr().is_terminal()
@@ -48,7 +48,7 @@ fn shows_it_itself(verb: &Verb) -> bool {
     )
 }
 
-/// A connection, if there is one at once: a daemon that is behind with its callers is not waited for.
+/// Returns a connection, if there is one at once: a daemon that is behind with its callers is not waited for.
 fn connect(place: &Place) -> Option<UnixStream> {
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -59,7 +59,8 @@ fn connect(place: &Place) -> Option<UnixStream> {
     Some(stream)
 }
 
-/// What a daemon that listens says at its greeting. One that is stuck, old or not there says nothing.
+/// Returns the number of waiting messages from a daemon's greeting. Returns `None` if the daemon is stuck, old or
+/// absent.
 fn glance(place: &Place) -> Option<usize> {
     let mut stream = connect(place)?;
     let listener = rustix::net::sockopt::socket_peercred(&stream).ok()?;

@@ -16,10 +16,10 @@ use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{AgentAct, Response};
 
-/// Does what a verb says.
+/// Runs the command of a verb.
 ///
 /// # Errors
-/// What the command's own function says.
+/// When the command fails; see its own function.
 pub fn run(acting: &Acting<'_>, verb: &AgentVerb) -> Ended {
     match verb {
         AgentVerb::List(args) => names::list(acting, args),
@@ -91,7 +91,7 @@ fn make(acting: &Acting<'_>, args: &MakeArgs, kind: AgentKind) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// Where the agent itself stands: beside its handle.
+/// Returns where the agent itself stands: beside its handle.
 fn profile_for(name: &NamePath) -> Result<NamePath, Failure> {
     let (before, last) = name.split();
     NamePath::new(before.iter().cloned().chain([format!("profile-for-{last}")]))
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_stands_beside_its_handle() {
+    fn agent_is_placed_next_to_its_handle() {
         let check = |name: &str, expected: &str| {
             assert_eq!(profile_for(&NamePath::parse(name).unwrap()).unwrap().to_string(), expected);
         };

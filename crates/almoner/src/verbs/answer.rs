@@ -23,10 +23,10 @@ use control::protocol::{AgentAct, Request};
 use control::show::letter;
 use control::view::LetterView;
 
-/// `almoner approve`: of an approval, what it shows; of a request to evaluate, the evaluation.
+/// Runs `almoner approve`. It approves the proposals of an approval, or the evaluation that a message requests.
 ///
 /// # Errors
-/// When there is nothing of this number to approve.
+/// When no message of this number can be approved.
 pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
     let number = which(acting, args.message.as_deref(), "approve")?;
     let view = acting.letter(number)?;
@@ -84,10 +84,10 @@ pub fn approve(acting: &Acting<'_>, args: &ApproveArgs) -> Ended {
     send(acting, request, args.json.json)
 }
 
-/// `almoner deny`: of an approval, what it shows; of anything else that asks, what it asks for.
+/// Runs `almoner deny`. It denies the proposals of an approval, or rejects any other message that asks.
 ///
 /// # Errors
-/// When there is nothing of this number to deny.
+/// When no message of this number can be denied.
 pub fn deny(acting: &Acting<'_>, args: &DenyArgs) -> Ended {
     let number = which(acting, args.message.as_deref(), "deny")?;
     let view = acting.letter(number)?;
@@ -120,7 +120,7 @@ pub fn happened(acting: &Acting<'_>, args: &HappenedArgs) -> Ended {
     send(acting, Request::Happened { text, message: number, happened }, args.json.json)
 }
 
-/// A slot and the name of what fills it.
+/// Parses `SLOT=NAME` into a slot and the name that fills it.
 fn named(text: &str) -> Result<(String, NamePath), Failure> {
     let (slot, path) = text.split_once('=').ok_or_else(|| {
         Failure::new(Exit::Usage, format!("`{}` binds no slot", passable::visible_line(text)))
@@ -129,7 +129,7 @@ fn named(text: &str) -> Result<(String, NamePath), Failure> {
     Ok((slot.to_owned(), session::path(path)?))
 }
 
-/// The text of a worker that a person has changed.
+/// Returns the text of a worker that a person has changed.
 fn read(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|e| {
         let shown = passable::visible_line(&path.display().to_string()).into_owned();
@@ -139,7 +139,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// The failure of an answer to what asks for nothing, or for more than a yes.
+/// Returns the failure for a message that asks for nothing, or needs more than a yes or no.
 fn not_an_approval(view: &LetterView, acting: &Acting<'_>) -> Failure {
     let (number, kind) = (view.letter.number, &view.letter.mail.envelope.kind);
     let failure = Failure::new(
@@ -168,7 +168,7 @@ fn send(acting: &Acting<'_>, request: Request, json: bool) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// The message that is meant: the one named, or the only one that waits.
+/// Returns the message that is meant: the one named, or the only one that waits.
 fn which(acting: &Acting<'_>, named: Option<&str>, verb: &str) -> Result<MessageNumber, Failure> {
     if let Some(text) = named {
         return session::number(text);

@@ -18,10 +18,10 @@ use control::protocol::{Document, ModelChoice, RunRequest, StartSpec, WorkerSour
 const BODY: &str =
     "Answer the question. Be brief and exact; say so if you cannot know.\n\nQuestion: {{ input.question }}\n";
 
-/// `almoner ask`.
+/// Runs `almoner ask`.
 ///
 /// # Errors
-/// What is wrong with the command, or with the run.
+/// When the command is wrong, or the run fails.
 pub fn ask(acting: &Acting<'_>, args: &AskArgs) -> Ended {
     let mut documents = cli::gather(&args.documents)?;
     if !documents.values.is_empty() {

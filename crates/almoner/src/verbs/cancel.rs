@@ -1,4 +1,4 @@
-//! `almoner cancel`, and what it ended or an upgrade did: `almoner remake`.
+//! `almoner cancel`, and `almoner remake` for code that a cancellation or an upgrade ended.
 
 use kernel::command::Cancel;
 use passable::Untrusted;

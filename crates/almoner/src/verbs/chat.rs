@@ -1,4 +1,4 @@
-//! `almoner chat`: a conversation with a worker. It is one run, which waits between what is said.
+//! `almoner chat`: a conversation with a worker. It is one run, which waits between the messages.
 
 use std::io::IsTerminal as _;
 
@@ -27,10 +27,10 @@ use control::protocol::{
     AgentAct, ModelChoice, Request, Response, RunRequest, StartShape, StartSpec, TALKER, WorkerSource,
 };
 
-/// `almoner chat`.
+/// Runs `almoner chat`.
 ///
 /// # Errors
-/// What is wrong with the command, or with the run.
+/// When the command is wrong, or the run fails.
 pub fn chat(acting: &Acting<'_>, args: &ChatArgs) -> Ended {
     let (number, after, told) = match &args.go_on {
         Some(which) => go_on(acting, args, which)?,
@@ -127,13 +127,13 @@ fn go_on(
             .help("`almoner chat` begins another one"));
     }
     output::note(&format!("{} `{}` goes on", found.number, visible_line(&found.name)));
-    // What was answered since the person last said something may not have been seen.
+    // The user may not have seen the answers since their last message.
     let steps = questions::journal(acting, found.number)?;
     let said = steps.iter().rev().find(|step| matches!(step.entry, Entry::Said { .. }));
     Ok((found.number, None, said.map_or(0, |step| step.number)))
 }
 
-/// The latest conversation that is open.
+/// Returns the latest conversation that is open.
 fn latest(acting: &Acting<'_>) -> Result<Run, Failure> {
     let mut client = acting.connect()?;
     let mut below = None;

@@ -17,10 +17,10 @@ use crate::ui::output;
 use config::worker_file;
 use control::exit::{Ended, Exit, Failure};
 
-/// What to write where nothing better is known.
+/// The help for a pattern or a value, where no better advice is known.
 const PATTERNS: &str = "a pattern is written like `1..5`, `pass|fail`, `[string]` or `M.arrayOf(M.nat())`";
 const VALUES: &str = "a value is written like `3`, `\"text\"`, `[1, 2n]` or `{a: true}`";
-/// How many bytes of a long line are shown on each side of what is wrong.
+/// The number of bytes of a long line shown on each side of an error.
 const AROUND: usize = 60;
 
 /// A pattern or a value that cannot be read, with the place where it stops making sense.
@@ -45,7 +45,7 @@ impl Unreadable {
     }
 }
 
-/// The text, or of a long one the part around a span, and where the span is then.
+/// Returns the text, or of a long one the part around a span, and where the span is then.
 fn excerpt(text: &str, span: &Range<usize>) -> (String, Range<usize>) {
     let end = span.end.min(span.start.saturating_add(AROUND));
     let from = text.floor_char_boundary(span.start.saturating_sub(AROUND));
@@ -84,10 +84,10 @@ impl miette::Diagnostic for Unreadable {
     }
 }
 
-/// `almoner check`.
+/// Runs `almoner check`.
 ///
 /// # Errors
-/// When the file cannot be used; what is wrong has been printed, each with its place.
+/// When the file cannot be used. The errors have been printed by then, each with its place.
 pub fn check(args: &CheckArgs) -> Ended {
     let bundle = worker_file::load(&args.worker)?;
     let definition = run::check(&bundle)?;

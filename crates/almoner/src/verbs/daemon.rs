@@ -98,8 +98,8 @@ pub fn halt(place: &Place) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Whether some process has the store. Its number would not tell: a process that has ended keeps it until its parent
-/// takes note, and in a container there may be none that ever does.
+/// Returns whether some process has the store. Its number would not tell: a process that has ended keeps it until its
+/// parent takes note, and in a container there may be none that ever does.
 fn is_owned(place: &Place) -> bool {
     use rustix::fs::{FlockOperation, flock};
     let Ok(lock) = std::fs::File::open(place.store().join("lock")) else { return false };

@@ -43,7 +43,7 @@ pub fn edit(acting: &Acting<'_>, args: &EditArgs) -> Ended {
     let number = session::number(&args.message)?;
     let program = read(&args.file, &args.slot)?;
     let act = AgentAct::Define {
-        // The changed copy stays with whoever has the original.
+        // The changed copy goes to the agent that has the original.
         to: session::path("@self")?,
         name: program.name,
         source: program.source,
@@ -118,7 +118,7 @@ pub fn request_evaluation(acting: &Acting<'_>, args: &RequestEvaluationArgs) -> 
     asked(acting, &acting.mail("request-evaluation", act)?, &args.ask)
 }
 
-/// Code as it is given on the command line: itself, `@FILE`, or `-`.
+/// Returns the code of an argument, which is the code itself, `@FILE`, or `-`.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -132,10 +132,10 @@ pub fn code(given: &str) -> Result<String, Failure> {
     }
 }
 
-/// Names in code, and what they stand for: `NAME` or `IN-THE-CODE=NAME`.
+/// Parses `NAME` or `IN-THE-CODE=NAME` into names in the code and the agent's names for their values.
 ///
 /// # Errors
-/// When one is no name.
+/// When a name is not valid.
 pub fn stands_for(given: &[String]) -> Result<(Vec<String>, Vec<NamePath>), Failure> {
     let (mut names, mut paths) = (Vec::new(), Vec::new());
     for text in given {

@@ -1,4 +1,4 @@
-//! `almoner endow`: a person binds what is theirs to the slots of a program that somebody proposed.
+//! `almoner endow`: a user binds their own things to the slots of a proposed program.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ use control::show::letter;
 use control::view::{Hole, LetterView};
 use resource::{Begins, Endowment, Row, describe_spec};
 
-/// What is bound to slots, and what is left of the arguments.
+/// The bindings of slots, and the remaining arguments.
 #[derive(Debug, Default, PartialEq)]
 struct Bound {
     /// By names of the person's.
@@ -42,7 +42,7 @@ impl Bound {
         self.names.contains_key(slot) || self.paths.iter().any(|path| path.slot == slot)
     }
 
-    /// Returns each slot and its content, as the person reads it. The definition says of which kind a slot is.
+    /// Returns each slot and its content, as the user reads it. The definition gives the kind of a slot.
     fn render(&self, definition: Option<&Definition>) -> String {
         let kind = |slot: &str| definition.and_then(|definition| definition.slot(slot)).map(|slot| slot.kind);
         let names = self.names.iter().map(|(slot, name)| (slot, format!("your `{name}`")));
@@ -54,10 +54,10 @@ impl Bound {
     }
 }
 
-/// `almoner endow`.
+/// Runs `almoner endow`.
 ///
 /// # Errors
-/// When a slot is open and nobody is here to be asked, what is bound does not fit, or the run fails.
+/// When a slot is open and no person is here to be asked, a binding does not fit, or the run fails.
 pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
     let number = session::number(&args.message)?;
     let view = acting.letter(number)?;
@@ -123,7 +123,7 @@ pub fn endow(acting: &Acting<'_>, args: &EndowArgs) -> Ended {
     }
 }
 
-/// Tells `slot=NAME` from inputs: what bears the name of a slot binds it.
+/// Separates `slot=NAME` from inputs. An argument under the name of a slot binds that slot.
 fn bind(holes: &[Hole], inputs: &[String]) -> Result<Bound, Failure> {
     let mut bound = Bound::default();
     for text in inputs {
@@ -140,7 +140,7 @@ fn bind(holes: &[Hole], inputs: &[String]) -> Result<Bound, Failure> {
     Ok(bound)
 }
 
-/// Asks what fills a slot: a name, or, where it begins as such a text does, what may stand behind `-e SLOT=`.
+/// Asks the user to fill a slot: with a name, or with a text that may stand behind `-e SLOT=`.
 fn ask(acting: &Acting<'_>, hole: &Hole, names: &[String], bound: &mut Bound) -> Result<(), Failure> {
     output::note(&letter::hole(hole, output::columns()));
     let name = visible_line(&hole.name).into_owned();
@@ -183,19 +183,19 @@ fn definition(view: &LetterView) -> Option<Definition> {
     definition::parse(&bundle).0
 }
 
-/// The command with everything that was bound in the end, for the transcript.
+/// Returns the command with everything that was bound in the end, for the transcript.
 fn in_words(args: &EndowArgs, bound: &Bound) -> String {
     let mut text = command_line::command_line();
     let said = |slot: &str| {
         let prefix = format!("{slot}=");
         args.inputs.iter().chain(&args.endow).any(|given| given.starts_with(&prefix))
     };
-    // What was typed at the prompts belongs to it as well.
+    // The bindings typed at the prompts are part of the command too.
     text += &bound_words(bound, &said);
     text
 }
 
-/// Returns what was bound, but what `said` knows already, as a person types it.
+/// Returns the bindings as the user types them, without those that `said` knows already.
 fn bound_words(bound: &Bound, said: &dyn Fn(&str) -> bool) -> String {
     let mut text = String::new();
     for (slot, name) in bound.names.iter().filter(|(slot, _)| !said(slot)) {
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_bears_the_name_of_a_slot_binds_it() {
+    fn input_named_like_a_slot_binds_the_slot() {
         let hole = Hole {
             name: "out".to_owned(),
             label: Untrusted::new(""),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_bound_is_said_in_one_line_each() {
+    fn bindings_are_rendered_one_per_line() {
         let mut bound = Bound::default();
         bound.names.insert("a".to_owned(), NamePath::parse("x").unwrap());
         bound.paths.push(cli::parse_endowment("out=/tmp/\u{1b}[2K:rw?max=1KiB").unwrap());
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn listed_endowment_tells_every_limit() {
+    fn listed_endowment_shows_every_limit() {
         for (text, told) in [
             ("x=/d?rate=3/min", "directory /d; 3 calls in 1 min"),
             (
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn transcript_of_endowments_is_typed_text() {
+    fn transcript_of_endowments_can_be_parsed_back() {
         for text in [
             "x=/d:stage?suffix=.md&max=1KiB&methods=list,read&rate=3/min&private",
             "x=https://h/p?methods=GET,POST&key=K&max=5&rate=1/s",

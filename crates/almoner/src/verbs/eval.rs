@@ -36,7 +36,7 @@ pub fn eval(acting: &Acting<'_>, args: &EvalArgs) -> Ended {
     came(acting, &response, promise, args.detach, args.json.json)
 }
 
-/// Prints what code comes to, and what it wrote to its console; or, without waiting, the promise for it.
+/// Prints the result of code and its console output. With `detach`, prints the promise instead, without waiting.
 ///
 /// # Errors
 /// When the code fails.
@@ -50,7 +50,7 @@ pub fn came(acting: &Acting<'_>, response: &Response, promise: FormulaId, detach
         return Ok(Exit::Ok);
     }
     let state = acting.wait(promise)?;
-    // What it wrote on the way is for whoever sits there, and no part of the result.
+    // The console output is for the user at the terminal, and no part of the result.
     if let Ok(page) = trace::code_journal(acting, &promise.to_string()) {
         console(&page).iter().for_each(|line| output::note(line));
     }

@@ -86,7 +86,7 @@ pub fn export(acting: &Acting<'_>, args: &ExportArgs) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// A run and all that it started, with their journals; those above come first.
+/// Returns a run and all that it started, with their journals; those above come first.
 fn family(client: &mut Client, root: RunNumber) -> Result<Vec<(Run, Vec<Step>)>, Failure> {
     let mut all = Vec::new();
     let mut waiting = vec![root];
@@ -120,7 +120,7 @@ fn strange() -> Failure {
     Failure::new(Exit::NoDaemon, "the daemon's answer cannot be read").help("`almoner stop`, then try again")
 }
 
-/// Bytes beside the store, by hash, with what they are.
+/// The blobs beside the store, by hash, each with descriptions of its uses.
 #[derive(Default)]
 struct Blobs(BTreeMap<BlobHash, Vec<String>>);
 
@@ -161,7 +161,7 @@ impl Blobs {
     }
 }
 
-/// Where it is written: a file that is not there yet, and that nobody else may read, or standard output.
+/// The target of an export: a new file that no other user may read, or standard output.
 enum Out {
     Screen,
     File { file: std::io::BufWriter<std::fs::File>, to: String },

@@ -18,10 +18,10 @@ use control::protocol::{Freed, Request, Response};
 /// How long bytes that were put lately are left alone, in words.
 const LATELY: &str = "what was written in the last quarter of an hour goes later, by itself";
 
-/// `almoner forget`.
+/// Runs `almoner forget`.
 ///
 /// # Errors
-/// When there is no such run, it is not over, or nobody says yes.
+/// When the run does not exist or is not over, or no person is here to confirm.
 pub fn forget(acting: &Acting<'_>, args: &ForgetArgs) -> Ended {
     let run: RunNumber = args.run.parse().map_err(|_| {
         Failure::new(Exit::Usage, format!("`{}` is no run", visible_line(&args.run)))
@@ -51,7 +51,7 @@ pub fn forget(acting: &Acting<'_>, args: &ForgetArgs) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// Shows what would go, and asks.
+/// Shows the data that would be deleted, and asks the user to confirm.
 fn asked(run: &kernel::run::Run) -> Result<bool, Failure> {
     if !output::can_ask() {
         return Err(Failure::new(

@@ -53,7 +53,7 @@ fn look(acting: &Acting<'_>) -> Result<Vec<GrantRow>, Failure> {
     }
 }
 
-/// The one grant of what a name stands for.
+/// Returns the only grant of the object under a name.
 fn granted(acting: &Acting<'_>, name: &str) -> Result<GrantNumber, Failure> {
     let thing = acting.thing(session::path(name)?)?;
     let of_it = |row: &GrantRow| {

@@ -20,7 +20,7 @@ use control::messages::{MessageFilter, Order, PageBounds};
 use control::protocol::{Request, Response};
 use control::show::{came, letter};
 
-/// How long a follower waits before it looks again: mail of an agent is nobody else's event.
+/// The interval at which a follower polls, because the mail of an agent causes no events for others.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// `almoner inbox`.
@@ -57,7 +57,7 @@ pub fn inbox(acting: &Acting<'_>, args: &InboxArgs) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// Shows what is there, then each message as it comes, until the reader or the daemon goes.
+/// Shows the present messages, then each new one as it comes, until the reader or the daemon goes.
 fn follow(acting: &Acting<'_>, args: &InboxArgs, mut letters: Vec<Letter>) -> Ended {
     let mut client = acting.connect()?;
     let filter = MessageFilter::Letters { open: !args.all, order: Order::OldestFirst };
@@ -65,7 +65,7 @@ fn follow(acting: &Acting<'_>, args: &InboxArgs, mut letters: Vec<Letter>) -> En
         Response::Letters(letters) => Ok(letters),
         other => Err(unexpected(&other)),
     };
-    // The last number that has been looked at; what waits is not all that there is.
+    // The number of the last message shown. The filter may leave out other messages.
     let mut last = None;
     loop {
         for letter in &letters {
@@ -87,11 +87,11 @@ pub struct Shown {
     pub text: String,
     /// As JSON.
     pub json: Json,
-    /// What can be typed about it.
+    /// The commands that the user can type about the message.
     pub next: Option<String>,
 }
 
-/// One message: an approval as its card, anything else as a letter.
+/// Returns one message: an approval as its card, anything else as a letter.
 ///
 /// # Errors
 /// When there is no such message.
@@ -128,7 +128,7 @@ fn line(letter: &Letter) -> String {
             let _ = writeln!(out, "{run} asks about {} ({open} open)", entries.len());
         }
         Some(other) => {
-            // What was refused does not look like what was done.
+            // A refused command must not look like a done one.
             let came = letter.mail.came.as_ref().map(came::told);
             let came = came.map_or_else(String::new, |came| format!(" ({})", visible_line(came.text())));
             let _ = writeln!(out, "{}{came}", letter::summary(other));

@@ -1,4 +1,4 @@
-//! `almoner logs`: what the daemon has written about itself.
+//! `almoner logs`: the daemon's log of its own work.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
@@ -45,7 +45,7 @@ pub fn logs(place: &Place, args: &LogsArgs) -> Ended {
     }
     loop {
         if log.as_ref().is_none_or(|log| log.is_another(&path)) {
-            // What the old one has got since the last look comes first.
+            // The old log may have new lines since the last look, and they come first.
             if let Some(log) = &mut log {
                 log.show()?;
             }
@@ -80,16 +80,16 @@ impl Log {
         Ok(Some(Log { reader, inode: (meta.dev(), meta.ino()), at: 0, begun: Vec::new() }))
     }
 
-    /// Whether another file lies there now, or this one was emptied.
+    /// Returns whether another file lies there now, or this one was emptied.
     fn is_another(&self, path: &Path) -> bool {
         std::fs::metadata(path)
             .is_ok_and(|meta| (meta.dev(), meta.ino()) != self.inode || meta.len() < self.at)
     }
 
-    /// The next line that has come to its end, made visible.
+    /// Returns the next line that has come to its end, made visible.
     fn next(&mut self) -> Result<Option<String>, Failure> {
         let fail = |e: std::io::Error| Failure::new(Exit::Failure, format!("the log: {e}"));
-        // Whoever reached the end once stands there: what was written since is asked for anew.
+        // A reader that has reached the end stays there, so the seek makes it read the lines written since.
         self.reader.seek(SeekFrom::Start(self.at)).map_err(fail)?;
         let count = self.reader.read_until(b'\n', &mut self.begun).map_err(fail)?;
         self.at = self.at.saturating_add(count as u64);

@@ -35,7 +35,7 @@ pub fn make(acting: &Acting<'_>, args: &MakeModulesArgs) -> Ended {
     }
 }
 
-/// The program: what is on the disk, or what has the name.
+/// Returns the program from the disk, or else by its name.
 fn given(acting: &Acting<'_>, program: &str) -> Result<GivenModules, Failure> {
     if let Some(found) = modules::read(program)? {
         return Ok(found);
@@ -47,7 +47,7 @@ fn given(acting: &Acting<'_>, program: &str) -> Result<GivenModules, Failure> {
         )
         .help(format!("{} shows the names", acting.command("list")))
     };
-    // What can be no name was meant as a path, and what nothing has may have been.
+    // A text that is no valid name was meant as a path. An unknown name may have been meant as one.
     let path = NamePath::parse(program).map_err(|_| none())?;
     acting.thing(path.clone()).map_err(|e| if e.exit == Exit::NotFound { none() } else { e })?;
     Ok(GivenModules::Named { path })

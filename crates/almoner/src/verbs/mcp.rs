@@ -180,7 +180,7 @@ fn program(args: &AddArgs, command: &str, rest: &[String]) -> Result<Server, Fai
     })
 }
 
-/// Where a program's modules lie, if it lies among those of Node or in an environment of Python's.
+/// Returns where a program's modules lie, if it lies among those of Node or in an environment of Python's.
 pub fn modules(program: &Path) -> Vec<String> {
     let texts =
         |paths: Vec<PathBuf>| paths.into_iter().filter_map(|path| path.to_str().map(str::to_owned)).collect();
@@ -189,7 +189,7 @@ pub fn modules(program: &Path) -> Vec<String> {
     if let Some(outermost) = real.ancestors().filter(is_modules).last() {
         return texts(vec![outermost.to_owned()]);
     }
-    // A link to the interpreter leads out of the environment: where it stands is what counts.
+    // A link to the interpreter leads out of the environment, so the place of the link comes first.
     let above = |path: &Path| Some(path.parent()?.parent()?.to_owned());
     for dir in [above(program), above(&real)].into_iter().flatten() {
         let Ok(settings) = std::fs::read_to_string(dir.join("pyvenv.cfg")) else { continue };

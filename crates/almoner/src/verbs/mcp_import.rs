@@ -1,6 +1,8 @@
-//! Servers of tools as other agents have written them down: what can be taken over, and what cannot, with the reason.
+//! Imports servers of tools from the settings of other agents: the servers that can be taken over, and the reasons
+//! why others cannot.
 //!
-//! No secret is copied. What looks like one is left where it is, and a name in the vault takes its place.
+//! No secret is copied. A value that looks like a secret stays where it is, and the name of a vault secret replaces
+//! it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,7 +37,8 @@ const IN_HOME: &[&str] = &[
 const PLACES: &[&str] =
     &["/mcpServers", "/servers", "/mcp/servers", "/context_servers", "/mcp_servers", "/extensions"];
 
-/// Programs that fetch what they run each time: what was looked at is not what runs.
+/// The programs that fetch their code at each start, so the code that runs may differ from the code that was
+/// inspected.
 const FETCHERS: &[&str] = &["npx", "uvx", "pipx", "bunx", "pnpx", "pnpm", "yarn", "dnx", "docker", "podman"];
 
 /// One server that was found.
@@ -46,11 +49,11 @@ pub struct Found {
     pub from: String,
     /// How it is written down here, or why it cannot be.
     pub server: Result<Server, String>,
-    /// What the person has to know.
+    /// The notes that the user has to read.
     pub notes: Vec<String>,
 }
 
-/// Everything in the files; without any, in those that are usual and are there.
+/// Returns everything in the files; without any, in those that are usual and are there.
 ///
 /// # Errors
 /// When a file that was named cannot be read.
@@ -90,7 +93,7 @@ fn text(file: &Path) -> Result<String, String> {
     std::fs::read_to_string(file).map_err(|error| error.to_string())
 }
 
-/// The servers in one file.
+/// Returns the servers in one file.
 ///
 /// # Errors
 /// When it holds none, or cannot be read.
@@ -219,7 +222,7 @@ fn web(entry: &Json, url: &str, notes: &mut Vec<String>) -> Result<Server, Strin
     Ok(server)
 }
 
-/// JSON without what some agents let stand in it: comments, and commas before a closing bracket.
+/// Returns JSON without the additions that some agents accept: comments, and commas before a closing bracket.
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -269,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_that_agents_write_is_read() {
+    fn every_known_config_format_is_imported() {
         for (file, text) in [
             (".mcp.json", r#"{ "mcpServers": { "a": { "command": "/bin/sh", "args": ["-c", "true"] } } }"#),
             (
@@ -300,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_is_copied_and_what_cannot_be_taken_over_says_why() {
+    fn import_copies_no_secret_and_explains_each_skipped_server() {
         let text = r#"{ "mcpServers": {
             "env": { "command": "/bin/sh", "env": { "GH_TOKEN": "abcd1234", "REGION": "eu", "OTHER": "${env:OTHER}" } },
             "http": { "url": "https://a.example/mcp", "headers": { "Authorization": "Bearer abcdef" } },
@@ -339,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn any_file_is_read_or_refused() {
+    fn malformed_config_is_refused_without_panic() {
         for text in ["", "{", "[]", r#"{ "mcpServers": 1 }"#, r#"{ "mcpServers": { "a": 1 } }"#, "\"/*"] {
             let _ = read(text, Path::new("x.json"));
             let _ = read(text, Path::new("x.toml"));

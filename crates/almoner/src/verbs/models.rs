@@ -168,7 +168,7 @@ pub fn pull(place: &Place, weights: &Weights, args: &PullArgs) -> Result<(), Fai
         }
     };
     match fetch(weights, place, &source) {
-        // Whoever names a hub means that one.
+        // If the user names a hub, no mirror replaces it.
         Err(PullError::Unreachable { server, reason })
             if matches!(source, Source::Hub { .. }) && args.hub.is_none() =>
         {
@@ -221,7 +221,7 @@ fn fetch(weights: &Weights, place: &Place, source: &Source) -> Result<(), PullEr
     Ok(())
 }
 
-/// Whether the person types `yes`. Without a terminal nobody does.
+/// Returns whether the user types `yes`. Without a terminal, the answer is no.
 fn agreed(question: &str) -> bool {
     if !output::can_ask() {
         return false;

@@ -134,10 +134,10 @@ fn kept(text: &str) -> Result<AgentAct, Failure> {
     })
 }
 
-/// `almoner name`.
+/// Runs `almoner name`.
 ///
 /// # Errors
-/// When the agent does not hold what it names.
+/// When the agent does not hold the object that it names.
 pub fn name(acting: &Acting<'_>, args: &NameArgs) -> Ended {
     let id = args.id.parse().map_err(|e: BadId| {
         Failure::new(Exit::Usage, e.to_string()).help(format!(
@@ -186,10 +186,10 @@ pub fn mkdir(acting: &Acting<'_>, args: &NamesArgs) -> Ended {
     names(acting, "mkdir", acts, args.json.json)
 }
 
-/// `almoner mount`.
+/// Runs `almoner mount`.
 ///
 /// # Errors
-/// When it is no directory, or one that holds what is the daemon's own.
+/// When the path is no directory, or the directory contains the daemon's own files.
 pub fn mount(acting: &Acting<'_>, args: &MountArgs) -> Ended {
     let path = cli::absolute(&args.directory)?;
     let thing = Provided::Mount { path, read_only: args.read_only };
@@ -197,12 +197,12 @@ pub fn mount(acting: &Acting<'_>, args: &MountArgs) -> Ended {
     names(acting, "mount", [act], args.json.json)
 }
 
-/// The act as it is, or as a person insists on it.
+/// Returns the act as it is, or as a person insists on it.
 fn forced(act: NameAct, force: bool) -> NameAct {
     if force { NameAct::Forced { act: Box::new(act) } } else { act }
 }
 
-/// What a command refuses that has `--force`: that is a way out.
+/// Adds the advice to use `--force` to a conflict, if the command has this option.
 pub(super) fn or_force(failure: Failure, forcible: bool) -> Failure {
     match failure.exit {
         Exit::Conflict if forcible => failure.help("choose another name, or give it with `--force`"),
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_written_as_inputs_are() {
+    fn stored_values_use_the_syntax_of_inputs() {
         let check = |text: &str, expected: &str| match kept(text) {
             Ok(AgentAct::Name { act: NameAct::StoreValue { value, path } }) => {
                 assert_eq!(format!("{path} {}", value.to_json()), expected, "{text}");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_is_refused() {
+    fn invalid_stored_value_is_refused() {
         for (text, exit) in [
             ("a", Exit::Usage),
             ("=x", Exit::Usage),

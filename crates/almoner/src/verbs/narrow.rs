@@ -8,10 +8,10 @@ use control::ask::unexpected;
 use control::exit::{Ended, Exit};
 use control::protocol::{AgentAct, Look, Response};
 
-/// `almoner narrow`: says what would be left, and makes it.
+/// Runs `almoner narrow`: prints the authority that remains, and makes the narrowed thing.
 ///
 /// # Errors
-/// When there is no such thing, or more would be left than there is.
+/// When the thing does not exist, or the result would have more authority than the thing.
 pub fn narrow(acting: &Acting<'_>, args: &NarrowArgs) -> Ended {
     let (path, to, by) = (session::path(&args.from)?, session::path(&args.to)?, Box::new(args.by()));
     let thing = match acting.look(Look::Narrowable { path: path.clone(), by: Some(by.clone()) })? {
@@ -27,7 +27,7 @@ pub fn narrow(acting: &Acting<'_>, args: &NarrowArgs) -> Ended {
     if args.dry_run {
         return Ok(Exit::Ok);
     }
-    // What was said is made, or nothing.
+    // The daemon narrows exactly the thing that was described, or refuses.
     let act = AgentAct::Narrow { path, is: Some(thing.id), by, to, force: args.force };
     done(&acting.act("narrow", act)?, args.json.json)
 }

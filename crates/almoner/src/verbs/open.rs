@@ -15,7 +15,7 @@ use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Look, Request, Response};
 
-/// What opens an address, the first that is there.
+/// The programs that open an address. The first one that succeeds is used.
 const OPENERS: &[&str] = &["xdg-open", "open"];
 
 /// `almoner open`: the web pages, in a browser that is let in by it.
@@ -25,7 +25,7 @@ const OPENERS: &[&str] = &["xdg-open", "open"];
 pub fn open(place: &Place, args: &OpenArgs) -> Ended {
     let what = What::read(args.what.as_deref().unwrap_or("/"))?;
     let mut client = Client::connect(place)?;
-    // What is not there is said here, not by a browser.
+    // A missing message or run is reported here, not by a browser.
     match &what {
         What::Message(number) => drop(client.ask(Request::Look { look: Look::Letter { number: *number } })?),
         What::Run(run) => drop(client.ask(Request::GetRun { run: *run })?),
@@ -63,7 +63,7 @@ pub fn open(place: &Place, args: &OpenArgs) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// What a person wants to see.
+/// The page that the user wants to see.
 enum What {
     Message(MessageNumber),
     Run(RunNumber),
@@ -92,7 +92,7 @@ impl What {
             .help("`almoner open 7`, `almoner open r3`, or `almoner open` for the inbox"))
     }
 
-    /// Where its page is.
+    /// Returns where its page is.
     fn path(&self) -> String {
         match self {
             What::Message(number) => format!("/m/{number}"),
@@ -102,7 +102,8 @@ impl What {
     }
 }
 
-/// A page for this user alone that goes on to the address. It has hexadecimal digits and the path that was checked.
+/// Returns a page for this user alone that goes on to the address. It has hexadecimal digits and the path that was
+/// checked.
 fn page(runtime: &Path, file: &Path, url: &str) -> std::io::Result<()> {
     place::private_dir(runtime)
         .map_err(|failure| std::io::Error::other(failure.message.visible_line().into_owned()))?;
@@ -119,7 +120,7 @@ fn page(runtime: &Path, file: &Path, url: &str) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn what_a_person_names_has_a_path() {
+    fn open_target_is_resolved_to_a_path() {
         for (what, expected) in [
             ("7", Some("/m/7")),
             ("#7", Some("/m/7")),

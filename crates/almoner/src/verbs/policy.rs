@@ -122,7 +122,7 @@ fn check(file: &Path, whose: Whose) -> Ended {
 
 fn test(file: &Path, words: &[String]) -> Ended {
     let vocabulary = policy_file::vocabulary()?;
-    // The shell has taken the quotes away; what had any needs them again.
+    // The shell has removed the quotes, so a value that had quotes needs them again.
     let quoted = words.iter().map(|word| match word.split_once('=') {
         Some((key, value)) if value.contains(char::is_whitespace) || value.starts_with(['"', '\'']) => {
             let quote = if value.contains('"') { '\'' } else { '"' };

@@ -15,10 +15,10 @@ use control::ask::unexpected;
 use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
 
-/// `almoner resume`.
+/// Runs `almoner resume`.
 ///
 /// # Errors
-/// When there is no such run, or what becomes of it.
+/// When the run does not exist, fails, or needs a person who is not here.
 pub fn resume(acting: &Acting<'_>, args: &ResumeArgs) -> Ended {
     let run: Option<RunNumber> = match &args.run {
         Some(text) => Some(
@@ -47,7 +47,7 @@ pub fn resume(acting: &Acting<'_>, args: &ResumeArgs) -> Ended {
     attend::attend(acting, run, None, &args.follow)
 }
 
-/// The newest run that has stopped or is at work, itself or in what it has started; as the run that a person started.
+/// Returns the newest root run that has stalled or is at work, or that has started such a run.
 fn stopped(acting: &Acting<'_>) -> Result<Option<RunNumber>, Failure> {
     let mut client = acting.connect()?;
     let mut below = None;

@@ -20,16 +20,16 @@ use control::exit::{Ended, Exit, Failure};
 use control::protocol::{ModelChoice, Plan, Request, Response, RunRequest, StartShape, StartSpec};
 use resource::ResourceSpec;
 
-/// `almoner run`.
+/// Runs `almoner run`.
 ///
 /// # Errors
-/// What is wrong with the command, or with the run.
+/// When the command is wrong, or the run fails.
 pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
     let bundle = worker_file::load(&args.worker)?;
     let definition = check(&bundle)?;
     let retry =
         args.retry_failed.map(|of| of.map_or_else(|| last_batch(acting, &bundle.name), Ok)).transpose()?;
-    // What failed is done again over what was handed over then: the files may be others by now.
+    // A retry uses the recorded documents and inputs, because the files may have changed.
     let inputs = if retry.is_some() { cli::Inputs::default() } else { cli::gather(&args.inputs)? };
     if let (Some(old), false) = (retry, args.inputs.is_empty()) {
         output::note(&format!("the documents and inputs of {old} are used, as they were then"));
@@ -68,7 +68,7 @@ pub fn run(acting: &Acting<'_>, args: &RunArgs) -> Ended {
     start(acting, request, &args.follow)
 }
 
-/// The last run of a worker over many documents.
+/// Returns the last run of a worker over many documents.
 fn last_batch(acting: &Acting<'_>, name: &str) -> Result<RunNumber, Failure> {
     let mut below = None;
     loop {
@@ -88,7 +88,7 @@ fn last_batch(acting: &Acting<'_>, name: &str) -> Result<RunNumber, Failure> {
     }
 }
 
-/// Shows what a run would do, with what of it came `from` the project's file.
+/// Prints the plan of a run. `from` holds the parts that come from the project's file.
 fn plan(acting: &Acting<'_>, request: RunRequest, from: Vec<String>, follow: &FollowArgs) -> Ended {
     match acting.connect()?.ask(Request::Run(Box::new(request)))? {
         Response::Plan(plan) => {
@@ -117,10 +117,10 @@ pub fn check(bundle: &Bundle) -> Result<definition::Definition, Failure> {
     definition.filter(|_| !failed).ok_or_else(|| Failure::silent(Exit::Invalid))
 }
 
-/// Starts what is asked for and attends it.
+/// Starts the requested run and follows it.
 ///
 /// # Errors
-/// What is wrong with the request, or with the run.
+/// When the request is wrong, or the run fails.
 pub fn start(acting: &Acting<'_>, request: RunRequest, follow: &FollowArgs) -> Ended {
     let mut client = acting.connect()?;
     let after = client.last_event()?;

@@ -40,7 +40,7 @@ pub fn runs(acting: &Acting<'_>, args: &RunsArgs) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// The newest runs, at most `limit`; only those that no other run started if `roots`.
+/// Returns the newest runs, at most `limit`; only those that no other run started if `roots`.
 fn some(acting: &Acting<'_>, limit: usize, roots: bool) -> Result<Vec<Run>, Failure> {
     let mut client = acting.connect()?;
     let mut runs: Vec<Run> = Vec::new();

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn which_run_and_which_name() {
+    fn save_arguments_are_parsed_into_run_and_name() {
         let of = |text: &str| {
             let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
             which(&words).map(|(run, name)| format!("{run} {name}")).ok()

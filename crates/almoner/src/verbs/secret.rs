@@ -17,10 +17,10 @@ use control::exit::{Ended, Exit, Failure};
 use control::protocol::{Request, Response};
 use control::secret::{KeyChoice, Only, SecretAct, VaultView};
 
-/// `almoner secret`.
+/// Runs `almoner secret`.
 ///
 /// # Errors
-/// When the vault stays closed, or what is wanted of it is not done.
+/// When the vault stays closed, or the daemon refuses the command.
 pub fn secret(place: &Place, args: &SecretArgs) -> Ended {
     let mut client = Client::connect(place)?;
     match &args.verb {
@@ -70,7 +70,7 @@ fn open(client: &mut Client) -> Result<VaultView, Failure> {
     ask(client, SecretAct::Unlock { passphrase })
 }
 
-/// The vault as it is, unlocked if it has to be.
+/// Returns the vault as it is, unlocked if it has to be.
 fn opened(client: &mut Client) -> Result<VaultView, Failure> {
     let view = ask(client, SecretAct::List)?;
     if view.locked { open(client) } else { Ok(view) }
@@ -172,7 +172,7 @@ fn origin(text: &str) -> Result<Origin, Failure> {
     })
 }
 
-/// How the key of a new vault is protected: as the person says, else by the best that there is.
+/// Returns how the key of a new vault is protected: as the person says, else by the best that there is.
 fn choose(said: Option<Key>, has_keyring: bool) -> Result<KeyChoice, Failure> {
     match said {
         Some(Key::Keyring) => Ok(KeyChoice::Keyring),
@@ -207,8 +207,8 @@ fn choose(said: Option<Key>, has_keyring: bool) -> Result<KeyChoice, Failure> {
     }
 }
 
-/// The value: typed without being shown, or all of standard input without the line break at its end. It never stands on
-/// the command line, where every process of this machine can read it.
+/// Returns the value: typed without being shown, or all of standard input without the line break at its end. It never
+/// stands on the command line, where every process of this machine can read it.
 fn value(name: &str) -> Result<Secret, Failure> {
     if output::can_ask() {
         return typed(&format!("{name} (not shown): "));

@@ -1,4 +1,4 @@
-//! `almoner setup`: which models are there, and what to type next.
+//! `almoner setup`: the available models, and the command to type next.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;

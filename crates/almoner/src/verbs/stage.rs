@@ -1,4 +1,4 @@
-//! `almoner diff`, `almoner apply`, `almoner discard`: what a run changed in a staged copy.
+//! `almoner diff`, `almoner apply`, `almoner discard`: the changes that a run made in a staged copy.
 
 use kernel::id::BadId;
 use kernel::{BlobHash, RunNumber};
@@ -55,7 +55,7 @@ pub fn apply(acting: &Acting<'_>, ApplyArgs { staged: args, hunk }: &ApplyArgs) 
     Ok(if applied.is_partial() { Exit::Conflict } else { Exit::Ok })
 }
 
-/// The parts that are meant, of the one file that there is.
+/// Returns the parts that are meant, of the one file that there is.
 fn part(diff: Response, hunks: &[usize]) -> Result<Part, Failure> {
     let diff = match diff {
         Response::Diff(diff) => diff,

@@ -1,4 +1,4 @@
-//! What a worker is handed: by the command line, and by the file of its project beside it.
+//! The configuration of a run: from the command line, and from the file of its project.
 
 use std::path::Path;
 
@@ -14,27 +14,27 @@ use config::vendor_keys;
 use control::exit::Failure;
 use resource::Endowment;
 
-/// What both say together.
+/// The merged configuration.
 #[derive(Debug, Default)]
 pub struct Together {
-    /// What fills the slots.
+    /// The endowments of the slots.
     pub endow: Vec<Endowment>,
-    /// Methods about which nobody is asked.
+    /// The methods that need no approval.
     pub allow: Vec<String>,
     /// The model, if one of them names one.
     pub model: Option<String>,
-    /// What the run may use up, if that is less than the worker file says.
+    /// The limits of the run, if the project's file tightens those of the worker file.
     pub limits: Option<Limits>,
-    /// What stands behind the command in the transcript, if the project's file has a part in it.
+    /// The text behind the command in the transcript, if the project's file contributes to the run.
     pub with: String,
-    /// What the file says, for whoever looks ahead. Not made visible.
+    /// The lines of the project's file, for a dry run. Not made visible.
     pub from: Vec<String>,
 }
 
-/// Puts both together. A file that the person does not trust is told of and not used.
+/// Merges the command line with the project's file. If the user does not trust the file, prints that, and ignores it.
 ///
 /// # Errors
-/// When an endowment cannot be read, or the file wants what it may not.
+/// When an endowment cannot be read, or the file asks for more than it may.
 pub fn of(
     acting: &Acting<'_>,
     worker: &Path,

@@ -22,7 +22,7 @@ pub fn trace(acting: &Acting<'_>, args: &TraceArgs) -> Ended {
         Some(text) if text == questions::LAST => questions::latest(acting)?,
         Some(text) => match text.parse() {
             Ok(run) => run,
-            // What is not the number of a run is a name.
+            // A text that is no run number is a name.
             Err(_) => return trace_code(acting, text, args.json.json),
         },
         None => questions::latest(acting)?,
@@ -40,7 +40,7 @@ pub fn trace(acting: &Acting<'_>, args: &TraceArgs) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// The run with all that it started.
+/// Prints a run with all runs that it started.
 fn family(acting: &Acting<'_>, run: RunNumber, args: &TraceArgs) -> Ended {
     let family = questions::family(acting, run)?;
     if args.raw {
@@ -69,7 +69,7 @@ fn trace_code(acting: &Acting<'_>, thing: &str, json: bool) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// The whole journal of the code that came to `thing`.
+/// Returns the whole journal of the code that came to `thing`.
 ///
 /// # Errors
 /// When no code did, or none that the agent endowed.

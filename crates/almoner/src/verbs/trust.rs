@@ -1,5 +1,7 @@
-//! `almoner trust`: a project's `almoner.toml` is used after its user has seen what it says; and a case that came along
-//! with a project leads out of where it lies, and runs programs, after its user has.
+//! `almoner trust`: a project's `almoner.toml` is used only after its user has seen its content and trusted it.
+//!
+//! The same holds for a case that came along with a project. Before that, it neither leads out of its directory nor
+//! runs programs.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -19,10 +21,10 @@ use config::settings::project;
 use config::trust::{self, File, NAME};
 use control::exit::{Ended, Exit, Failure};
 
-/// `almoner trust`.
+/// Runs `almoner trust`.
 ///
 /// # Errors
-/// When there is no such file, it is not fit to be trusted, or nobody says yes.
+/// When the file does not exist or is not fit to be trusted, or no person is here to confirm.
 pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
     if args.list {
         return list(place, args.json.json);
@@ -61,13 +63,13 @@ pub fn trust(place: &Place, args: &TrustArgs) -> Ended {
 /// The lines of a project's file, by worker.
 type Lines<'a> = BTreeMap<&'a str, Vec<String>>;
 
-/// The file of a worker that a project's file names, if it lies in the project.
+/// Returns the file of a worker that a project's file names, if it lies in the project.
 fn worker_file(dir: &Path, name: &str) -> Option<PathBuf> {
     let is_below = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
     is_below.then(|| project::worker_file(dir, name))
 }
 
-/// What a person is shown before they say yes.
+/// The content that the user sees before they confirm.
 struct Shown {
     path: PathBuf,
     digest: BlobHash,
@@ -117,7 +119,7 @@ fn keep_if_told(place: &Place, shown: &Shown, digest: Option<&str>) -> Result<bo
     Ok(true)
 }
 
-/// What a case hands over, and what it lets happen.
+/// Returns the command of a case and the calls that it permits, as text.
 fn case_in_words(case: &Case) -> String {
     let mut text = format!("{} is tried as\n  almoner run", output::path(&case.root));
     for word in &case.recorded.command {

@@ -19,7 +19,7 @@ pub fn why(acting: &Acting<'_>, args: &WhyArgs) -> Ended {
     if args.kept {
         return kept(args, acting.look(Look::Kept { thing: args.thing.clone() })?);
     }
-    // A file is meant as it lies here, whatever the directory of the daemon.
+    // A relative path starts from the directory of this process, not from the daemon's.
     let file = std::fs::canonicalize(&args.thing).ok();
     let is_name = file.is_none()
         && args.thing.parse::<StepRef>().is_err()
@@ -60,7 +60,7 @@ fn tell(args: &WhyArgs, reasons: &[Reason]) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// The ways on which something is kept.
+/// Prints the ways from the store's root on which an object is kept.
 fn kept(args: &WhyArgs, response: Response) -> Ended {
     let ways = match response {
         Response::Kept(ways) => ways,

@@ -1,4 +1,4 @@
-//! `almoner new`, `almoner import` and `almoner schema`: worker files, and what editors know of them.
+//! `almoner new`, `almoner import` and `almoner schema`: worker files, and their schema for editors.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::cli::{ImportArgs, NewArgs, SchemaArgs};
 use crate::ui::output;
 use control::exit::{Ended, Exit, Failure};
 
-/// What a new worker file says.
+/// The text of a new worker file.
 const FIRST: &str =
     "---\ndescription: What it does, in one line.\n---\nSay what is to be done, in plain words.\n";
 
@@ -34,10 +34,10 @@ pub fn new(args: &NewArgs) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// `almoner import`.
+/// Runs `almoner import`.
 ///
 /// # Errors
-/// When the file cannot be read or taken over, or what would be written is there already.
+/// When the file cannot be read or taken over, or the new file exists already.
 pub fn import(args: &ImportArgs) -> Ended {
     let shown = output::path(&args.file);
     let source = read(&args.file)?;
@@ -57,7 +57,7 @@ pub fn import(args: &ImportArgs) -> Ended {
     for note in &imported.notes {
         output::note(&format!("  · {}", visible_line(note)));
     }
-    // What it makes of its templates is told as it would be later.
+    // Prints the findings about the imported file and its templates, as a later check would.
     let bundle = Bundle {
         file: format!("{}.worker", imported.name),
         name: imported.name,

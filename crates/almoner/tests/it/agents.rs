@@ -10,7 +10,7 @@ pub(crate) const WRITES: &str = r#"[{"turns": [
     {"calls": [{"name": "out_write", "arguments": {"path": "a.md", "content": "kept\n"}}]},
     {"text": "written"}]}]"#;
 
-/// A home with a guest `fae`.
+/// Returns a home with a guest `fae`.
 fn with_fae() -> Home {
     let home = Home::new();
     home.write("note.worker", NOTE);
@@ -19,12 +19,12 @@ fn with_fae() -> Home {
     home
 }
 
-/// A command as `fae`.
+/// Returns a command as `fae`.
 fn fae(home: &Home, args: &[&str]) -> Said {
     home.almoner(&[&["--as", "fae"], args].concat())
 }
 
-/// The newest message of this type in the host's mailbox, or in `fae`'s.
+/// Returns the newest message of this type in the host's mailbox, or in `fae`'s.
 #[track_caller]
 pub(crate) fn newest(home: &Home, agent: Option<&str>, kind: &str) -> String {
     let all = ["inbox", "--all", "--json"];
@@ -39,7 +39,7 @@ pub(crate) fn newest(home: &Home, agent: Option<&str>, kind: &str) -> String {
 }
 
 #[test]
-fn a_guest_defines_a_worker_and_has_its_result_after_a_restart() {
+fn worker_defined_by_a_guest_runs_after_a_restart() {
     let home = with_fae();
     fae(&home, &["define", "note.worker", "--result", "note"]).expect(0);
     let open = fae(&home, &["show", "note"]).expect(7);
@@ -59,7 +59,7 @@ fn a_guest_defines_a_worker_and_has_its_result_after_a_restart() {
     }
     assert!(letter.err.contains(&format!("`almoner endow {number} out=NAME`")), "{}", letter.err);
 
-    // Nobody is there to be asked what `out` is.
+    // No person is there to be asked about `out`.
     let needs = home.almoner(&["endow", &number, "-m", "scripted:script.json"]).expect(7);
     assert!(needs.out.contains("out: a directory") && needs.err.contains("still needs: out"), "{needs:?}");
     let json = home.almoner(&["endow", &number, "--json"]).expect(7).json();
@@ -74,7 +74,7 @@ fn a_guest_defines_a_worker_and_has_its_result_after_a_restart() {
 }
 
 #[test]
-fn names_are_kept_moved_and_taken_away() {
+fn names_are_stored_moved_and_removed() {
     let home = Home::new();
     home.write("letter.txt", "Dear\u{1b}[2K\n");
     home.almoner(&["store", "n:=3", "t=text", "b=@letter.txt"]).expect(0);
@@ -114,7 +114,7 @@ fn names_are_kept_moved_and_taken_away() {
 }
 
 #[test]
-fn a_directory_is_there_before_it_is_mounted() {
+fn mount_requires_an_existing_directory() {
     let home = Home::new();
     home.write("file", "no directory");
     for (path, says) in
@@ -129,7 +129,7 @@ fn a_directory_is_there_before_it_is_mounted() {
 }
 
 #[test]
-fn mail_goes_both_ways_with_things_in_it() {
+fn mail_with_references_is_delivered_in_both_directions() {
     let home = with_fae();
     home.almoner(&["store", "report=all is well"]).expect(0);
     home.almoner(&["send", "fae", "Here is @report:paper for you.", "See a@b.example"]).expect(0);
@@ -150,7 +150,7 @@ fn mail_goes_both_ways_with_things_in_it() {
 }
 
 #[test]
-fn a_request_is_answered_or_refused_once() {
+fn request_is_answered_or_refused_once() {
     let home = with_fae();
     fae(&home, &["request", "@host", "a colour", "--result", "colour"]).expect(0);
     let number = newest(&home, None, "request");
@@ -161,7 +161,7 @@ fn a_request_is_answered_or_refused_once() {
     let late = home.almoner(&["reject", &number]);
     assert_eq!(late.code, 8, "{late:?}");
     assert_eq!(fae(&home, &["show", "colour"]).expect(0).out, "\"red\"\n");
-    // The same again attaches to what was answered.
+    // The same request again attaches to the answered one.
     assert_eq!(
         fae(&home, &["request", "@host", "a colour", "--result", "colour", "--wait"]).expect(0).out,
         "\"red\"\n"
@@ -174,7 +174,7 @@ fn a_request_is_answered_or_refused_once() {
     assert!(refused.err.contains("no horses"), "{}", refused.err);
 }
 
-/// A form of three fields from `fae`; its number in the host's mailbox.
+/// Returns a form of three fields from `fae`; its number in the host's mailbox.
 fn with_form() -> (Home, String) {
     let home = with_fae();
     home.almoner(&["store", "report=all is well"]).expect(0);
@@ -194,7 +194,7 @@ fn with_form() -> (Home, String) {
 }
 
 #[test]
-fn a_form_is_filled_in_from_the_command_line() {
+fn form_is_submitted_from_the_command_line() {
     let (home, number) = with_form();
     let letter = home.almoner(&["inbox", &number]).expect(0).out;
     for part in ["form from fae", "│ Settings, please", "field retries:", "│ How often?", "it is sealed"]
@@ -217,13 +217,13 @@ fn a_form_is_filled_in_from_the_command_line() {
     assert!(settings.contains("\"retries\": 3") && !settings.contains("hunter2"), "{settings}");
     let second = submit("retries=3", "");
     assert_eq!(second.code, 8, "{second:?}");
-    // What was typed is in the transcript, and the secret is not.
+    // The transcript holds the typed command, but not the secret.
     let transcript = home.almoner(&["inbox", "--all"]).expect(0).out;
     assert!(transcript.contains("mode=fast") && !transcript.contains("hunter2"), "{transcript}");
 }
 
 #[test]
-fn a_form_is_asked_for_field_by_field_at_a_terminal() {
+fn terminal_prompts_for_each_form_field() {
     let (home, number) = with_form();
     let mut terminal = Terminal::open(&home, &["submit", &number]);
     terminal.shows("retries: ", 2);
@@ -248,7 +248,7 @@ fn a_form_is_asked_for_field_by_field_at_a_terminal() {
 }
 
 #[test]
-fn leaving_a_form_sends_nothing() {
+fn aborted_form_sends_nothing() {
     let (home, number) = with_form();
     for (keys, code) in [(CTRL_D, 7), (CTRL_C, 130)] {
         let mut terminal = Terminal::open(&home, &["submit", &number, "mode=fast", "retries=3"]);
@@ -262,7 +262,7 @@ fn leaving_a_form_sends_nothing() {
 }
 
 #[test]
-fn endowing_at_a_terminal_needs_the_whole_command() {
+fn terminal_endow_requires_the_whole_command() {
     let home = with_fae();
     fae(&home, &["define", "note.worker", "--result", "note"]).expect(0);
     let number = newest(&home, None, "definition");
@@ -303,7 +303,7 @@ fn tab_completes_a_name() {
 }
 
 #[test]
-fn a_grant_is_listed_and_revoked() {
+fn grant_is_listed_and_revoked() {
     let home = with_fae();
     home.almoner(&["mkguest", "bob"]).expect(0);
     home.almoner(&["send", "fae", "write to @bob"]).expect(0);
@@ -322,7 +322,7 @@ fn a_grant_is_listed_and_revoked() {
 }
 
 #[test]
-fn a_token_hands_on_one_thing_once_and_is_kept_nowhere() {
+fn share_token_works_once_and_is_not_recorded() {
     let home = with_fae();
     home.almoner(&["store", "report=all is well"]).expect(0);
     let token = home.almoner(&["share", "report"]).expect(0).out.trim().to_owned();
@@ -337,7 +337,7 @@ fn a_token_hands_on_one_thing_once_and_is_kept_nowhere() {
 }
 
 #[test]
-fn work_is_cancelled() {
+fn cancel_ends_requests_and_waiting_runs() {
     let home = with_fae();
     home.almoner(&["request", "fae", "a horse", "--result", "horse"]).expect(0);
     home.almoner(&["cancel", "horse", "-r", "no need"]).expect(0);
@@ -358,7 +358,7 @@ fn work_is_cancelled() {
 }
 
 #[test]
-fn code_is_proposed_edited_run_and_asked_for() {
+fn proposed_code_is_edited_endowed_and_run() {
     let home = with_fae();
     home.write("sum.js", "a + b\n");
     home.write("more.js", "a + b + 1\n");
@@ -401,7 +401,7 @@ fn code_is_proposed_edited_run_and_asked_for() {
 }
 
 #[test]
-fn mail_is_shown_as_it_comes() {
+fn inbox_follow_shows_new_mail() {
     let home = with_fae();
     let mut follower = home.command(&["--as", "fae", "inbox", "--follow", "--all"]).spawn().unwrap();
     let out = follower.stdout.take().unwrap();
@@ -416,7 +416,7 @@ fn mail_is_shown_as_it_comes() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_the_right_code() {
+fn invalid_commands_exit_with_the_right_code() {
     let home = with_fae();
     let check = |args: &[&str], code: i32| {
         let said = home.almoner(args);

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::home::Home;
 use crate::kill_sweep::goes_on;
 
-/// A home with a worker that waits so long.
+/// Returns a home with a worker that waits so long.
 fn home(how_long: &str) -> Home {
     let home = Home::new();
     home.write("w.worker", "---\nslots: { clock: timer }\n---\nWait.\n");
@@ -20,13 +20,13 @@ fn steps(home: &Home) -> Vec<Json> {
     home.trace("r1")["steps"].as_array().unwrap().clone()
 }
 
-/// When a step of this kind was recorded.
+/// Returns when a step of this kind was recorded.
 fn at(steps: &[Json], entry: &str) -> i64 {
     steps.iter().find(|step| step["entry"]["entry"] == entry).unwrap()["at_ms"].as_i64().unwrap()
 }
 
 #[test]
-fn a_run_sleeps_until_its_time_and_holds_no_thread_meanwhile() {
+fn sleeping_run_holds_no_thread_and_wakes_on_time() {
     let home = home("2s");
     let run = home.almoner(&[&RUN[..], &["--detach"]].concat()).expect(0);
     assert_eq!(run.out, "r1\n");
@@ -44,7 +44,7 @@ fn a_run_sleeps_until_its_time_and_holds_no_thread_meanwhile() {
 }
 
 #[test]
-fn what_cannot_be_waited_for_is_told_and_a_cancelled_run_is_not_woken() {
+fn invalid_wait_is_refused_and_cancelled_run_stays_asleep() {
     for wrong in ["soon", "-1s", "900d", ""] {
         let home = home(wrong);
         home.almoner(&RUN).expect(0);

@@ -1,10 +1,10 @@
-//! What a card says of what was asked before, and of what would stop the asking.
+//! The history of approvals on a card, and the rules that would stop the asking.
 
 use serde_json::{Value as Json, json};
 
 use crate::home::Home;
 
-/// A home with a worker whose model makes these calls, one a turn; others by their names.
+/// Returns a home with a worker whose model makes these calls, one a turn; others by their names.
 fn home(calls: &[Json], others: &[(&str, Json)]) -> Home {
     let home = Home::new();
     for dir in ["out", "docs"] {
@@ -46,7 +46,7 @@ fn append(slot: &str, text: &str) -> Json {
     json!({ "name": format!("{slot}_append"), "arguments": { "path": "a.md", "content": text } })
 }
 
-/// What the newest card that waits says of what was asked before, in one line each; and its number.
+/// Returns the newest waiting card, with its history lines joined, and its number.
 #[track_caller]
 fn asked(home: &Home) -> (String, String) {
     let waiting = home.almoner(&["inbox", "--json"]).expect(0).json();
@@ -58,7 +58,7 @@ fn asked(home: &Home) -> (String, String) {
 }
 
 #[test]
-fn a_card_says_how_often_the_same_was_asked_and_what_would_stop_it() {
+fn card_shows_past_answers_and_the_rule_to_avoid_asking() {
     let home = home(&[append("out", "1"), append("out", "2"), append("out", "3"), append("out", "4")], &[]);
     home.almoner(&RUN).expect(7);
     let (first, number) = asked(&home);
@@ -75,7 +75,7 @@ fn a_card_says_how_often_the_same_was_asked_and_what_would_stop_it() {
     );
     assert!(third.contains(&says) && third.contains("you said yes once, no once."), "{third}");
     assert!(third.contains("begin the next run with `--allow out.append`."), "{third}");
-    // What an answer is bound to does not change with what is answered elsewhere, and the next daemon counts alike.
+    // The precondition of an answer does not change with other answers, and the next daemon counts alike.
     home.almoner(&["stop"]).expect(0);
     home.almoner(&["approve", &number]).expect(0);
     home.almoner(&["resume"]).expect(7);
@@ -86,11 +86,11 @@ fn a_card_says_how_often_the_same_was_asked_and_what_would_stop_it() {
     home.write("other.json", json!([{ "turns": [{ "calls": [append("out", "1")] }] }]).to_string());
     home.almoner(&["run", "strict.worker", "-e", "out=out:rw", "-mscripted:other.json"]).expect(7);
     assert!(!asked(&home).0.contains("has asked you about"), "{}", asked(&home).0);
-    // What is said is what helps.
+    // The advice on the card helps.
     home.almoner(&[&RUN[..], &["--allow", "out.append"]].concat()).expect(0);
 }
 
-/// What is said of a call that is asked about for the second time.
+/// Checks the card of a call that is asked about for the second time.
 #[track_caller]
 fn second(home: &Home, run: &[&str], says: &str) {
     home.almoner(run).expect(7);
@@ -103,7 +103,7 @@ fn second(home: &Home, run: &[&str], says: &str) {
 }
 
 #[test]
-fn no_rule_is_offered_for_what_sends_or_adds_to_what_a_run_can_do() {
+fn card_offers_no_rule_for_sending_or_creating_workers() {
     let send =
         json!({ "name": "post_send", "arguments": { "to": "a@b.example", "subject": "s", "body": "b" } });
     let sends = home(&[send], &[]);
@@ -121,7 +121,7 @@ fn no_rule_is_offered_for_what_sends_or_adds_to_what_a_run_can_do() {
 }
 
 #[test]
-fn a_rule_names_the_slots_through_which_a_worker_was_called() {
+fn offered_rule_names_the_slots_of_the_called_worker() {
     let call = json!({ "name": "child", "arguments": {} });
     let home = home(&[call], &[("child", append("place", "1"))]);
     second(&home, &RUN, "begin the next run with `--allow child.place.append`.");
@@ -129,7 +129,7 @@ fn a_rule_names_the_slots_through_which_a_worker_was_called() {
 }
 
 #[test]
-fn what_no_endowment_can_say_is_offered_as_a_policy_that_helps() {
+fn card_offers_a_working_policy_where_no_option_fits() {
     let source = "---\nslots: { place: dir rw }\n---\nWrite.\n";
     let slots = json!({ "place": "out" });
     let arguments = json!({ "name": "judge", "source": source, "slots": slots });

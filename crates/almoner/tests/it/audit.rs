@@ -1,10 +1,10 @@
-//! The audit: what was recorded is shown, and whoever changes it is found out.
+//! The audit: the recorded events are shown, and a change to them is detected.
 
 use rusqlite::Connection;
 
 use crate::home::{CLERK, Home};
 
-/// A home in which a person has approved a write.
+/// Returns a home in which a person has approved a write.
 fn lived_in() -> Home {
     let call = r#"{"name": "out_write", "arguments": {"path": "a.md", "content": "text\n"}}"#;
     let home = Home::with_clerk(&format!(r#"{{"calls": [{call}]}}"#));
@@ -14,7 +14,7 @@ fn lived_in() -> Home {
     home
 }
 
-/// The line that can be kept elsewhere.
+/// Returns the line that can be kept elsewhere.
 fn end(home: &Home) -> String {
     let said = home.almoner(&["audit", "verify", "--json"]).expect(0).json();
     format!("{}:{}", said["end"]["seq"], said["end"]["hash"].as_str().unwrap())
@@ -28,7 +28,7 @@ fn change(home: &Home, sql: &str) {
 }
 
 #[test]
-fn what_has_happened_stands_in_order_and_is_whole() {
+fn audit_log_is_ordered_and_verifiable() {
     let home = lived_in();
     let shown = home.almoner(&["audit", "-n", "100"]).expect(0).out;
     for (before, after) in [("began: `clerk`", "proposed out.write"), ("message 1 was answered", "begun")] {
@@ -37,7 +37,7 @@ fn what_has_happened_stands_in_order_and_is_whole() {
     }
     let said = home.almoner(&["audit", "verify"]).expect(0).out;
     assert!(said.contains("each follows the one before"), "{said}");
-    // What is kept elsewhere proves that nothing before it was changed, however much has come since.
+    // A line kept elsewhere proves that no event before it was changed, however many have come since.
     let kept = end(&home);
     home.almoner(&["mkdir", "notes"]).expect(0);
     assert_ne!(end(&home), kept);
@@ -52,7 +52,7 @@ fn what_has_happened_stands_in_order_and_is_whole() {
 }
 
 #[test]
-fn whoever_changes_what_was_recorded_is_found_out() {
+fn audit_verify_detects_tampering() {
     for (what, sql, says) in [
         (
             "a verdict",

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use crate::home::{Home, TRIAGE};
 
 #[test]
-fn a_copy_can_be_put_back() {
+fn backup_can_be_restored() {
     let home = Home::with_inbox();
     home.almoner(&TRIAGE).expect(7);
     let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).out;
@@ -22,7 +22,7 @@ fn a_copy_can_be_put_back() {
     std::fs::write(store.join("almoner.sqlite"), "gone").unwrap();
     let said = home.almoner(&["runs"]).expect(1);
     assert!(said.err.contains("`almoner backup`"), "{}", said.err);
-    // What the command said is what brings it back.
+    // The advice of the command restores the store.
     std::fs::rename(&store, home.path("damaged")).unwrap();
     let mut copy = std::process::Command::new("cp");
     assert!(copy.arg("-a").arg(home.path("copy")).arg(&store).status().unwrap().success());
@@ -37,7 +37,7 @@ fn a_copy_can_be_put_back() {
 }
 
 #[test]
-fn nothing_that_is_there_is_replaced() {
+fn backup_never_overwrites_existing_files() {
     let home = Home::new();
     home.write("there/kept.txt", "kept");
     home.write("file", "kept");

@@ -1,4 +1,4 @@
-//! Runs over many documents: patterns, and doing again what failed.
+//! Runs over many documents: path patterns, and retries of failed documents.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn what_failed_is_done_again_and_only_that() {
+fn retry_repeats_only_the_failed_items() {
     let home = Home::new();
     home.write("w.worker", WORKER);
     for name in ["a", "b", "c"] {
@@ -39,7 +39,7 @@ fn what_failed_is_done_again_and_only_that() {
     assert!(first.err.contains("3 items: 2 done, 1 failed\n  b.md: "), "{first:?}");
     assert_eq!((home.read("out/a.txt"), home.read("out/c.txt")), ("A".to_owned(), "C".to_owned()));
     assert_eq!(home.read("out/all.csv"), "a.md=A;b.md=!;c.md=C;");
-    // It works on what was handed over, whatever has become of the files, and leaves alone what was done.
+    // The retry works on the recorded documents, even if the files are gone, and leaves finished ones alone.
     std::fs::remove_dir_all(home.path("in")).unwrap();
     home.write("out/a.txt", "mine");
     std::fs::remove_file(home.path("out/all.csv")).unwrap();
@@ -56,14 +56,14 @@ fn what_failed_is_done_again_and_only_that() {
     // Nothing is left to do.
     let none = home.almoner(&run(&["--retry-failed"])).expect(4);
     assert!(none.err.contains(&format!("nothing failed in {number}")), "{none:?}");
-    // The first one can be named; and what is no such run cannot.
+    // The first run can be named. A run of another kind, or a missing one, cannot.
     home.almoner(&run(&["--retry-failed=r1", "--dry-run"])).expect(0);
     home.almoner(&run(&["--retry-failed=r2"])).expect(2);
     home.almoner(&run(&["--retry-failed=r99"])).expect(4);
 }
 
 #[test]
-fn all_that_failed_can_fail_again() {
+fn retried_items_can_fail_again() {
     let home = Home::new();
     home.write("w.worker", WORKER);
     for name in ["a", "b"] {
@@ -84,7 +84,7 @@ fn all_that_failed_can_fail_again() {
 }
 
 #[test]
-fn a_pattern_without_files_is_no_run_over_nothing() {
+fn batch_over_an_empty_pattern_is_refused() {
     let home = Home::new();
     home.write("w.worker", WORKER);
     home.write("s.json", "[]");

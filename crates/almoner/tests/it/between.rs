@@ -1,18 +1,18 @@
-//! What goes between pieces of code while they run: calls back, promises, and what somebody was handed.
+//! The traffic between pieces of code while they run: callbacks, promises, and granted objects.
 
 use std::time::{Duration, Instant};
 
 use crate::home::Home;
 use crate::sends::{COUNTER, PATIENCE, evaluated, refused, told, wait_for_mail};
 
-/// The grants of the host's with this slot, as `revoke` takes them.
+/// Returns the grants of the host's with this slot, as `revoke` takes them.
 fn grants(home: &Home, slot: &str) -> Vec<String> {
     let all = home.almoner(&["grants", "--json"]).expect(0).json();
     let all = all.as_array().unwrap().iter().filter(|grant| grant["slot"] == slot);
     all.map(|grant| format!("g{}", grant["number"])).collect()
 }
 
-/// An agent, or the host, takes the last thing that it was sent.
+/// Lets an agent, or the host, adopt the last thing that it was sent.
 pub(crate) fn adopted(home: &Home, agent: &str, name: &str) {
     let adopt = format!(
         "(async () => {{ const [{{ number }}] = (await E(me).listMessages()).filter(m => m.type === 'package').slice(-1); \
@@ -28,7 +28,7 @@ pub(crate) fn daemon_of(home: &Home) -> i32 {
 }
 
 #[test]
-fn what_one_hands_to_code_is_a_grant_of_its_own() {
+fn capability_passed_between_vats_becomes_a_grant() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
@@ -46,7 +46,7 @@ fn what_one_hands_to_code_is_a_grant_of_its_own() {
         assert_eq!(evaluated(&home, &[&[&*with(method)], &holds[..]].concat()), "x", "{method}");
     }
     assert!(!grants(&home, "argument").is_empty(), "the host sees what its code has handed over");
-    // What code has made goes over, and comes back as what it is.
+    // An object that code has made goes over, and comes back as itself.
     let own = "(async () => { const t = await E(f).lookup('t'); const c = Far('C', { hi: () => 'hi' }); \
                return await E(t).echo(c) === c; })()";
     assert_eq!(evaluated(&home, &[&[own], &holds[..]].concat()), "true");
@@ -56,7 +56,7 @@ fn what_one_hands_to_code_is_a_grant_of_its_own() {
     // An iterator has no grant.
     let iterator = with("echo(await E(h).followMessages())");
     refused(&home, &[&[&*iterator], &holds[..]].concat(), "does not go to other code");
-    // What is revoked stays revoked, however often it is handed over again.
+    // A revoked grant stays revoked, however often the object is handed over again.
     home.almoner(&["eval", "Far('K', { keep: d => E(d).list().then(l => l.length) })", "--name", "keeper"])
         .expect(0);
     let giver = "Far('G', { go: () => E(k).keep(d), give: () => d, fail: () => { throw d; }, \
@@ -70,13 +70,13 @@ fn what_one_hands_to_code_is_a_grant_of_its_own() {
     assert_eq!(given.len(), before + 1, "the same handed over again is the same grant");
     home.almoner(&["revoke", given.last().unwrap()]).expect(0);
     refused(&home, &["E(g).go()", "g=giver"], "revoked");
-    // What comes back is a grant as well, and ends with what it was found through.
+    // An object that comes back is a grant as well, and ends with the object through which it was found.
     assert_eq!(evaluated(&home, &["E(E(g).give()).list().then(l => l.join())", "g=giver"]), "x");
     let thrown = "E(g).fail().catch(d => E(d).list()).then(l => l.join())";
     assert_eq!(evaluated(&home, &[thrown, "g=giver"]), "x");
     home.almoner(&["send", "fae", "take @giver"]).expect(0);
     adopted(&home, "agent-fae", "giver");
-    // Also for other code of whoever it was revoked from.
+    // The revocation also holds for other code of the agent that lost the grant.
     home.almoner(&["eval", giver, "d=notes", "k=keeper", "--name", "other"]).expect(0);
     home.almoner(&["send", "fae", "take @other"]).expect(0);
     adopted(&home, "agent-fae", "other");
@@ -101,7 +101,7 @@ fn what_one_hands_to_code_is_a_grant_of_its_own() {
 }
 
 #[test]
-fn code_that_a_host_endowed_for_a_guest_hands_nothing_on() {
+fn guest_code_cannot_pass_on_host_endowments() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
@@ -115,14 +115,14 @@ fn code_that_a_host_endowed_for_a_guest_hands_nothing_on() {
     home.almoner(&["endow", &number, "c=notes", "sink=sink"]).expect(0);
     let shown = fae(&["show", "r", "--wait"]).expect(0);
     assert!(shown.out.contains("hands nothing of that on"), "{shown:?}");
-    // To the host, and to the host's own code, it gives what it has.
+    // The code gives its objects to the host, and to the host's own code.
     home.almoner(&["eval", "Far('O', { take: d => E(d).list().then(l => l.length) })", "--name", "own"])
         .expect(0);
     home.almoner(&["endow", &number, "c=notes", "sink=own"]).expect(0);
 }
 
 #[test]
-fn code_on_its_way_is_called_back() {
+fn running_code_can_receive_calls() {
     let home = Home::new();
     let own = "(async () => { const x = Far('X', { hi: () => 'hi' }); await E(me).storeValue(x, 'x'); \
                return E(E(me).lookup('x')).hi(); })()";
@@ -134,7 +134,7 @@ fn code_on_its_way_is_called_back() {
     let many =
         "(async () => { let n = 0; await E(c).call(Far('cb', { hi: i => { n += i; } }), 100); return n; })()";
     assert_eq!(evaluated(&home, &[many, "c=caller"]), "4950");
-    // What is called sends itself, and throws.
+    // The called object sends messages itself, and throws.
     let sends = "(async () => { const cb = Far('cb', { async hi(i) { await E(me).storeValue(i, `k${i}`); \
                  if (i === 2) throw Error('enough'); } }); return E(c).call(cb, 5).catch(e => e.message); })()";
     assert_eq!(evaluated(&home, &[sends, "c=caller", "me=@agent"]), "enough");
@@ -168,7 +168,7 @@ pub(crate) fn wait_for_sleep(home: &Home, pieces: u64) {
 }
 
 #[test]
-fn what_others_told_code_on_its_way_is_told_again_after_a_crash() {
+fn calls_to_running_code_are_replayed_after_a_crash() {
     let home = Home::new();
     // It waits for three calls of others, and each leaves something behind that must be there once.
     let waits = "(async () => { let n = 0; let go; const all = new Promise(r => { go = r; }); \
@@ -196,7 +196,7 @@ fn what_others_told_code_on_its_way_is_told_again_after_a_crash() {
 }
 
 #[test]
-fn promises_that_code_has_made_are_stored_sent_and_settled_after_a_restart() {
+fn promises_are_stored_sent_and_settled_after_a_restart() {
     let home = Home::new();
     let kit = "(() => { let done, fail; const p = new Promise((a, b) => { done = a; fail = b; }); \
                return harden({ p, r: Far('R', { done: v => done(v), fail: e => fail(e) }) }); })()";
@@ -216,7 +216,7 @@ fn promises_that_code_has_made_are_stored_sent_and_settled_after_a_restart() {
             .expect(0);
         let shown = home.almoner(&["show", &format!("{name}-came"), "--wait"]);
         assert!(format!("{}{}", shown.out, shown.err).contains(comes), "{name}: {shown:?}");
-        // Whoever asks later hears the same.
+        // A later caller gets the same outcome.
         let later = home.almoner(&["eval", take, &format!("k={name}")]);
         assert!(format!("{}{}", later.out, later.err).contains(comes), "{name}: {later:?}");
     }
@@ -229,13 +229,13 @@ fn promises_that_code_has_made_are_stored_sent_and_settled_after_a_restart() {
     assert_eq!(home.almoner(&["show", "sum", "--wait"]).expect(0).out.trim(), "41");
     assert_ne!(home.almoner(&["show", "never"]).code, 0);
     assert_eq!(evaluated(&home, &["E(l[0]).hi()", "l=list"]), "hi");
-    // To other code, which waits for it; and what it comes to is told when it comes.
+    // The promise goes to other code, which waits for it and gets its value when it settles.
     home.almoner(&["eval", "Far('W', { wait: async p => `came ${await p}` })", "--name", "waiter"]).expect(0);
     let sends = "(async () => { let go; const p = new Promise(r => { go = r; }); const told = E(w).wait(p); \
                  await E(c).incr(); go('late'); return told; })()";
     assert_eq!(evaluated(&home, &[sends, "w=waiter", "c=counter"]), "came late");
     assert_eq!(evaluated(&home, &["E(w).wait(E(c).add(0n))", "w=waiter", "c=counter"]), "came 42");
-    // Nobody settles what code has promised that has failed.
+    // No code is left to settle the promise of code that has failed.
     let fails =
         "(async () => { await E(me).storeValue(new Promise(() => {}), 'lost'); throw Error('x'); })()";
     home.almoner(&["eval", fails, "me=@agent"]).expect(1);
@@ -244,9 +244,9 @@ fn promises_that_code_has_made_are_stored_sent_and_settled_after_a_restart() {
 }
 
 #[test]
-fn code_hears_that_it_is_cancelled() {
+fn cancelled_code_is_notified() {
     let home = Home::new();
-    // On its way: whoever waits for an object of it is told what the code says, and nothing more goes out.
+    // Running code: a caller that waits for its object gets the code's own answer, and nothing more is sent.
     let code = "(async () => { const gone = new Promise((_, no) => { $cancelled.catch(e => no(Error(`told: ${e.message}`))); }); \
                 const d = Far('D', { async wait() { await E(me).storeValue(1, 'called'); return gone; } }); await E(me).storeValue(d, 'd'); \
                 $cancelled.catch(() => E(me).storeValue(1, 'afterwards')); return gone; })()";
@@ -259,7 +259,7 @@ fn code_hears_that_it_is_cancelled() {
     let waited = home.almoner(&["show", "waited", "--wait"]).expect(0);
     assert!(told(&waited.out).starts_with("told: ") && waited.out.contains("enough"), "{waited:?}");
     assert_ne!(home.almoner(&["show", "afterwards"]).code, 0);
-    // At its end: its heap goes, and what it has made is made anew for whoever uses it next.
+    // Finished code: its heap goes, and its object is made anew for the next caller.
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
     assert_eq!(evaluated(&home, &["E(c).add(5n)", "c=counter"]), "5");
     home.almoner(&["cancel", "counter"]).expect(0);
@@ -267,9 +267,9 @@ fn code_hears_that_it_is_cancelled() {
 }
 
 #[test]
-fn a_send_to_an_answer_that_was_not_known_goes_out_once_after_a_crash() {
+fn send_to_a_pending_answer_is_sent_once_after_a_crash() {
     let home = Home::new();
-    // The second send goes to what the first will be: a person says it after the crash.
+    // The second send goes to the future result of the first, which a person gives after the crash.
     let code = "(async () => { const d = E(me).request('@self', 'a directory'); const n = E(d).makeDirectory('n'); \
                 return (await E(n).list()).length; })()";
     home.almoner(&["eval", code, "me=@agent", "--name", "r", "--detach"]).expect(0);
@@ -282,7 +282,7 @@ fn a_send_to_an_answer_that_was_not_known_goes_out_once_after_a_crash() {
 }
 
 #[test]
-fn code_whose_call_waits_for_a_yes_holds_no_memory_and_goes_on_where_it_was() {
+fn code_awaiting_approval_is_unloaded_and_resumes_in_place() {
     let home = Home::new();
     std::fs::create_dir(home.path("out")).unwrap();
     home.almoner(&["mount", "out", "out"]).expect(0);
@@ -309,7 +309,7 @@ fn code_whose_call_waits_for_a_yes_holds_no_memory_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn what_code_made_under_another_engine_is_made_again_only_when_its_host_agrees() {
+fn object_of_another_engine_is_remade_only_by_its_host() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);

@@ -1,11 +1,11 @@
-//! What hostile callers and callees try while code runs: to use code that was ended, to end code of others, to get what a
-//! host has withheld.
+//! Attacks by callers and callees while code runs. They try to use ended code, to end the code of others, and to get
+//! objects that a host has withheld.
 
 use crate::between::{adopted, daemon_of, wait_for_name, wait_for_sleep};
 use crate::home::Home;
 use crate::sends::{evaluated, refused, told};
 
-/// Code on its way to its end, with an object that others can call; the guest `fae` has it as well.
+/// Starts code that goes on running, with an object that others can call. The guest `fae` gets the object as well.
 fn with_door(home: &Home, source: &str) {
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["eval", source, "me=@agent", "--name", "w", "--detach"]).expect(0);
@@ -15,7 +15,7 @@ fn with_door(home: &Home, source: &str) {
 }
 
 #[test]
-fn code_that_was_cancelled_or_has_failed_goes_no_further_whoever_calls_it() {
+fn cancelled_or_failed_code_never_resumes_on_a_call() {
     for ends in ["cancel", "fail"] {
         let home = Home::new();
         with_door(
@@ -44,7 +44,7 @@ fn code_that_was_cancelled_or_has_failed_goes_no_further_whoever_calls_it() {
 }
 
 #[test]
-fn no_value_ends_the_code_of_others() {
+fn hostile_value_does_not_end_the_code_of_others() {
     let home = Home::new();
     with_door(
         &home,
@@ -65,7 +65,7 @@ fn no_value_ends_the_code_of_others() {
         assert!(["ok", "caught"].contains(&&*said), "{wrap} {depth}: {said}");
         assert_eq!(told(&fae(&["eval", "E(d).ping()", "d"]).expect(0).out), "pong", "{wrap} {depth}");
     }
-    // Whoever tells it more than it takes is refused, and nobody else is told that it has failed.
+    // A caller that sends the code too much is refused. The code goes on, and its owner is told of no failure.
     let floods = "(async () => { const s = 'A'.repeat(900000); for (let i = 0; i < 40; i += 1) await E(d).eat(s); })()";
     let said = fae(&["eval", floods, "d"]);
     assert!(said.code == 1 && said.err.contains("takes no more"), "{said:?}");
@@ -73,7 +73,7 @@ fn no_value_ends_the_code_of_others() {
 }
 
 #[test]
-fn what_a_host_has_endowed_does_not_reach_the_author_by_way_of_his_own_objects() {
+fn host_endowment_cannot_leak_to_the_code_author() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
@@ -110,7 +110,7 @@ fn what_a_host_has_endowed_does_not_reach_the_author_by_way_of_his_own_objects()
 }
 
 #[test]
-fn what_code_has_answered_before_a_crash_is_still_its_own_afterwards() {
+fn objects_returned_before_a_crash_still_work_after_it() {
     for is_killed in [false, true] {
         let home = Home::new();
         with_door(
@@ -134,7 +134,7 @@ fn what_code_has_answered_before_a_crash_is_still_its_own_afterwards() {
 }
 
 #[test]
-fn what_goes_back_to_whoever_gave_it_is_what_he_had() {
+fn returned_capability_is_the_original() {
     let home = Home::new();
     home.almoner(&["mkdir", "notes"]).expect(0);
     home.almoner(&["eval", "Far('T', { echo: x => x })", "--name", "t"]).expect(0);

@@ -1,4 +1,4 @@
-//! Runs that have used up what they may: they ask, wait, and go on where they were.
+//! Runs that have used up their budget: they ask, wait, and go on where they were.
 
 use serde_json::{Value as Json, json};
 
@@ -13,7 +13,7 @@ fn append(text: &str) -> Json {
     call("out_append", &json!({ "path": "log.txt", "content": format!("{text}\n") }))
 }
 
-/// A home with a worker of these limits that appends three lines, one a turn.
+/// Returns a home with a worker of these limits that appends three lines, one a turn.
 fn home(limits: &str) -> Home {
     let home = Home::new();
     std::fs::create_dir(home.path("out")).unwrap();
@@ -36,7 +36,7 @@ const RUN: [&str; 7] =
 const THREE: &str = "one\ntwo\nthree\n";
 
 #[test]
-fn a_run_that_has_used_up_what_it_may_asks_and_goes_on_where_it_was() {
+fn run_out_of_budget_asks_and_resumes_in_place() {
     #[track_caller]
     fn check(limits: &str, asks: &str, yes: &[&str], left: usize) {
         let home = home(limits);
@@ -55,15 +55,15 @@ fn a_run_that_has_used_up_what_it_may_asks_and_goes_on_where_it_was() {
     }
     check("{ turns: 2 }", "the limit of 2 turns is reached", &[], 2);
     check("{ turns: 1 }", "A yes adds 1 turn; a no", &["--turns", "3"], 1);
-    // What the reply asked for is done once there is more, and not twice.
+    // The calls of the reply are made once there is more budget, and not twice.
     check("{ tokens: 20 }", "of 20 tokens are used", &["--tokens", "10k"], 1);
 }
 
 #[test]
-fn a_no_ends_it_and_so_does_nobody_there_to_ask() {
+fn run_out_of_budget_ends_when_denied_or_unattended() {
     let asked = home("{ turns: 1 }");
     asked.almoner(&RUN).expect(7);
-    // Nothing more is no answer, and what is meant for other questions is none either.
+    // A raise of nothing is no answer, and neither are options for other questions.
     for wrong in [&["--turns", "0"][..], &["--tokens", "many"], &["--run"], &["-e", "out=out"]] {
         let code = asked.almoner(&[&["approve", "1"], wrong].concat()).code;
         assert!(matches!(code, 2 | 6 | 8), "{wrong:?}: {code}");
@@ -82,7 +82,7 @@ fn a_no_ends_it_and_so_does_nobody_there_to_ask() {
 }
 
 #[test]
-fn a_run_that_is_cancelled_asks_nobody_any_more() {
+fn cancelled_run_withdraws_its_budget_request() {
     let home = home("{ turns: 1 }");
     home.almoner(&RUN).expect(7);
     home.almoner(&["cancel", "r1"]).expect(0);
@@ -91,7 +91,7 @@ fn a_run_that_is_cancelled_asks_nobody_any_more() {
 }
 
 #[test]
-fn a_child_that_asks_is_given_more_and_nothing_is_taken_from_its_caller() {
+fn child_budget_is_raised_without_charging_its_caller() {
     let home = home("{ turns: 1, tokens: 4k }");
     home.almoner(&["run", "boss.worker", "-m", "scripted:script.json"]).expect(7);
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
@@ -104,7 +104,7 @@ fn a_child_that_asks_is_given_more_and_nothing_is_taken_from_its_caller() {
 }
 
 #[test]
-fn a_model_that_takes_too_long_is_asked_again_once_there_is_more_time() {
+fn timed_out_model_call_is_retried_after_more_time_is_granted() {
     let home = home("{ wall: 1s }");
     let server = Server::start(|number, _| {
         if number == 0 {
@@ -119,7 +119,7 @@ fn a_model_that_takes_too_long_is_asked_again_once_there_is_more_time() {
     assert_eq!(home.almoner(&["resume", "r1"]).expect(0).out, "hello\n");
 }
 
-/// A home with a worker that calls itself three times over, each run no deeper than the limit.
+/// Returns a home with a worker that calls itself three times over, each run no deeper than the limit.
 fn deep(limits: &str) -> Home {
     let home = Home::new();
     home.write("down.worker", format!("---\nslots: {{ again: worker }}\nlimits: {limits}\n---\nGo down.\n"));
@@ -134,14 +134,14 @@ fn runs(home: &Home) -> usize {
     home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().map_or(0, Vec::len)
 }
 
-/// The message that waits for an answer, if one does.
+/// Returns the message that waits for an answer, if one does.
 fn asks(home: &Home) -> Option<String> {
     let letters = home.almoner(&["inbox", "--json"]).expect(0).json();
     letters.get(0).map(|letter| letter["number"].to_string())
 }
 
 #[test]
-fn a_run_that_may_go_no_deeper_asks_and_its_person_says_how_deep() {
+fn run_at_its_depth_limit_asks_for_more_depth() {
     let home = deep("{ depth: 1 }");
     home.almoner(&DOWN).expect(7);
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
@@ -149,7 +149,7 @@ fn a_run_that_may_go_no_deeper_asks_and_its_person_says_how_deep() {
     assert!(card.contains("would start a worker 2 deep; the limit is 1"), "{card}");
     assert!(card.contains("A yes adds 1 level of workers; after a no the run goes on without it"), "{card}");
     assert_eq!(runs(&home), 2);
-    // There is an end that nobody can move.
+    // There is a maximum depth that no answer raises.
     let said = home.almoner(&["approve", "1", "--depth", "32"]).expect(8).err;
     assert!(said.contains("at most 32 deep"), "{said}");
     home.almoner(&["approve", "1", "--depth", "2"]).expect(0);
@@ -167,8 +167,8 @@ fn a_run_that_may_go_no_deeper_asks_and_its_person_says_how_deep() {
 }
 
 #[test]
-fn nobody_is_asked_to_go_deeper_for_what_would_be_refused_all_the_same() {
-    // Nobody is there to ask.
+fn depth_request_is_skipped_when_refusal_is_certain() {
+    // No person is there to ask.
     let alone = deep("{ depth: 0 }");
     let said = alone.almoner(&[&DOWN[..], &["--on-ask", "deny"]].concat()).expect(0);
     assert_eq!((said.out.as_str(), runs(&alone)), ("bottom\n", 1));
@@ -180,7 +180,7 @@ fn nobody_is_asked_to_go_deeper_for_what_would_be_refused_all_the_same() {
 }
 
 #[test]
-fn calls_are_counted_whatever_becomes_of_them_and_more_are_asked_for() {
+fn calls_count_against_the_limit_regardless_of_outcome() {
     let home = Home::new();
     std::fs::create_dir(home.path("out")).unwrap();
     let worker = "---\nslots: { out: dir rw }\nlimits: { calls: 2 }\n---\nWrite.\n";
@@ -190,7 +190,7 @@ fn calls_are_counted_whatever_becomes_of_them_and_more_are_asked_for() {
     let first = json!({ "calls": [one("one"), missing, one("two")] });
     home.write("script.json", json!([{ "worker": "w", "turns": [first, { "text": "done" }] }]).to_string());
     home.almoner(&RUN).expect(7);
-    // What one reply asks for is not more than the run may do.
+    // The calls of one reply stop at the run's limit.
     assert_eq!(home.read("out/log.txt"), "one\n");
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
     assert!(

@@ -1,11 +1,11 @@
-//! Bytes beside the store: what nothing refers to goes, and there is room for so much and no more.
+//! Blobs beside the store: unreferenced blobs are deleted, and a quota limits the rest.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::home::{Home, Said};
 
-/// The sizes of all files beside the store.
+/// Returns the sizes of all files beside the store.
 fn sizes(home: &Home) -> Vec<u64> {
     let mut sizes = Vec::new();
     for shelf in std::fs::read_dir(home.root().join("state/store/blobs")).unwrap() {
@@ -29,7 +29,7 @@ fn daemon(home: &Home, quota: &str) -> std::process::Child {
 }
 
 #[test]
-fn a_quota_that_makes_no_sense_is_told_before_anything_begins() {
+fn invalid_quota_is_refused_at_startup() {
     let home = Home::new();
     for said in ["lots", "-1", "1.5G", "", "99999999999999999999T"] {
         let output = home.command(&["daemon"]).env("ALMONER_BLOB_QUOTA", said).output().unwrap();
@@ -43,7 +43,7 @@ fn a_quota_that_makes_no_sense_is_told_before_anything_begins() {
 }
 
 #[test]
-fn a_full_quota_refuses_what_clients_bring_and_stops_no_run() {
+fn full_quota_refuses_uploads_but_not_runs() {
     let home = Home::new();
     home.write("big.txt", vec![b'x'; 3000]);
     home.write("small.txt", "small");
@@ -62,7 +62,7 @@ fn a_full_quota_refuses_what_clients_bring_and_stops_no_run() {
 }
 
 #[test]
-fn what_nothing_refers_to_goes_and_what_is_referred_to_stays() {
+fn unreferenced_blobs_are_removed_and_others_kept() {
     let home = Home::new();
     home.write("hello.worker", "Say hello.\n");
     home.write("hello.json", r#"[{"turns": [{"text": "hello"}]}]"#);
@@ -73,7 +73,7 @@ fn what_nothing_refers_to_goes_and_what_is_referred_to_stays() {
     let before = sizes(&home);
     assert!(before.contains(&22_222) && before.contains(&11_111), "{before:?}");
     home.almoner(&["remove", "gone"]).expect(0);
-    // Whoever put it could still have been about to name it: the next process knows better.
+    // The uploader could still have been about to name the blob. The next daemon process knows that it was not.
     home.almoner(&["stop"]).expect(0);
     home.almoner(&["list"]).expect(0);
     let end = Instant::now() + Duration::from_secs(60);

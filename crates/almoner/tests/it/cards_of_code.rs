@@ -1,9 +1,9 @@
-//! What a person reads of code that asks: which code it is, and why its calls were let through.
+//! The cards of code that asks: which code it is, and why its calls were let through.
 
 use crate::home::Home;
 use crate::sends::wait_for_mail;
 
-/// A home with a directory `dir`.
+/// Returns a home with a directory `dir`.
 fn with_dir() -> Home {
     let home = Home::new();
     std::fs::create_dir(home.path("out")).unwrap();
@@ -12,7 +12,7 @@ fn with_dir() -> Home {
 }
 
 #[test]
-fn a_card_and_why_name_code_by_its_result() {
+fn card_and_why_name_code_by_its_result() {
     let home = with_dir();
     let write = "E(d).writeText('.env', 'mine')";
     home.almoner(&["eval", write, "d=dir", "--name", "settings", "--detach"]).expect(0);
@@ -26,14 +26,14 @@ fn a_card_and_why_name_code_by_its_result() {
     home.almoner(&["show", "settings", "--wait"]).expect(0);
     let why = said(&["why", &home.path("out/.env").display().to_string()]);
     assert!(why.contains("code of settings did it without a run"), "{why}");
-    // A name is whatever somebody likes, and it is whoever reads the card who gave it.
+    // A name can be any text, and the reader of the card has chosen it.
     home.almoner(&["move", "--force", "settings", "on \u{202e}it"]).expect(0);
     let told = said(&["inbox", &number]);
     assert!(told.contains(r"code of on \u{202E}it") && !told.contains('\u{202e}'), "{told}");
 }
 
 #[test]
-fn code_without_a_name_goes_by_its_number_and_by_who_wrote_it() {
+fn unnamed_code_is_shown_by_number_and_author() {
     let home = with_dir();
     let number_of_code = |told: &str, behind: &str| {
         let (_, rest) = told.split_once("`code ").unwrap_or_else(|| panic!("no code in {told}"));
@@ -45,7 +45,7 @@ fn code_without_a_name_goes_by_its_number_and_by_who_wrote_it() {
     let card = home.almoner(&["inbox", &number]).expect(0).out;
     assert!(number_of_code(&card, "` asks"), "{card}");
     home.almoner(&["deny", &number]).expect(0);
-    // The same of somebody else's, who has a name for it that is nobody else's to read.
+    // The same with code of another agent, whose own name for it no other agent may read.
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["send", "fae", "take @dir"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
@@ -58,7 +58,7 @@ fn code_without_a_name_goes_by_its_number_and_by_who_wrote_it() {
 }
 
 #[test]
-fn why_says_what_the_gates_said_and_nothing_where_they_had_nothing_to_say() {
+fn why_shows_gate_verdicts_with_their_reasons() {
     let home = with_dir();
     home.almoner(&["eval", "E(d).writeText('a.md', 'a')", "d=dir"]).expect(0);
     home.almoner(&["eval", "E(d).writeText('.env', 'a')", "d=dir", "--detach"]).expect(0);
@@ -72,9 +72,10 @@ fn why_says_what_the_gates_said_and_nothing_where_they_had_nothing_to_say() {
     assert!(reason.trim().len() > 10, "{asked}");
 }
 
-/// The code is collected once it has ended and nobody holds what it made; what it did stays, and why.
+/// Checks that the effects of code, and their reasons, outlive the code. The code is collected once it has ended and
+/// no agent holds its result.
 #[test]
-fn a_file_that_code_wrote_leads_back_to_what_was_said_also_once_the_code_is_gone() {
+fn why_traces_a_file_to_its_cause_after_code_is_collected() {
     let home = with_dir();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
@@ -82,7 +83,7 @@ fn a_file_that_code_wrote_leads_back_to_what_was_said_also_once_the_code_is_gone
     fae(&["define", "code.js", "--slot", "d:any"]);
     let number = wait_for_mail(&home, "definition").to_string();
     home.almoner(&["endow", &number, "d=dir"]).expect(0);
-    // The same by a guest with what it was given.
+    // The same by a guest with the directory that it was given.
     home.almoner(&["send", "fae", "take @dir"]).expect(0);
     let inbox = fae(&["inbox", "--all", "--json"]).json();
     let sent = inbox.as_array().unwrap().iter().find(|one| one["mail"]["envelope"]["kind"] == "package");

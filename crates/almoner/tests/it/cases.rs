@@ -4,7 +4,8 @@ use serde_json::{Value as Json, json};
 
 use crate::home::Home;
 
-/// A home with a worker that reads one directory, writes in another, and was let write one file of two; and its case.
+/// Returns a home with a worker that reads one directory, writes in another, and was let write one file of two; and
+/// its case.
 fn saved() -> Home {
     let home = Home::new();
     home.write("docs/a.txt", "blue\n");
@@ -48,7 +49,7 @@ fn tree(home: &Home, dir: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_case_comes_to_the_same_over_copies_and_nothing_of_the_users_is_touched() {
+fn case_replays_over_copies_without_touching_user_files() {
     let home = saved();
     let before = (tree(&home, "out"), tree(&home, "post"), home.read("out/log.txt"));
     assert_eq!(home.almoner(&["test"]).expect(0).out, "same       again.case\n");
@@ -63,9 +64,9 @@ fn a_case_comes_to_the_same_over_copies_and_nothing_of_the_users_is_touched() {
 }
 
 #[test]
-fn what_differs_is_shown_and_accepted_on_a_word() {
+fn differing_case_is_shown_and_can_be_accepted() {
     let home = saved();
-    // The worker says otherwise now, what it reads is gone, and it does not write what it wrote.
+    // The answer differs now, and the worker uses `other.txt` instead of `new.txt`.
     let replies = home.read("again.case/replies.json").replace("\"text\": \"blue\"", "\"text\": \"green\"");
     home.write("again.case/replies.json", replies.replace("new.txt", "other.txt"));
     let said = home.almoner(&["test", "again.case"]).expect(1).out;
@@ -73,7 +74,7 @@ fn what_differs_is_shown_and_accepted_on_a_word() {
     {
         assert!(said.contains(part), "{part} in {said}");
     }
-    // What nobody let happen then is not let happen now.
+    // A call that was not let happen in the recording is refused now as well.
     assert!(said.contains("→ refused"), "{said}");
     assert_eq!(home.almoner(&["test", "--accept"]).expect(0).out, "accepted   again.case\n");
     assert_eq!(home.almoner(&["test"]).expect(0).out, "same       again.case\n");
@@ -81,7 +82,7 @@ fn what_differs_is_shown_and_accepted_on_a_word() {
 }
 
 #[test]
-fn what_cannot_be_tried_is_said_and_is_no_success() {
+fn case_that_cannot_be_tried_fails_with_the_reason() {
     let home = saved();
     home.almoner(&["test", "none"]).expect(4);
     home.almoner(&["test", "docs"]).expect(4);

@@ -1,11 +1,12 @@
-//! Conversations: one run each, which waits between what is said.
+//! Conversations: one run each, which waits between the messages.
 
 use serde_json::json;
 
 use crate::home::Home;
 use crate::terminal::{CTRL_D, Terminal};
 
-/// A home with a model that answers in its turn: which answer comes says how much of the conversation it was shown.
+/// Returns a home with a model that answers in its turn: which answer comes says how much of the conversation it was
+/// shown.
 fn home() -> Home {
     let home = Home::new();
     std::fs::create_dir(home.path("out")).unwrap();
@@ -22,7 +23,7 @@ fn home() -> Home {
 const CHAT: [&str; 2] = ["chat", "-mscripted:script.json"];
 
 #[test]
-fn what_was_said_is_known_later_also_to_a_daemon_that_began_since() {
+fn conversation_survives_a_daemon_restart() {
     let home = home();
     let said = home.piped(&CHAT, b"my favourite colour is blue\nwhat is it?\n").expect(0);
     assert_eq!(said.out, "it is noted\nblue, as you said\n");
@@ -30,7 +31,7 @@ fn what_was_said_is_known_later_also_to_a_daemon_that_began_since() {
     assert!(home.almoner(&["runs"]).expect(0).out.contains("waits for you to say something"));
     assert!(home.almoner(&["inbox"]).expect(0).out.is_empty(), "nobody is asked");
     home.almoner(&["stop"]).expect(0);
-    // The last answer is told once more: whoever comes back may not have seen it.
+    // The last answer is printed once more, because a returning user may not have seen it.
     let said = home.piped(&["chat", "--continue"], b"and once more?\n/end\n").expect(0);
     assert_eq!(said.out, "blue, as you said\nagain\n");
     assert!(home.almoner(&["runs"]).expect(0).out.contains("done"));
@@ -39,12 +40,12 @@ fn what_was_said_is_known_later_also_to_a_daemon_that_began_since() {
 }
 
 #[test]
-fn it_asks_before_it_changes_anything_as_any_run_does() {
+fn chat_asks_before_writing() {
     let home = home();
     let args = ["chat", "w.worker", "-e", "out=out:rw", "-m", "scripted:script.json"];
     let said = home.piped(&args, b"hello\nwrite it\nand?\n").expect(7);
     assert_eq!(said.out, "first\n");
-    // What was typed meanwhile was not said.
+    // The line typed meanwhile was not sent.
     let card = home.almoner(&["inbox", "--json"]).expect(0).json()[0]["number"].to_string();
     home.almoner(&["approve", &card]).expect(0);
     assert_eq!(home.piped(&["chat", "-c"], b"and?\n").expect(0).out, "written\nlast\n");
@@ -52,7 +53,7 @@ fn it_asks_before_it_changes_anything_as_any_run_does() {
 }
 
 #[test]
-fn what_is_no_conversation_is_refused() {
+fn non_conversation_cannot_be_continued() {
     let home = home();
     home.write("sorter.worker", "---\noutput: { class: string }\n---\nSort.\n");
     home.piped(&["chat", "sorter.worker", "-mscripted:script.json"], b"x\n").expect(6);
@@ -63,7 +64,7 @@ fn what_is_no_conversation_is_refused() {
 }
 
 #[test]
-fn at_a_terminal_each_answer_comes_before_the_next_question() {
+fn terminal_chat_shows_each_answer_before_the_next_prompt() {
     let home = home();
     let mut terminal = Terminal::open(&home, &CHAT);
     terminal.shows("> ", 1);
@@ -75,7 +76,7 @@ fn at_a_terminal_each_answer_comes_before_the_next_question() {
     terminal.shows("> ", 3);
     terminal.press(CTRL_D);
     terminal.shows("is left open", 1);
-    // What was streamed is not said again.
+    // A streamed answer is not printed again.
     assert_eq!(terminal.screen().matches("it is noted").count(), 1, "{}", terminal.screen());
     terminal.end();
 }

@@ -1,4 +1,4 @@
-//! The daemon ends in an orderly way: its store is closed, nothing is left half, and whoever is connected is told.
+//! The daemon ends in an orderly way: its store is closed, nothing is left half, and connected clients are told.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -20,7 +20,7 @@ fn home() -> Home {
 
 const HELLO: [&str; 4] = ["run", "hello.worker", "-m", "scripted:hello.json"];
 
-/// A run that asks a model which never answers.
+/// Returns a run that asks a model which never answers.
 fn never_answered(home: &Home) -> (std::net::TcpListener, Child) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let model = format!("compat:http://{}/v1#m", listener.local_addr().unwrap());
@@ -35,7 +35,7 @@ fn never_answered(home: &Home) -> (std::net::TcpListener, Child) {
     (listener, client)
 }
 
-/// A connection that has greeted, and then says nothing more.
+/// Returns a connection that has greeted, and then says nothing more.
 fn silent(home: &Home) -> UnixStream {
     let mut stream = UnixStream::connect(home.root().join("run/control.sock")).unwrap();
     let hello = wire::hello().to_string();
@@ -50,7 +50,7 @@ fn silent(home: &Home) -> UnixStream {
     stream
 }
 
-/// A daemon that listens.
+/// Returns a daemon that listens.
 fn daemon(home: &Home, args: &[&str]) -> Child {
     let daemon = home.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
@@ -72,7 +72,7 @@ fn ended(mut daemon: Child) -> i32 {
     }
 }
 
-/// Nobody owns the store, and it was closed: no log is left beside it.
+/// Checks that no process owns the store, and that it was closed, with no log left beside it.
 #[track_caller]
 fn is_closed(home: &Home, how: &str) {
     let store = home.root().join("state/store");
@@ -86,7 +86,7 @@ fn is_closed(home: &Home, how: &str) {
 }
 
 #[test]
-fn however_it_ends_the_store_is_closed_and_clients_are_told() {
+fn daemon_closes_its_store_and_notifies_clients_on_exit() {
     let ways: [(&str, Option<Signal>); 4] = [
         ("stop", None),
         ("SIGTERM", Some(Signal::TERM)),
@@ -122,7 +122,7 @@ fn however_it_ends_the_store_is_closed_and_clients_are_told() {
 }
 
 #[test]
-fn an_idle_daemon_closes_its_store() {
+fn idle_daemon_closes_its_store() {
     let home = home();
     let daemon = daemon(&home, &["daemon", "--idle", "1"]);
     home.almoner(&HELLO).expect(0);
@@ -131,9 +131,9 @@ fn an_idle_daemon_closes_its_store() {
 }
 
 #[test]
-fn it_is_closed_every_time() {
+fn repeated_terminations_always_close_the_store() {
     let home = home();
-    // Whoever lets go of the store last, in whatever order threads end.
+    // Any thread may be the last to release the store, as the order in which threads end varies.
     for round in 0..25 {
         let daemon = daemon(&home, &["daemon"]);
         let pid = Pid::from_child(&daemon);

@@ -1,4 +1,4 @@
-//! `almoner status` counts code: what runs, and what sleeps.
+//! `almoner status` counts code, both running and asleep.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ fn counts(home: &Home, expected: &Json) {
 }
 
 #[test]
-fn status_counts_code_that_runs_and_that_sleeps() {
+fn status_counts_running_and_sleeping_code() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["store", "answer:=1"]).expect(0);

@@ -1,7 +1,7 @@
 //! `kill -9` at every commit of the main job: nothing acknowledged is lost, nothing is done twice.
 //!
-//! The run of the demo is made once undisturbed. Then, for each of its commits, it is made again with a daemon that
-//! kills itself just before or just after that commit, the client is killed with it, and `resume` goes on. Files and
+//! The run of the demo is made once undisturbed. Then it is made again for each of its commits, with a daemon that
+//! kills itself just before or just after that commit. The client is killed with it, and `resume` goes on. Files and
 //! journals must come out the same.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::home::{Home, TRIAGE};
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, at_each, commits};
 
-/// Files and journals: everything that the run leaves behind, without what must differ from run to run.
+/// The files and journals that the run leaves behind, without the parts that differ from run to run.
 #[derive(Debug, PartialEq)]
 struct Left {
     files: BTreeMap<String, String>,
@@ -43,7 +43,7 @@ fn left(home: &Home) -> Left {
     Left { files, journals }
 }
 
-/// Takes out times, random identities, and what depends on them or on where the home lies.
+/// Removes times, random identities, and values that depend on them or on the location of the home.
 fn forget(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -70,8 +70,8 @@ fn forget(value: &mut Value) {
     }
 }
 
-/// The journal without the marks of waiting, and numbered anew. Whether a parent had begun to wait when its child
-/// ended is a matter of time, and nothing else depends on it.
+/// Returns the journal without the marks of waiting, and numbered anew. Whether a parent had begun to wait when its
+/// child ended is a matter of time, and nothing else depends on it.
 fn without_waiting(steps: Value) -> Value {
     let Value::Array(steps) = steps else { panic!("a journal is a list") };
     let waits = |step: &Value| matches!(step["entry"]["entry"].as_str(), Some("suspended" | "resumed"));
@@ -117,7 +117,7 @@ fn assert_same(got: &Left, expected: &Left, when: &str) {
     }
 }
 
-/// The job, undisturbed from here on, whatever has been done of it before.
+/// Brings the job to its end without disturbance, from any state.
 fn to_the_end(home: &Home) {
     let runs = home.almoner(&["runs", "--json"]).expect(0).json();
     if runs.as_array().unwrap().is_empty() {
@@ -142,7 +142,7 @@ fn disturbed(point: &str, nth: u64) -> Option<Left> {
     let home = Home::with_inbox();
     let mut daemon = Doomed::start(&home, point, nth);
     let mut client = home.command(&TRIAGE).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // The client ends when the card waits; the answer, and what follows it, are part of the job.
+    // The client ends when the card waits. The answer and the steps after it are part of the job.
     let mut died = false;
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(60) {
@@ -167,7 +167,7 @@ fn disturbed(point: &str, nth: u64) -> Option<Left> {
     if !died {
         return None;
     }
-    // What the client had asked for before it died may still be on its way: here it comes to an end.
+    // A request of the dead client may still be under way. It ends here.
     home.almoner(&["stop"]).expect(0);
     to_the_end(&home);
     Some(left(&home))
@@ -194,11 +194,11 @@ fn kill_at_every(point: &'static str) {
 }
 
 #[test]
-fn killed_just_before_every_commit() {
+fn demo_run_survives_a_kill_before_every_commit() {
     kill_at_every(BEFORE);
 }
 
 #[test]
-fn killed_just_after_every_commit() {
+fn demo_run_survives_a_kill_after_every_commit() {
     kill_at_every(AFTER);
 }

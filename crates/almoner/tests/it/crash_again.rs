@@ -1,8 +1,8 @@
-//! `kill -9` at every commit where something is asked a second time: what somebody approved has changed since, and what
-//! a crash has cut off may have happened.
+//! `kill -9` at every commit where a question comes a second time. The approved file has changed since, or a crash
+//! has cut off a call that may have happened.
 //!
-//! Whoever sits at the terminal presses again whenever an answer was not acknowledged. What must hold: one effect, and
-//! that with what the last card showed; nothing again that a person has vouched for.
+//! The user at the terminal answers again whenever an answer was not acknowledged. There must be one effect, and it
+//! must be the one on the last card. A call that a person has confirmed must not be repeated.
 
 use std::time::{Duration, Instant};
 
@@ -23,13 +23,13 @@ const TWO: &str = "scripted:script.json,scripted:script.json";
 struct Play {
     /// Until the moment from which commits are counted.
     prepare: fn() -> Home,
-    /// One press of whoever sits there, for a message of this kind.
+    /// One answer of the user at the terminal to a message of this kind.
     press: fn(&Home, u64, &str) -> i32,
-    /// What must hold in the end.
+    /// The check of the final state.
     check: fn(&Home, &str),
 }
 
-/// The number and the kind of what waits, if the daemon can be asked.
+/// Returns the number and the kind of the first waiting message, if the daemon can be asked.
 fn waiting(home: &Home) -> Option<(u64, String)> {
     let said = home.almoner(&["inbox", "--json"]);
     let letters: Json = serde_json::from_str(&said.out).ok()?;
@@ -48,7 +48,7 @@ fn play(home: &Home, play: Play) {
     }
 }
 
-/// All of it with a daemon that dies at `point` for the `nth` time. False if it never got there.
+/// Returns all of it with a daemon that dies at `point` for the `nth` time. False if it never got there.
 fn disturbed(the: Play, point: &str, nth: u64) -> bool {
     let home = (the.prepare)();
     let daemon = Doomed::start(&home, point, nth);
@@ -69,7 +69,7 @@ fn kill_at_every(the: Play, point: &'static str, least: u64) {
     at_each(point, count, count - 2, |nth| disturbed(the, point, nth));
 }
 
-/// The kinds of the entries that speak of proposals, in order.
+/// Returns the kinds of the entries that speak of proposals, in order.
 fn entries(home: &Home) -> Vec<String> {
     let trace = home.trace("r1");
     let of = |step: &Json| step["entry"]["entry"].as_str().unwrap().to_owned();
@@ -89,7 +89,7 @@ fn whole(home: &Home, when: &str) {
     home.almoner(&["audit", "verify"]).expect(0);
 }
 
-/// A file would be replaced, the card is shown, and then somebody else changes the file.
+/// Returns a file would be replaced, the card is shown, and then somebody else changes the file.
 fn changed_since() -> Home {
     let home = Home::new();
     home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
@@ -109,7 +109,7 @@ const STALE: Play = Play {
         assert_eq!(home.read("out/a.md"), "new\n", "{when}");
         let entries = entries(home);
         assert_eq!(times(&entries, "begun"), 1, "{when}: {entries:?}");
-        // The first yes was to what is there no more: that proposal ends, another card comes, and its yes counts.
+        // The first yes was for content that has changed. That proposal ends, another card comes, and its yes counts.
         assert_eq!(times(&entries, "completed"), 2, "{when}: {entries:?}");
         assert_eq!(times(&entries, "answered"), 2, "{when}: {entries:?}");
         assert_eq!(times(&entries, "judged"), 2, "{when}: {entries:?}");
@@ -121,12 +121,12 @@ const STALE: Play = Play {
 };
 
 #[test]
-fn killed_just_before_every_commit_where_an_approval_has_become_stale() {
+fn stale_approval_survives_a_kill_before_every_commit() {
     kill_at_every(STALE, BEFORE, 8);
 }
 
 #[test]
-fn killed_just_after_every_commit_where_an_approval_has_become_stale() {
+fn stale_approval_survives_a_kill_after_every_commit() {
     kill_at_every(STALE, AFTER, 8);
 }
 
@@ -144,7 +144,7 @@ fn happened(home: &Home, number: u64, kind: &str, word: &str) -> i32 {
 }
 
 #[test]
-fn killed_at_every_commit_where_a_person_says_that_it_happened() {
+fn confirmed_outcome_survives_a_kill_at_every_commit() {
     let it_did = Play {
         prepare: cut_off,
         press: |home, number, kind| happened(home, number, kind, "yes"),
@@ -155,7 +155,7 @@ fn killed_at_every_commit_where_a_person_says_that_it_happened() {
 }
 
 #[test]
-fn killed_at_every_commit_where_a_person_says_that_it_did_not_happen() {
+fn denied_outcome_survives_a_kill_at_every_commit() {
     // Each word that it did not happen lets it begin once. A crash in that beginning asks again, and is told the same: the
     // program was at work once more, at most.
     let it_did_not = Play {

@@ -1,8 +1,8 @@
 //! `kill -9` at every commit of a run that asks and is answered from two terminals at once, one for and one against.
 //!
-//! Which of the two is first differs from run to run, and so nothing is compared with an undisturbed run. What must hold
-//! holds by itself: each proposal has one outcome and at most one effect, an answer that a terminal was told of counts,
-//! and the world is as the journal says.
+//! The order of the two answers differs from run to run, so no run is compared with an undisturbed one. Each proposal
+//! must have one outcome and at most one effect. An answer that was acknowledged to a terminal must count, and the
+//! world must agree with the journal.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ const SCRIPT: &str = r#"[{ "turns": [
     { "calls": [ { "name": "outbox_send", "arguments": { "to": "b@own.example", "subject": "two", "body": "b" } } ] },
     { "text": "done" } ] }]"#;
 
-/// What a terminal was told: it said this to this message, and it counted.
+/// An answer that was acknowledged to a terminal: the message, whether it was a yes, and the entries that it decided.
 type Acknowledged = (u64, bool, Vec<u64>);
 
 fn begun() -> Home {
@@ -37,19 +37,19 @@ fn begun() -> Home {
     home
 }
 
-/// Whatever the command comes to: the daemon may die under it.
+/// Starts a command that may fail, because the daemon may die under it.
 fn quiet(home: &Home, args: &[&str]) -> Child {
     home.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// The numbers of the cards that wait.
+/// Returns the numbers of the cards that wait.
 fn open(home: &Home) -> Option<Vec<u64>> {
     let said = home.almoner(&["inbox", "--json"]);
     let letters: Json = serde_json::from_str(&said.out).ok()?;
     letters.as_array()?.iter().map(|letter| letter["number"].as_u64()).collect()
 }
 
-/// Two terminals answer everything that waits, until nothing does and the run is over.
+/// Answers every waiting message from two terminals until the run is over. Returns the acknowledged answers.
 fn answered(home: &Home) -> Vec<Acknowledged> {
     let mut told = Vec::new();
     let begun = Instant::now();
@@ -79,7 +79,7 @@ fn answered(home: &Home) -> Vec<Acknowledged> {
     }
 }
 
-/// One outcome each, at most one effect, and nothing that was acknowledged is otherwise.
+/// Checks that each proposal has one outcome and at most one effect, and that every acknowledged answer counts.
 fn check(home: &Home, told: &[Acknowledged], when: &str) {
     let trace = home.trace("r1");
     let steps: Vec<&Json> = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]).collect();
@@ -128,7 +128,7 @@ fn check(home: &Home, told: &[Acknowledged], when: &str) {
     }
 }
 
-/// The whole of it with a daemon that dies at `point` for the `nth` time. False if it never got there.
+/// Returns the whole of it with a daemon that dies at `point` for the `nth` time. False if it never got there.
 fn disturbed(point: &str, nth: u64) -> bool {
     let home = begun();
     let daemon = Doomed::start(&home, point, nth);
@@ -161,11 +161,11 @@ fn kill_at_every(point: &'static str) {
 }
 
 #[test]
-fn killed_just_before_every_commit_of_a_run_that_two_terminals_answer() {
+fn competing_answers_survive_a_kill_before_every_commit() {
     kill_at_every(BEFORE);
 }
 
 #[test]
-fn killed_just_after_every_commit_of_a_run_that_two_terminals_answer() {
+fn competing_answers_survive_a_kill_after_every_commit() {
     kill_at_every(AFTER);
 }

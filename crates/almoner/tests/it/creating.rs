@@ -1,4 +1,4 @@
-//! Workers that make workers: what is proposed is shown whole, and what is made holds no more than was given to it.
+//! Workers that make workers: the proposed worker is shown whole, and it holds no more than it was given.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const ASK: &str = "---\ndescription: Answers.\n---\nAnswer.\n";
 const RUN: [&str; 8] =
     ["run", "boss.worker", "deck.txt", "-e", "docs=docs", "-e", "out=out:rw", "-mscripted:script.json"];
 
-/// A file with these slots.
+/// Returns a file with these slots.
 fn file(slots: &str) -> String {
     format!(
         "---\ndescription: Judges one deck.\noutput: {{ verdict: pass|fail }}\nslots: {slots}\n---\nJudge it.\n"
@@ -28,7 +28,7 @@ fn create(source: &str, slots: &Json) -> Json {
     json!({ "name": "create_worker", "arguments": arguments })
 }
 
-/// A home in which the boss makes these calls, one turn each, and the workers of these names theirs.
+/// Returns a home in which the boss makes these calls, one turn each, and the workers of these names theirs.
 fn home(boss: &[Json], others: &[(&str, &[Json])]) -> Home {
     let home = Home::new();
     home.write("boss.worker", BOSS);
@@ -59,13 +59,13 @@ fn append(slot: &str) -> Json {
     json!({ "name": format!("{slot}_append"), "arguments": { "path": "v.md", "content": "pass\n" } })
 }
 
-/// A card as it is written, with long lines put together.
+/// Returns a card as it is written, with long lines put together.
 fn card(home: &Home, number: &str) -> String {
     home.almoner(&["inbox", number]).expect(0).out.replace("\n      ┆ ", "")
 }
 
 #[test]
-fn a_worker_that_is_made_is_shown_whole_and_uses_what_its_maker_gave_it() {
+fn created_worker_is_shown_whole_and_uses_its_makers_slots() {
     let source = file("{ docs: dir, place: dir rw }");
     let read = json!({ "name": "docs_read", "arguments": { "path": "rubric.md" } });
     let home = home(
@@ -80,11 +80,11 @@ fn a_worker_that_is_made_is_shown_whole_and_uses_what_its_maker_gave_it() {
     // And how it differs from its maker's own file.
     assert!(shown.contains("how it differs from the file of the worker that makes it"), "{shown}");
     assert!(shown.contains("│ - creates: true") && shown.contains("│ + Judge it."), "{shown}");
-    // Also what it would get that its maker did not name.
+    // The card also shows slots that the new worker would get without its maker naming them.
     assert!(shown.contains(r#""docs": "docs""#) && shown.contains(r#""place": "out""#), "{shown}");
     assert!(!home.almoner(&["grants"]).expect(0).out.contains("judge"));
     home.almoner(&["approve", "1"]).expect(0);
-    // What changes asks, whoever made whom.
+    // A call that changes files asks, no matter which worker made the caller.
     home.almoner(&["resume"]).expect(7);
     assert!(card(&home, "3").contains("changes place.append"), "{}", card(&home, "3"));
     home.almoner(&["approve", "3"]).expect(0);
@@ -98,7 +98,7 @@ fn a_worker_that_is_made_is_shown_whole_and_uses_what_its_maker_gave_it() {
 }
 
 #[test]
-fn what_is_not_to_be_made_is_refused_and_the_model_is_told() {
+fn invalid_worker_creation_is_refused_with_the_reason() {
     #[track_caller]
     fn check(calls: &[Json], says: &str) {
         let home = home(calls, &[]);
@@ -113,7 +113,7 @@ fn what_is_not_to_be_made_is_refused_and_the_model_is_told() {
         "never loosen it",
     );
     check(&[one(&file("{ x: dir }"), json!({ "x": "secrets" }))], "you hold no slot `secrets`");
-    // What only reads is not given on as what writes.
+    // A slot that only reads does not fill a slot that writes.
     check(&[one(&file("{ x: dir rw }"), json!({ "x": "docs" }))], "your slot `docs` is no `dir rw`");
     check(&[one(&file("{ x: outbox }"), json!({ "x": "out" }))], "your slot `out` is no `outbox`");
     check(&[one(&file("{ x: worker }"), json!({ "x": "judge" }))], "you hold no slot `judge`");
@@ -130,7 +130,8 @@ fn what_is_not_to_be_made_is_refused_and_the_model_is_told() {
     }
 }
 
-/// What the model is told of its first call, by the rules of the findings; nobody is asked, and no file is made.
+/// Returns the journal of a run whose first call is this one. Checks that no person is asked, and that no file is
+/// made.
 fn refused(call: Json) -> String {
     let home = home(&[call], &[]);
     let before = home.read("ask.worker");
@@ -150,19 +151,19 @@ fn named(name: &str) -> Json {
 }
 
 #[test]
-fn llm_do_11_a_worker_that_a_model_makes_stands_in_for_none_that_is_there() {
+fn llm_do_11_created_worker_cannot_replace_an_existing_tool() {
     assert!(refused(named("ask")).contains("there is a tool `ask` already"));
 }
 
 #[test]
-fn llm_do_12_no_parameter_of_a_model_lifts_a_lock() {
+fn llm_do_12_model_parameter_cannot_bypass_a_lock() {
     let mut call = named("ask");
     call["arguments"]["force"] = json!(true);
     assert!(refused(call).contains("tool/arguments"));
 }
 
 #[test]
-fn llm_do_13_a_worker_that_was_made_is_not_made_over() {
+fn llm_do_13_created_worker_cannot_be_overwritten() {
     let home = home(&[named("judge"), named("judge")], &[]);
     home.almoner(&RUN).expect(7);
     home.almoner(&["approve", "1"]).expect(0);
@@ -172,14 +173,14 @@ fn llm_do_13_a_worker_that_was_made_is_not_made_over() {
 }
 
 #[test]
-fn llm_do_14_the_name_of_a_new_worker_is_no_path() {
+fn llm_do_14_new_worker_name_cannot_be_a_path() {
     for name in ["../evil", "/etc/evil", "evil.worker", "..", "a/b"] {
         assert!(refused(named(name)).contains("worker/name"), "{name}");
     }
 }
 
 #[test]
-fn llm_do_15_a_worker_is_given_nothing_that_its_maker_does_not_hold() {
+fn llm_do_15_created_worker_gets_only_slots_of_its_maker() {
     for slots in ["{ out: dir rw, sh: program }", "{ net: http }"] {
         let slot = if slots.contains("sh") { "sh" } else { "net" };
         let call = create(&file(slots), &json!({ slot: slot }));
@@ -188,7 +189,7 @@ fn llm_do_15_a_worker_is_given_nothing_that_its_maker_does_not_hold() {
 }
 
 #[test]
-fn nobody_makes_workers_whose_file_does_not_say_so() {
+fn worker_without_creates_cannot_create_workers() {
     let home = home(&[create(&file("{}"), &Json::Null)], &[]);
     home.write("boss.worker", BOSS.replace("creates: true\n", ""));
     home.almoner(&RUN).expect(0);
@@ -197,7 +198,7 @@ fn nobody_makes_workers_whose_file_does_not_say_so() {
 }
 
 #[test]
-fn a_no_to_a_worker_is_told_with_its_reason() {
+fn denied_creation_reaches_the_model_with_its_reason() {
     let home = home(&[create(&file("{}"), &Json::Null), call()], &[]);
     home.almoner(&RUN).expect(7);
     home.almoner(&["deny", "1", "-r", "use `ask` instead"]).expect(0);
@@ -207,7 +208,7 @@ fn a_no_to_a_worker_is_told_with_its_reason() {
 }
 
 #[test]
-fn a_person_fills_the_slots_that_the_maker_cannot() {
+fn user_fills_slots_missing_from_the_maker() {
     let send =
         json!({ "name": "post_send", "arguments": { "to": "a@own.example", "subject": "s", "body": "b" } });
     let home = home(&[create(&file("{ post: outbox }"), &Json::Null), call()], &[("judge", &[send])]);
@@ -225,7 +226,7 @@ fn a_person_fills_the_slots_that_the_maker_cannot() {
     refused(&home, &["--edited", "nowhere.worker"], 4, "nowhere.worker");
     refused(&home, &["-e", "post=post", "--edited", "bad.worker"], 6, "root");
     home.almoner(&["approve", "1", "-e", "post=post"]).expect(0);
-    // Who comes second is told that, whatever else he says.
+    // A second answer of any kind is told that it came too late.
     for late in [&["approve", "1"][..], &["approve", "1", "-e", "post=docs"], &["deny", "1"]] {
         let said = home.almoner(late).expect(0).out;
         assert!(said.contains("answered before; nothing changed"), "{late:?}: {said}");
@@ -234,13 +235,13 @@ fn a_person_fills_the_slots_that_the_maker_cannot() {
     home.almoner(&["approve", "3"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     assert_eq!(std::fs::read_dir(home.path("post")).unwrap().count(), 1);
-    // What was added to nothing that makes a worker.
+    // Additions do not fit a card that makes no worker.
     let said = home.almoner(&["approve", "3", "-e", "post=post"]).expect(2);
     assert!(said.err.contains("makes no worker"), "{said:?}");
 }
 
 #[test]
-fn a_person_fills_a_slot_with_what_a_name_stands_for() {
+fn user_fills_a_slot_of_a_new_worker_by_name() {
     let home = home(&[create(&file("{ zz: dir, out: dir rw }"), &Json::Null)], &[]);
     home.almoner(&["mount", home.path("docs").to_str().unwrap(), "papers"]).expect(0);
     home.almoner(&["store", "five:=5"]).expect(0);
@@ -276,7 +277,7 @@ fn a_person_fills_a_slot_with_what_a_name_stands_for() {
 }
 
 #[test]
-fn a_person_changes_a_worker_before_it_is_made_and_the_maker_is_told() {
+fn maker_is_notified_of_a_worker_file_edited_by_the_user() {
     let home = home(&[create(&file("{ docs: dir }"), &Json::Null), call()], &[("judge", &[])]);
     home.almoner(&RUN).expect(7);
     let mine = file("{ docs: dir }").replace("pass|fail }", "pass|fail, why: string }");
@@ -286,7 +287,7 @@ fn a_person_changes_a_worker_before_it_is_made_and_the_maker_is_told() {
     home.almoner(&["resume"]).expect(1);
     let trace = home.trace("r1").to_string();
     assert!(trace.contains("the user has changed its file"), "{trace}");
-    // What its model answers fits the file as it was, and not as it is.
+    // The reply of its model fits the original file, and not the changed one.
     let trace = home.trace("r2").to_string();
     assert!(
         trace.contains("must have missing properties") || trace.contains("Must have missing properties"),
@@ -295,10 +296,10 @@ fn a_person_changes_a_worker_before_it_is_made_and_the_maker_is_told() {
 }
 
 #[test]
-fn a_changed_file_gets_nothing_that_no_card_has_shown() {
+fn edited_worker_file_gets_no_unshown_slot() {
     let home = home(&[create(&file("{ p: dir }"), &json!({ "p": "docs" }))], &[]);
     home.almoner(&RUN).expect(7);
-    // It asks for more of its maker's than was shown, or for what its maker has not.
+    // The file asks for a slot of its maker that was not shown, or for one that its maker does not have.
     for (slots, slot) in [("{ p: dir, out: dir rw }", "out"), ("{ p: dir, zz: outbox }", "zz")] {
         home.write("more.worker", file(slots));
         let said = home.almoner(&["approve", "1", "--edited", "more.worker"]).expect(2);
@@ -311,7 +312,7 @@ fn a_changed_file_gets_nothing_that_no_card_has_shown() {
 }
 
 #[test]
-fn what_ends_the_makers_grant_ends_what_was_made_of_it() {
+fn revoking_the_makers_grant_revokes_derived_grants() {
     let home = home(
         &[create(&file("{ place: dir rw }"), &json!({ "place": "out" })), call()],
         &[("judge", &[append("place")])],
@@ -335,7 +336,7 @@ fn what_ends_the_makers_grant_ends_what_was_made_of_it() {
 }
 
 #[test]
-fn a_staged_copy_stays_one_in_the_hands_of_a_worker_that_was_made() {
+fn staged_directory_stays_staged_in_a_created_worker() {
     let home = home(
         &[create(&file("{ place: dir rw }"), &json!({ "place": "out" })), call()],
         &[("judge", &[append("place")])],
@@ -351,7 +352,7 @@ fn a_staged_copy_stays_one_in_the_hands_of_a_worker_that_was_made() {
 }
 
 #[test]
-fn what_is_made_makes_no_more_than_it_was_given() {
+fn created_worker_cannot_delegate_beyond_its_grants() {
     let inner = "---\nslots: { place: dir rw }\n---\nWrite.\n";
     let outer = "---\ncreates: true\noutput: { verdict: pass|fail }\nslots: { docs: dir }\n---\nMake one.\n";
     let make = |slots: Json| json!({ "name": "create_worker", "arguments": { "name": "inner", "source": inner, "slots": slots } });
@@ -367,12 +368,12 @@ fn what_is_made_makes_no_more_than_it_was_given() {
     assert!(trace.contains("you hold no slot `out`") && trace.contains("is no `dir rw`"), "{trace}");
 }
 
-/// Whatever the command comes to: the daemon may die under it.
+/// Starts a command that may fail, because the daemon may die under it.
 fn quiet(home: &Home, args: &[&str]) -> Child {
     home.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Everything is approved, until the run is over.
+/// Returns everything is approved, until the run is over.
 pub(crate) fn to_the_end(home: &Home) -> Said {
     let begun = Instant::now();
     loop {
@@ -392,7 +393,7 @@ pub(crate) fn to_the_end(home: &Home) -> Said {
 }
 
 #[test]
-fn a_worker_is_made_once_and_does_its_work_once_wherever_the_daemon_is_killed() {
+fn worker_is_created_and_runs_once_despite_kills() {
     let begun = || {
         home(
             &[create(&file("{ place: dir rw }"), &json!({ "place": "out" })), call()],
@@ -409,7 +410,7 @@ fn a_worker_is_made_once_and_does_its_work_once_wherever_the_daemon_is_killed() 
         quiet(&home, &RUN).wait().unwrap();
         let started = home.almoner(&["runs"]);
         if !started.out.contains("boss") {
-            // The command itself was lost, and nobody was told otherwise.
+            // The command itself was lost, and the user got no acknowledgement.
             home.almoner(&RUN);
         }
         let said = to_the_end(&home);

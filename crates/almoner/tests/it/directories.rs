@@ -1,5 +1,5 @@
-//! Directories through the real binary: every method, what attenuates them, what a card says of an edit, and what a crash
-//! leaves.
+//! Directories through the real binary: every method, their attenuation, the card of an edit, and the state after a
+//! crash.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -49,14 +49,14 @@ pub(crate) fn run(home: &Home, out: &str, more: &[&str]) -> Said {
     home.almoner(&[&args[..], more].concat())
 }
 
-/// What the calls of the first run came to, in order.
+/// Returns the completions of the first run's calls, in order.
 fn came_to(home: &Home) -> Vec<Json> {
     let steps = home.trace("r1")["steps"].take();
     let entries = steps.as_array().unwrap().iter().map(|step| step["entry"].clone());
     entries.filter(|entry| entry["entry"] == "completed").map(|entry| entry["completion"].clone()).collect()
 }
 
-/// Everything in `out`, by path.
+/// Returns everything in `out`, by path.
 pub(crate) fn files(home: &Home) -> String {
     fn gather(at: &std::path::Path, before: &str, all: &mut Vec<String>) {
         for entry in std::fs::read_dir(at).unwrap() {
@@ -77,7 +77,7 @@ pub(crate) fn files(home: &Home) -> String {
     all.join(" ")
 }
 
-/// One of every change.
+/// Returns one of every change.
 pub(crate) fn changes() -> Json {
     json!([
         calls(&[("out_edit", json!({ "path": "a.md", "old": "two", "new": "2" }))]),
@@ -91,7 +91,7 @@ pub(crate) fn changes() -> Json {
 pub(crate) const CHANGED: &str = r#"a.md="one 2\n" kept/ kept/b.md="b\n" sub/ sub/deep/"#;
 
 #[test]
-fn a_model_edits_moves_removes_makes_and_finds() {
+fn model_uses_every_directory_method() {
     let home = home(changes());
     run(&home, "out:rw", &ALLOWED).expect(0);
     assert_eq!(files(&home), CHANGED);
@@ -123,7 +123,7 @@ fn a_model_edits_moves_removes_makes_and_finds() {
 }
 
 #[test]
-fn only_the_methods_that_were_endowed_are_offered_and_work() {
+fn only_endowed_methods_are_offered_and_allowed() {
     let home = home(json!([calls(&[("out_write", json!({ "path": "n.md", "content": "x" }))]), done()]));
     let plan =
         run(&home, "out:rw?methods=read,glob&methods=append&max=1MiB&total=1GiB", &["--dry-run"]).expect(0);
@@ -151,7 +151,7 @@ fn only_the_methods_that_were_endowed_are_offered_and_work() {
 }
 
 #[test]
-fn what_is_written_keeps_to_the_total_of_the_directory() {
+fn writes_over_the_directory_total_are_refused() {
     let write =
         |path: &str, content: &str| calls(&[("out_write", json!({ "path": path, "content": content }))]);
     let home = home(json!([write("n.md", &"x".repeat(100)), write("m.md", "12345"), done()]));
@@ -163,7 +163,7 @@ fn what_is_written_keeps_to_the_total_of_the_directory() {
 }
 
 #[test]
-fn a_card_shows_what_becomes_of_the_file_and_an_edit_of_other_bytes_is_not_made() {
+fn card_shows_the_edit_and_a_modified_file_is_asked_again() {
     let turns = json!([calls(&[("out_edit", json!({ "path": "a.md", "old": "two", "new": "2" }))]), done()]);
     let home = home(turns.clone());
     run(&home, "out:rw", &[]).expect(7);
@@ -173,7 +173,7 @@ fn a_card_shows_what_becomes_of_the_file_and_an_edit_of_other_bytes_is_not_made(
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume", "r1"]).expect(0);
     assert_eq!(home.read("out/a.md"), "one 2\n");
-    // Somebody edits the file before the yes: it is not what was shown, and is asked about anew.
+    // The file is edited before the yes. The card no longer fits it, and the run asks anew.
     let home = self::home(turns);
     run(&home, "out:rw", &[]).expect(7);
     home.write("out/a.md", "one two three\n");
@@ -191,7 +191,7 @@ fn a_card_shows_what_becomes_of_the_file_and_an_edit_of_other_bytes_is_not_made(
 }
 
 #[test]
-fn a_search_reads_no_file_that_holds_keys_and_what_names_one_asks() {
+fn search_skips_secret_files_and_moving_one_asks() {
     let home = home(json!([
         calls(&[("out_grep", json!({ "pattern": "PERIWINKLE" }))]),
         calls(&[("out_move", json!({ "from": ".env", "to": "plain.md" }))]),
@@ -206,7 +206,7 @@ fn a_search_reads_no_file_that_holds_keys_and_what_names_one_asks() {
 }
 
 #[test]
-fn a_policy_against_writing_or_reading_holds_for_every_way_to_do_so() {
+fn read_and_write_policies_cover_every_directory_method() {
     let home = home(json!([
         calls(&[
             ("out_edit", json!({ "path": "a.md", "old": "two", "new": "2" })),
@@ -229,7 +229,7 @@ fn a_policy_against_writing_or_reading_holds_for_every_way_to_do_so() {
     assert_eq!(steps.matches("\"decision\":\"deny\"").count(), 5, "{steps}");
 }
 
-/// The changes with a daemon that dies when it comes to `point` for the `nth` time; whether it did.
+/// Returns the changes with a daemon that dies when it comes to `point` for the `nth` time; whether it did.
 fn killed(point: &str, nth: u64) -> bool {
     let home = home(changes());
     let mut daemon = Doomed::start(&home, point, nth);
@@ -252,7 +252,7 @@ fn killed(point: &str, nth: u64) -> bool {
     let _ = client.kill();
     let _ = client.wait();
     daemon.end();
-    // What the client had asked for before it died may still be on its way: here it comes to an end.
+    // A request of the dead client may still be under way. It ends here.
     home.almoner(&["stop"]).expect(0);
     if home.almoner(&["runs", "--all", "--json"]).expect(0).json().as_array().unwrap().is_empty() {
         run(&home, "out:rw", &ALLOWED).expect(0);
@@ -266,11 +266,11 @@ fn killed(point: &str, nth: u64) -> bool {
 }
 
 #[test]
-fn killed_just_before_every_commit_each_change_is_made_once() {
+fn directory_changes_happen_once_despite_kills_before_commits() {
     until_it_survives(BEFORE, 9, |nth| killed(BEFORE, nth));
 }
 
 #[test]
-fn killed_just_after_every_commit_each_change_is_made_once() {
+fn directory_changes_happen_once_despite_kills_after_commits() {
     until_it_survives(AFTER, 9, |nth| killed(AFTER, nth));
 }

@@ -1,4 +1,5 @@
-//! What a crash cut off and nobody can look up: a person says whether it happened, and only that person's word repeats it.
+//! Calls that a crash cut off and whose outcome cannot be looked up. A person says whether they happened, and only
+//! that person's word repeats them.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ const SLOW: &str = "echo line >> log; [ $(wc -l < log) -gt 1 ] || sleep 120";
 /// Of several models each request and each reply is recorded by itself, as with any that is paid for.
 const TWO: &str = "scripted:calls.json,scripted:calls.json";
 
-/// A home in which the daemon was killed while a program that somebody had approved was at work.
+/// Returns a home in which the daemon was killed while a program that somebody had approved was at work.
 pub(crate) fn cut_off() -> Home {
     let home = Home::new();
     home.write("w.worker", "---\nslots:\n  tools: program\n---\nUse the tools.\n");
@@ -38,7 +39,7 @@ fn lines(home: &Home) -> usize {
 }
 
 #[test]
-fn what_a_crash_cut_off_is_asked_about_and_done_again_only_on_that_word() {
+fn interrupted_call_is_repeated_only_on_the_users_word() {
     let home = cut_off();
     let said = home.almoner(&["resume"]).expect(7);
     assert!(said.err.contains("message 3"), "{said:?}");
@@ -72,7 +73,7 @@ fn what_a_crash_cut_off_is_asked_about_and_done_again_only_on_that_word() {
 }
 
 #[test]
-fn what_happened_is_not_done_again() {
+fn confirmed_call_is_not_repeated() {
     let home = cut_off();
     home.almoner(&["resume"]).expect(7);
     home.almoner(&["happened", "1", "yes"]).expect(8);

@@ -8,13 +8,14 @@ use crate::kill_sweep;
 /// How many cases there must be: a suite that does not run holds nothing.
 const CASES: usize = 177;
 
-/// The folder of tools that tests need: `test-tools` in the target directory, unless `ALMONER_TEST_TOOLS` names another.
+/// Returns the folder of tools that tests need: `test-tools` in the target directory, unless `ALMONER_TEST_TOOLS`
+/// names another.
 pub(crate) fn tools() -> PathBuf {
     let beside = || Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-tools");
     std::env::var_os("ALMONER_TEST_TOOLS").map_or_else(beside, PathBuf::from)
 }
 
-/// The suite, copied to where Node finds the packages that it uses.
+/// Returns the suite, copied to where Node finds the packages that it uses.
 fn suite(tools: &Path) -> tempfile::TempDir {
     let captp = tools.join("node_modules/@endo/captp");
     assert!(captp.is_dir(), "{} is missing: `cargo xtask tools` installs it", captp.display());
@@ -31,7 +32,7 @@ fn suite(tools: &Path) -> tempfile::TempDir {
 }
 
 #[test]
-fn endos_own_client_finds_a_daemon_of_endos() {
+fn endo_client_suite_passes_against_the_daemon() {
     let tools = tools();
     let suite = suite(&tools);
     // Short, for the sake of the socket's path.

@@ -1,4 +1,5 @@
-//! `almoner eval`: code over data runs in a process of its own, and what it does to itself it does to nobody else.
+//! `almoner eval`: code over data runs in a process of its own, and the harm that it does to itself reaches no other
+//! code.
 
 use std::time::{Duration, Instant};
 
@@ -6,13 +7,13 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::home::Home;
 
-/// The processes for guest code that the daemon has started.
+/// Returns the processes for guest code that the daemon has started.
 fn vat_hosts(home: &Home) -> Vec<i32> {
     let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
     vat_hosts_of(daemon.try_into().unwrap())
 }
 
-/// The processes for guest code that this daemon has started.
+/// Returns the processes for guest code that this daemon has started.
 pub(crate) fn vat_hosts_of(daemon: i32) -> Vec<i32> {
     let daemon = daemon.to_string();
     let mut found = Vec::new();
@@ -35,7 +36,7 @@ pub(crate) fn kill(pid: i32) {
 }
 
 #[test]
-fn code_comes_to_a_result_or_says_why_not() {
+fn code_returns_a_result_or_an_error() {
     let home = Home::new();
     home.almoner(&["store", "n:=41", "words=hello"]).expect(0);
     home.almoner(&["mkguest", "fae"]).expect(0);
@@ -72,9 +73,9 @@ fn code_comes_to_a_result_or_says_why_not() {
 }
 
 #[test]
-fn code_that_uses_up_what_it_has_ends_and_the_next_one_runs() {
+fn code_over_its_limits_is_ended_and_later_code_runs() {
     let home = Home::new();
-    // What is evaluated, and what is said of it. The last is ended with its process, from outside.
+    // The code, and the message about it. The last one is ended with its process, from outside.
     for (source, says) in [
         ("while (true) {}", "more steps|longer than it may"),
         ("const a = []; for (;;) a.push(new Array(100000).fill(1))", "more memory|longer than it may"),
@@ -92,7 +93,7 @@ fn code_that_uses_up_what_it_has_ends_and_the_next_one_runs() {
 }
 
 #[test]
-fn code_of_others_runs_while_one_is_stuck() {
+fn stuck_code_does_not_block_code_of_others() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let stuck = "Array.prototype.reverse.call({ length: 2 ** 53 - 1 })";
@@ -105,7 +106,7 @@ fn code_of_others_runs_while_one_is_stuck() {
 }
 
 #[test]
-fn what_a_crash_cuts_off_runs_again_and_what_is_recorded_does_not() {
+fn interrupted_code_reruns_and_recorded_results_stay() {
     let home = Home::new();
     assert_eq!(home.almoner(&["eval", "1", "--name", "first"]).expect(0).out.trim(), "1");
     // Longer than it takes to kill it, and far less than code may take on a machine that does much else.
@@ -130,7 +131,7 @@ fn what_a_crash_cuts_off_runs_again_and_what_is_recorded_does_not() {
 }
 
 #[test]
-fn the_process_of_guest_code_is_shut_in_and_goes_with_the_daemon() {
+fn vat_process_is_sandboxed_and_ends_with_the_daemon() {
     let home = Home::new();
     home.almoner(&["eval", "1"]).expect(0);
     let all = vat_hosts(&home);
@@ -160,7 +161,7 @@ fn the_process_of_guest_code_is_shut_in_and_goes_with_the_daemon() {
 }
 
 #[test]
-fn code_that_is_stuck_goes_with_a_daemon_that_is_killed() {
+fn stuck_vat_process_ends_with_a_killed_daemon() {
     let home = Home::new();
     let stuck = "Array.prototype.reverse.call({ length: 2 ** 53 - 1 })";
     home.almoner(&["eval", stuck, "--detach"]).expect(0);
@@ -186,13 +187,13 @@ fn code_that_is_stuck_goes_with_a_daemon_that_is_killed() {
 }
 
 #[test]
-fn the_daemon_ends_at_once_however_much_code_waits() {
+fn daemon_stops_at_once_despite_queued_code() {
     let home = Home::new();
     let long = "let n = 0; for (let i = 0; i < 1e6; i += 1) n += i % 7; n";
     for at in 0..30 {
         home.almoner(&["eval", long, "--name", &format!("n{at}"), "--detach"]).expect(0);
     }
     home.almoner(&["stop"]).expect(0);
-    // What was not done is done when the daemon is there again.
+    // The remaining code runs when the daemon is there again.
     assert_eq!(home.almoner(&["show", "n29", "--wait"]).expect(0).out.trim(), "2999997");
 }

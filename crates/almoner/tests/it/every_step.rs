@@ -33,13 +33,14 @@ kinds! {
 struct Play {
     name: &'static str,
     home: fn() -> Home,
-    /// All of it, by somebody who says again whatever was not acknowledged, until it is over. May begin anywhere.
+    /// The commands of a user who repeats each one until it is acknowledged, to the end of the play. May begin
+    /// anywhere.
     persist: fn(&Home),
-    /// What the world must look like, and what the journal of the first run may hold only so often.
+    /// The check of the final state, and of entries that the journal of the first run may hold only so often.
     check: fn(&Home, &str),
 }
 
-/// A command, said again until a daemon has lived long enough to answer it.
+/// Returns a command, said again until a daemon has lived long enough to answer it.
 fn insist(home: &Home, args: &[&str]) -> Said {
     let begun = Instant::now();
     loop {
@@ -56,7 +57,7 @@ fn go(home: &Home, run: &[&str]) {
     go_with(home, run, |home, _| answer(home));
 }
 
-/// The same, with answers of its own for what waits, by its number.
+/// Brings a run to its end as [`go`] does, with `answer` for the waiting message, by its number.
 fn go_with(home: &Home, run: &[&str], answer: impl Fn(&Home, &str)) {
     let begun = Instant::now();
     while insist(home, &["runs", "--json"]).json().as_array().unwrap().is_empty() {
@@ -66,7 +67,7 @@ fn go_with(home: &Home, run: &[&str], answer: impl Fn(&Home, &str)) {
         assert!(begun.elapsed() < Duration::from_secs(120), "it does not end: {}", home.trace("r1"));
         match insist(home, &["resume", "r1"]).code {
             0 => return,
-            // It has stalled: what failed is mended.
+            // The run has stalled, so the script is repaired.
             1 => home.write("script.json", MENDED),
             7 => {
                 let letters = insist(home, &["inbox", "--json"]).json();
@@ -79,13 +80,13 @@ fn go_with(home: &Home, run: &[&str], answer: impl Fn(&Home, &str)) {
     }
 }
 
-/// Answers whatever waits.
+/// Answers all waiting messages.
 fn answer(home: &Home) {
     for letter in insist(home, &["inbox", "--json"]).json().as_array().unwrap() {
         let number = letter["number"].to_string();
         let args = match letter["message"]["body"]["type"].as_str().unwrap() {
             "form" => vec!["submit", &number, "answer=blue"],
-            // Whoever sits there looks whether it happened.
+            // The user looks up whether the call happened.
             "doubt" => vec!["happened", &number, if home.path("in/log").exists() { "yes" } else { "no" }],
             _ => vec!["approve", &number],
         };
@@ -97,7 +98,7 @@ fn steps(home: &Home, run: &str) -> Vec<Json> {
     home.trace(run)["steps"].as_array().unwrap().iter().map(|step| step["entry"].clone()).collect()
 }
 
-/// The kinds in the journals of all runs.
+/// Returns the kinds in the journals of all runs.
 fn kinds(home: &Home) -> BTreeSet<String> {
     let runs = home.almoner(&["runs", "--all", "--json"]).expect(0).json();
     let runs = runs.as_array().unwrap().iter().map(|run| format!("r{}", run["number"]));
@@ -128,7 +129,8 @@ fn script(home: &Home, script: &Json) {
 
 const MENDED: &str = r#"[{ "turns": [{ "text": "done" }] }]"#;
 
-/// Asks, waits, is refused, reads what is long, calls a program, a worker and a directory, and runs out of turns.
+/// A run that asks, waits, is refused, and reads a long result. It calls a program, a worker and a directory, and
+/// runs out of turns.
 const WORK: Play = Play {
     name: "work",
     home: || {
@@ -191,7 +193,7 @@ const WORK: Play = Play {
     },
 };
 
-/// One child for each document, each of which writes in a staged copy, which is applied, put back, and forgotten.
+/// A run that writes in a staged copy, which is applied, undone, and forgotten.
 const STAGED: Play = Play {
     name: "staged",
     home: || {
@@ -258,7 +260,7 @@ const EACH: Play = Play {
     },
 };
 
-/// What is said is said once, and answered once.
+/// A conversation in which each message is recorded once, and answered once.
 const TALK: Play = Play {
     name: "talk",
     home: || {
@@ -272,7 +274,7 @@ const TALK: Play = Play {
             home.piped(&["chat", "-mscripted:script.json"], format!("{}\n", WORDS[0]).as_bytes());
         }
         for words in WORDS {
-            // Whoever was not told that it was heard looks before saying it again.
+            // A user without an acknowledgement looks into the journal before repeating a message.
             while !insist(home, &["trace", "r1", "--json"]).out.contains(words) {
                 home.piped(&["chat", "--continue", "r1"], format!("{words}\n").as_bytes());
             }
@@ -310,7 +312,8 @@ const DEEP: Play = Play {
 
 const PLAYS: [Play; 6] = [WORK, STAGED, THROWN_AWAY, EACH, TALK, DEEP];
 
-/// The play with a daemon that dies at `point` for the `nth` time. Whether it got there, and which kinds came of it.
+/// Returns the play with a daemon that dies at `point` for the `nth` time. Whether it got there, and which kinds came
+/// of it.
 fn disturbed(play: &Play, point: &str, nth: u64) -> (bool, BTreeSet<String>) {
     let home = (play.home)();
     let daemon = Doomed::start(&home, point, nth);
@@ -340,6 +343,6 @@ fn a_run_that_is_killed_at_any_step_comes_to_the_same_end() {
     }
     let found = found.into_inner().unwrap();
     let missing: Vec<&&str> = KINDS.iter().filter(|kind| !found.contains(**kind)).collect();
-    // A doubt and what settles it come of a kill at one commit, which a sample need not visit.
+    // A doubt and its resolution need a kill at one certain commit, which a sample need not visit.
     assert!(missing.is_empty() || !is_full(), "no play has these steps: {missing:?}");
 }

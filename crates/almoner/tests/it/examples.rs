@@ -1,5 +1,5 @@
-//! The examples of the repository, as their READMEs say them: each line of the `sh` block is what is run, with a model that
-//! follows a script, and what comes out is held against the facts that were written down before.
+//! The examples of the repository, run as their READMEs say. Each line of the `sh` block is run with a model that
+//! follows a script. The results are compared with the facts that were written down before.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 /// Has no command of its own: the demo and other tests use it.
 const NOT_RUN_HERE: [&str; 1] = ["inbox"];
 
-/// The folders that have expected facts, by name.
+/// Returns the folders that have expected facts, by name.
 fn folders() -> Vec<PathBuf> {
     let found = std::fs::read_dir(EXAMPLES).unwrap().map(|entry| entry.unwrap().path());
     let mut folders: Vec<PathBuf> = found
@@ -23,7 +23,7 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The lines between the first ```` ```sh ```` and its end.
+/// Returns the lines between the first ```` ```sh ```` and its end.
 fn commands(readme: &str) -> Vec<&str> {
     let (_, rest) = readme.split_once("```sh\n").expect("a block of commands");
     let (block, rest) = rest.split_once("```").expect("its end");
@@ -31,7 +31,7 @@ fn commands(readme: &str) -> Vec<&str> {
     block.lines().collect()
 }
 
-/// The words of a line, as a shell splits what has no more than double quotes.
+/// Returns the words of a line as a shell splits it. Double quotes are the only syntax that is allowed.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
     for c in line.chars() {
@@ -47,7 +47,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// A command, with the servers of tools that a user would have installed.
+/// Returns a command, with the servers of tools that a user would have installed.
 fn almoner(home: &Home, args: &[&str]) -> Said {
     let inherited = std::env::var_os("PATH").unwrap_or_default();
     let own = std::iter::once(tools().join("node_modules/.bin"));
@@ -55,10 +55,10 @@ fn almoner(home: &Home, args: &[&str]) -> Said {
     Said::of(home.command(args).env("PATH", path).output().unwrap())
 }
 
-/// What the commands of a README have said, and how often the run came to wait for a person.
+/// The output of a README's commands, and the number of times that the run waited for a person.
 struct Ran {
     said: String,
-    /// What the last of them that follows a run printed as its result.
+    /// The result that the last command that follows a run printed.
     result: Json,
     asked: u64,
 }
@@ -95,7 +95,7 @@ fn list<'a>(of: &'a Json, key: &str) -> &'a [Json] {
     of.get(key).map_or(&[], |value| value.as_array().expect("a list"))
 }
 
-/// What is not as the facts say.
+/// Returns the facts that do not hold.
 fn wrong(home: &Home, facts: &Json, ran: &Ran) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut hold = |holds: bool, what: String| {
@@ -150,7 +150,7 @@ fn example(folder: &Path) -> (Home, Vec<String>, Json) {
 }
 
 #[test]
-fn each_example_does_what_its_readme_says() {
+fn each_example_does_as_its_readme_says() {
     let folders = folders();
     assert!(folders.len() >= 6, "{folders:?}");
     for folder in folders {
@@ -162,9 +162,9 @@ fn each_example_does_what_its_readme_says() {
     }
 }
 
-/// Else the test above could not fail.
+/// Checks that the test above can fail.
 #[test]
-fn the_facts_do_not_hold_before_an_example_has_run() {
+fn example_facts_are_false_before_the_run() {
     for folder in folders() {
         let (home, _, facts) = example(&folder);
         let nothing = Ran { said: String::new(), result: Json::Null, asked: u64::MAX };
@@ -176,7 +176,7 @@ fn the_facts_do_not_hold_before_an_example_has_run() {
 }
 
 #[test]
-fn a_refusal_leaves_every_example_as_it_was() {
+fn denied_example_changes_no_file() {
     for folder in folders() {
         let (home, lines, facts) = example(&folder);
         let asks = facts["asked"].as_u64().unwrap() > 0;
@@ -200,7 +200,7 @@ fn a_refusal_leaves_every_example_as_it_was() {
     }
 }
 
-/// What people read who run it by hand.
+/// Prints text for a person who runs the test by hand.
 #[allow(clippy::print_stdout, reason = "a table for whoever asked for it")]
 fn say(text: &str) {
     println!("{text}");
@@ -209,8 +209,8 @@ fn say(text: &str) {
 /// How often a person answers before the rest is taken for an endless story.
 const MOST_ANSWERS: usize = 12;
 
-/// The commands of a README with a model that may do otherwise than its script: whatever it asks is answered as the README
-/// answers in its turn, and with a yes from then on. How the last command ended is told too.
+/// Runs the commands of a README with a model that may depart from its script. Its questions get the README's answers
+/// in turn, and a yes from then on. Returns the exit code of the last command as well.
 fn run_with(home: &Home, lines: &[&str], model: &str) -> (Ran, i32) {
     let mut ran = Ran { said: String::new(), result: Json::Null, asked: 0 };
     let mut code = 0;
@@ -238,7 +238,7 @@ fn run_with(home: &Home, lines: &[&str], model: &str) -> (Ran, i32) {
             for letter in home.almoner(&["inbox", "--json"]).json().as_array().unwrap() {
                 let number = letter["number"].to_string();
                 ran.said.push_str(&home.almoner(&["inbox", &number]).out);
-                // Whoever goes round in circles is not given more to do so.
+                // A model that goes round in circles is not given more budget to do so.
                 let is_budget = letter["message"]["body"]["type"] == "budget";
                 let otherwise = || vec![String::new(), if is_budget { "deny" } else { "approve" }.to_owned()];
                 let answer = if is_budget { None } else { answers.pop() }.unwrap_or_else(otherwise);
@@ -261,7 +261,7 @@ fn run_with(home: &Home, lines: &[&str], model: &str) -> (Ran, i32) {
 
 #[test]
 #[ignore = "takes a model and many minutes: cargo xtask examples MODEL"]
-fn the_facts_with_a_real_model() {
+fn examples_report_their_facts_with_a_real_model() {
     let model = std::env::var("ALMONER_EXAMPLES_MODEL").expect("which model: cargo xtask examples MODEL");
     let only = std::env::var("ALMONER_EXAMPLES_ONLY").unwrap_or_default();
     let mut table =
@@ -287,7 +287,7 @@ fn the_facts_with_a_real_model() {
     say(&table);
 }
 
-/// How many facts there are: how often a person is asked is one.
+/// Returns how many facts there are: how often a person is asked is one.
 fn facts_of(facts: &Json) -> usize {
     let lists = ["value", "card", "said", "gone"].iter().map(|key| list(facts, key).len());
     let files = ["files", "once"].iter().flat_map(|key| facts[key].as_object().into_iter().flatten());

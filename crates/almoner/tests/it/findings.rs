@@ -1,5 +1,5 @@
-//! What was found reaches the model as the result of exactly the call that it is about, as data, whoever the provider is;
-//! and the person reads the same words.
+//! Findings reach the model as the result of exactly the call that they are about, as data, with every provider. The
+//! user reads the same words.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::wire::Control;
 const WORKER: &str = "---\nslots: { mail: dir, out: dir rw, outbox: outbox }\n---\nDo it.\n";
 const WHY: &str = "not to that archive";
 
-/// The calls of the model's first turn: id, tool, arguments, and the rule that something was found by. The last has
-/// arguments that are no JSON.
+/// Returns the calls of the model's first turn: id, tool, arguments, and the rule that something was found by. The
+/// last has arguments that are no JSON.
 fn calls() -> Vec<(&'static str, &'static str, String, &'static str)> {
     let json = |value: Json| value.to_string();
     vec![
@@ -49,7 +49,8 @@ fn home() -> Home {
     home
 }
 
-/// The run with this model: asked, denied, over. What the model was asked last.
+/// Runs the clerk with this model until the run ends: its call asks, and the user denies it. Returns the model's last
+/// request.
 fn run(home: &Home, model: &str) -> Request {
     let args =
         ["run", "clerk.worker", "-e", "mail=mail", "-e", "out=out:rw", "-e", "outbox=outbox", "-m", model];
@@ -59,7 +60,7 @@ fn run(home: &Home, model: &str) -> Request {
     requests(home).pop().unwrap()
 }
 
-/// Everything that the model of the first run was asked, as it was recorded.
+/// Returns everything that the model of the first run was asked, as it was recorded.
 fn requests(home: &Home) -> Vec<Request> {
     let mut control = Control::open(home);
     let steps = home.trace("r1")["steps"].take();
@@ -73,7 +74,7 @@ fn requests(home: &Home) -> Vec<Request> {
         .collect()
 }
 
-/// Everything that was found, by rule: as the trace has it.
+/// Returns everything that was found, by rule: as the trace has it.
 fn found(home: &Home) -> BTreeMap<String, Json> {
     let mut found = BTreeMap::new();
     for step in home.trace("r1")["steps"].as_array().unwrap() {
@@ -92,7 +93,7 @@ fn found(home: &Home) -> BTreeMap<String, Json> {
     found
 }
 
-/// Each call has the result that is its own, and what was found is data in it, part for part.
+/// Checks that each call has its own result, and that the result holds the recorded finding as data, part for part.
 #[track_caller]
 fn check(home: &Home, results: &[(String, String)]) {
     let found = found(home);
@@ -110,13 +111,13 @@ fn check(home: &Home, results: &[(String, String)]) {
         let told =
             told.iter().find(|finding| finding["rule"] == rule).unwrap_or_else(|| panic!("{id}: {told:?}"));
         let recorded = found.get(rule).unwrap_or_else(|| panic!("{rule} is not in {found:?}"));
-        // Which of the words are quoted is for whoever draws them.
+        // The marks of quoted words are for the renderer only.
         let mut recorded = recorded.clone();
         for marks in ["quoted", "allowed_quoted"] {
             recorded.as_object_mut().unwrap().remove(marks);
         }
         assert_eq!(*told, recorded, "{id}: the model is told what was recorded");
-        // What a gate or a check finds says where, and what would have been right.
+        // A finding of a gate or a check says where it applies, and which value would be allowed.
         for part in ["at", "allowed"] {
             assert!(rule == "host/denied" || told[part].is_string(), "{id} says no `{part}`: {told}");
         }
@@ -142,7 +143,7 @@ fn results(request: &Request) -> Vec<(String, String)> {
     request.messages.iter().filter_map(result).collect()
 }
 
-/// The model's first reply, as a provider gives it.
+/// Returns the model's first reply, as a provider gives it.
 fn reply() -> Reply {
     let mut reply = Reply { stop: model::Stop::Calls, ..Reply::default() };
     for (id, name, arguments, _) in calls() {
@@ -156,7 +157,7 @@ fn reply() -> Reply {
 }
 
 #[test]
-fn an_openai_compatible_model_is_told_what_was_found_as_the_result_of_its_call() {
+fn openai_model_receives_findings_as_tool_results() {
     let home = home();
     let server = Server::start(|number, _| match number {
         0 => {
@@ -168,7 +169,7 @@ fn an_openai_compatible_model_is_told_what_was_found_as_the_result_of_its_call()
         _ => says("done"),
     });
     run(&home, &server.model());
-    // What went over the wire.
+    // The request as the server received it.
     let sent = server.requests().pop().unwrap();
     let results: Vec<(String, String)> = sent["messages"]
         .as_array()
@@ -184,7 +185,7 @@ fn an_openai_compatible_model_is_told_what_was_found_as_the_result_of_its_call()
 }
 
 #[test]
-fn a_scripted_model_and_a_replayed_one_are_told_the_same() {
+fn scripted_and_replayed_models_receive_the_same_findings() {
     let scripted = home();
     let turn = |(_, name, arguments, rule): (&str, &str, String, &str)| match rule {
         "tool/json" => json!({ "name": name, "arguments": format!("!{arguments}") }),
@@ -205,7 +206,8 @@ fn a_scripted_model_and_a_replayed_one_are_told_the_same() {
         .collect();
     check(&scripted, &numbered);
 
-    // The recording is found by the hash of what is asked: it is answered only if the findings are in it as they are here.
+    // The replay finds a recorded reply by the hash of its request. It answers only if the request holds exactly
+    // these findings.
     let replayed = home();
     let mut first = requests(&scripted).remove(0);
     let mut second = request;
@@ -219,7 +221,7 @@ fn a_scripted_model_and_a_replayed_one_are_told_the_same() {
             Message::ToolResult { id, content, .. } => {
                 let index: usize = id.rsplit('_').next().unwrap().parse().unwrap();
                 *id = self::calls()[index].0.to_owned();
-                // Scripts have reasons of their own for what is not JSON, and models are named in what is found.
+                // The scripted model has its own reason for malformed JSON, and a finding names the model.
                 *content = content.replace("scripted as malformed", &recorded.malformed[0].reason).replace(
                     &named("scripted", &scripted, "script.json"),
                     &named("replay", &replayed, "recorded.jsonl"),
@@ -228,7 +230,7 @@ fn a_scripted_model_and_a_replayed_one_are_told_the_same() {
             Message::User { .. } => {}
         }
     }
-    // What a reply has cost is part of what the next may cost.
+    // The cost of a reply counts toward the token limit of the next request.
     second.max_tokens = first.max_tokens;
     let done = Reply { text: "done".to_owned(), ..Reply::default() };
     let lines = [(&mut first, &recorded), (&mut second, &done)]
@@ -239,7 +241,7 @@ fn a_scripted_model_and_a_replayed_one_are_told_the_same() {
 }
 
 #[test]
-fn the_card_has_the_words_that_the_model_is_told() {
+fn card_and_model_show_the_same_findings() {
     let home = home();
     home.write("out/a.md", "old\n");
     let call = json!({ "name": "out_write", "arguments": { "path": "a.md", "content": "new\n" } });
@@ -259,7 +261,7 @@ fn the_card_has_the_words_that_the_model_is_told() {
     }
 }
 
-/// What the gates said.
+/// Returns the findings in the verdicts of the gates.
 fn found_in_verdicts(home: &Home) -> Vec<Json> {
     let steps = home.trace("r1")["steps"].take();
     let judged =

@@ -1,4 +1,5 @@
-//! Cases that came along with a project: whatever they say, they change nothing but copies, and run nothing.
+//! Tests of cases that came with a project: they change nothing but copies, and run no program, regardless of their
+//! content.
 
 use std::os::unix::fs::symlink;
 
@@ -6,8 +7,8 @@ use serde_json::{Value as Json, json};
 
 use crate::home::{Home, Said};
 
-/// A home with a case in `work/p` whose worker has a slot for a directory that may be changed, and what is precious beside
-/// it.
+/// Returns a home with a case in `work/p`. The case's worker has a slot for a writable directory, and precious files
+/// lie beside it.
 fn foreign(command: &[&str], more: Json) -> Home {
     let home = Home::new();
     home.write("victim/kept.txt", "kept\n");
@@ -34,7 +35,7 @@ fn tried(home: &Home) -> Said {
 }
 
 #[test]
-fn no_path_of_a_case_leads_out_of_its_copies() {
+fn case_path_outside_its_copies_is_refused() {
     let up = "../".repeat(30);
     for (out, said) in [
         // In a copy of `docs`, the rest of this path once led to where it leads here.
@@ -67,7 +68,7 @@ fn no_path_of_a_case_leads_out_of_its_copies() {
 }
 
 #[test]
-fn what_a_case_reads_lies_where_it_lies() {
+fn case_reads_only_files_inside_its_directory() {
     for (word, said) in [
         ("t=@../victim/kept.txt", "leads out"),
         ("t=@/etc/hostname", "leads out"),
@@ -89,7 +90,8 @@ fn what_a_case_reads_lies_where_it_lies() {
             "{word}: {told}"
         );
     }
-    // Neither the worker nor what lies in the case itself lies elsewhere.
+    // `almoner test` refuses a worker outside of the project, and a file of the case that is a link to somewhere
+    // else.
     for (command, link) in [("../w.worker", ""), ("x.worker", "slots/out"), ("x.worker", "replies.json")] {
         let home = foreign(&[command, "-e", "docs=docs", "-e", "out=new:rw"], json!({}));
         home.write("w.worker", "---\nslots: { docs: dir, out: dir rw }\n---\nHi.\n");
@@ -106,7 +108,7 @@ fn what_a_case_reads_lies_where_it_lies() {
 }
 
 #[test]
-fn a_part_of_a_case_that_is_no_file_is_neither_waited_for_nor_read_without_end() {
+fn case_part_that_is_no_regular_file_is_refused() {
     let command = ["x.worker", "-e", "docs=docs", "-e", "out=new:rw"];
     for name in ["case.json", "result.json", "replies.json"] {
         for kind in ["pipe", "endless", "large"] {
@@ -122,7 +124,7 @@ fn a_part_of_a_case_that_is_no_file_is_neither_waited_for_nor_read_without_end()
             assert!(told.starts_with("not tried"), "{name} {kind}: {told}");
         }
     }
-    // What is copied has an end as well.
+    // The size of a copy is limited as well.
     let home = foreign(&command, json!({}));
     std::fs::File::create(home.path("p/docs/large")).unwrap().set_len(1 << 40).unwrap();
     assert!(tried(&home).expect(1).out.contains("too much to copy"));
@@ -140,7 +142,7 @@ fn pipe(path: &std::path::Path) {
 }
 
 #[test]
-fn what_is_accepted_goes_into_the_case_and_through_no_link() {
+fn accepted_result_is_written_without_following_links() {
     let home = foreign(&["x.worker", "-e", "docs=docs", "-e", "out=new:rw"], json!({}));
     home.write("p/x.case/other.json", "\"no\"\n");
     std::fs::remove_file(home.path("p/x.case/result.json")).unwrap();
@@ -152,7 +154,7 @@ fn what_is_accepted_goes_into_the_case_and_through_no_link() {
 }
 
 #[test]
-fn a_case_runs_no_program_before_exactly_it_is_trusted() {
+fn case_runs_programs_only_after_this_version_is_trusted() {
     let home = Home::new();
     let call =
         json!({ "call": "tool.run", "arguments": [["sh", "-c", "echo blue > made.txt"]], "came_to": "done" });
@@ -171,7 +173,7 @@ fn a_case_runs_no_program_before_exactly_it_is_trusted() {
         );
     };
     refused(home.almoner(&["test"]).expect(1));
-    // It is shown with what it lets happen, and nobody here says yes.
+    // `almoner trust` shows the authority of the case. No user is here to confirm it.
     let shown = home.almoner(&["trust", "x.case"]).expect(7).out;
     assert!(shown.contains("tool=program:sh?exec=yes") && shown.contains("echo blue > made.txt"), "{shown}");
     let digest =
@@ -180,7 +182,7 @@ fn a_case_runs_no_program_before_exactly_it_is_trusted() {
     assert_eq!(home.almoner(&["test"]).expect(0).out, "same       x.case\n");
     assert!(!home.path("work/made.txt").exists());
     assert!(home.almoner(&["trust", "--list"]).expect(0).out.contains("x.case/case.json (as it was)"));
-    // What is accepted is what its user trusts from now on; what anybody else writes is not.
+    // The user who accepts a result goes on trusting the case. A change by anybody else ends the trust.
     home.write("x.case/result.json", "\"no\"\n");
     assert_eq!(home.almoner(&["test", "--accept"]).expect(0).out, "accepted   x.case\n");
     assert_eq!(home.almoner(&["test"]).expect(0).out, "same       x.case\n");
@@ -191,9 +193,9 @@ fn a_case_runs_no_program_before_exactly_it_is_trusted() {
     refused(home.almoner(&["test"]).expect(1));
 }
 
-/// Whoever saves a run has handed over what its case hands over.
+/// Checks that a case may reach the places of its run for the user who saved it, and for no other user.
 #[test]
-fn a_case_that_was_saved_here_leads_where_its_run_did() {
+fn locally_saved_case_may_use_the_paths_of_its_run() {
     let home = Home::new();
     home.write("docs/a.txt", "blue\n");
     home.write("p/w.worker", "---\nslots: { docs: dir }\n---\nHi.\n");

@@ -1,4 +1,5 @@
-//! `almoner gateway`, and what `ENDO_ADDR` may say. What goes on behind it is in the suite of Endo's client.
+//! Tests of `almoner gateway` and of the values of `ENDO_ADDR`. The suite of Endo's client tests the gateway's
+//! behaviour.
 
 use std::net::TcpListener;
 
@@ -9,7 +10,7 @@ fn daemon(home: &Home, address: &str) -> Said {
 }
 
 #[test]
-fn the_gateway_is_off_unless_it_is_asked_for() {
+fn gateway_is_off_by_default() {
     let home = Home::new();
     let said = home.almoner(&["gateway"]).expect(8);
     assert!(said.err.contains("the daemon has no gateway"), "{}", said.err);
@@ -17,9 +18,9 @@ fn the_gateway_is_off_unless_it_is_asked_for() {
 }
 
 #[test]
-fn a_token_is_given_out_for_an_agent_that_there_is() {
+fn gateway_issues_tokens_for_existing_agents() {
     let home = Home::new();
-    // Whoever starts the daemon says where its gateway is, also when a command starts it.
+    // The process that starts the daemon sets the gateway's address, also if a command starts the daemon.
     let status = home.command(&["status"]).env("ENDO_ADDR", "127.0.0.1:0").output().unwrap();
     Said::of(status).expect(0);
     let said = home.almoner(&["gateway"]).expect(0);
@@ -37,7 +38,7 @@ fn a_token_is_given_out_for_an_agent_that_there_is() {
 }
 
 #[test]
-fn an_address_that_is_none_of_this_machine_is_refused() {
+fn gateway_refuses_addresses_of_other_machines() {
     let home = Home::new();
     for address in ["0.0.0.0:8920", "192.168.0.1:8920", "8920", "127.0.0.1:99999", "\u{1b}[2J"] {
         let said = daemon(&home, address).expect(2);

@@ -31,7 +31,7 @@ fn call(method: &str, arguments: Json) -> Json {
     json!({ "name": format!("repo_{method}"), "arguments": arguments })
 }
 
-/// A home with a repository, and a worker that makes these calls, one turn each.
+/// Returns a home with a repository, and a worker that makes these calls, one turn each.
 fn home(worker: &str, calls: &[Json]) -> Home {
     let home = Home::new();
     home.write("mend.worker", worker);
@@ -58,7 +58,8 @@ fn card(home: &Home, number: &str) -> String {
     home.almoner(&["inbox", number]).expect(0).out.replace("\n      ┆ ", "")
 }
 
-/// What came of each call, by method: what it gave back, or the rule by which it was refused.
+/// Returns the completion of each call as JSON: its value, or the rule that refused it. The first text of each pair
+/// is empty.
 fn results(home: &Home) -> Vec<(String, String)> {
     let trace = home.trace("r1").to_string();
     let steps: Json = serde_json::from_str(&trace).unwrap();
@@ -80,7 +81,7 @@ fn results(home: &Home) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_commit_is_shown_as_a_diff_and_is_what_was_shown() {
+fn commit_is_shown_as_a_diff_and_made_exactly_so() {
     let home = home(
         WORKER,
         &[
@@ -118,7 +119,7 @@ fn a_commit_is_shown_as_a_diff_and_is_what_was_shown() {
 }
 
 #[test]
-fn the_card_of_what_is_staged_names_the_files_and_a_message_has_nothing_hidden() {
+fn staging_card_lists_files_and_hidden_text_is_refused() {
     let calls = [
         call("add", json!({ "paths": ["."] })),
         call("commit", json!({ "message": "Plain\n\n\twith a tab" })),
@@ -148,7 +149,7 @@ fn the_card_of_what_is_staged_names_the_files_and_a_message_has_nothing_hidden()
 }
 
 #[test]
-fn what_was_staged_after_the_card_is_shown_anew() {
+fn commit_with_newly_staged_files_is_asked_again() {
     let calls = [call("commit", json!({ "message": "Mine" }))];
     let home = home(WORKER, &calls);
     home.write("project/a.txt", "eins\ntwo\n");
@@ -157,7 +158,7 @@ fn what_was_staged_after_the_card_is_shown_anew() {
     home.write("project/b.txt", "evil\n");
     git(&home, &["add", "b.txt"]);
     home.almoner(&["approve", "1"]).expect(0);
-    // What was approved is not what is staged now: it is asked about again, with what has changed.
+    // The staged changes are not the approved ones. The daemon asks again and shows the difference.
     home.almoner(&["resume"]).expect(7);
     assert_eq!(git(&home, &["log", "-1", "--format=%s"]), "First");
     let shown = card(&home, "3");
@@ -165,7 +166,7 @@ fn what_was_staged_after_the_card_is_shown_anew() {
 }
 
 #[test]
-fn a_repository_that_is_only_read_cannot_be_changed_and_keys_in_it_are_asked_about() {
+fn read_only_repository_refuses_writes_and_asks_for_secrets() {
     let worker = "---\nslots: { repo: git }\n---\nLook.\n";
     let calls = [call("log", json!({})), call("show", json!({ "revision": "HEAD", "path": ".env" }))];
     let home = home(worker, &calls);
@@ -181,12 +182,13 @@ fn a_repository_that_is_only_read_cannot_be_changed_and_keys_in_it_are_asked_abo
 }
 
 #[test]
-fn the_process_that_reads_a_repository_reaches_nothing_beside_it() {
+fn repository_process_cannot_read_files_outside() {
     let calls =
         [call("status", json!({})), call("diff", json!({})), call("show", json!({ "revision": "HEAD" }))];
     let worker = "---\nslots: { repo: git }\n---\nLook.\n";
     let home = home(worker, &calls);
-    // Settings that would be refused in words lead elsewhere in a way that nobody has thought of.
+    // These settings stand for any setting that leads outside of the repository and that no check refuses by its
+    // name.
     home.write("beside/excludes", "*\n");
     home.write("beside/config", "[user]\n\tname = hunter2\n");
     let beside = home.path("beside");
@@ -196,7 +198,7 @@ fn the_process_that_reads_a_repository_reaches_nothing_beside_it() {
     home.almoner(&run(&["-e", "repo=git:project"])).expect(7);
     home.almoner(&["deny", "1", "--reason", "no"]).expect(0);
     home.almoner(&["resume"]).expect(0);
-    // The file with what is ignored could not be read, so nothing was.
+    // The process could not read the excludes file, so Git ignored no file.
     let told = format!("{:?}", results(&home));
     assert!(told.contains("new.txt"), "{told}");
     git(&home, &["config", "include.path", beside.join("config").to_str().unwrap()]);
@@ -206,7 +208,7 @@ fn the_process_that_reads_a_repository_reaches_nothing_beside_it() {
 }
 
 #[test]
-fn a_commit_that_a_killed_daemon_made_is_found_again_and_not_made_twice() {
+fn commit_made_by_a_killed_daemon_is_not_repeated() {
     let begun = || {
         let add = call("add", json!({ "paths": ["a.txt"] }));
         let home = home(WORKER, &[add, call("commit", json!({ "message": "Once" }))]);

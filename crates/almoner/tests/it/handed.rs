@@ -1,5 +1,5 @@
-//! What a guest does with a directory that it was handed, over Endo's protocol: one path, exactly once, whoever goes away
-//! meanwhile.
+//! Tests of a guest's use of a granted directory over Endo's protocol. Each call passes the gates and happens exactly
+//! once, even if the guest or the daemon goes away meanwhile.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -73,7 +73,7 @@ impl Client {
         }
     }
 
-    /// The answer to a question: its result, or what was wrong; `None` if the daemon has gone.
+    /// Returns the answer to a question: its result or its error. `None` if the daemon has gone.
     fn hear(&mut self, question: &str) -> Option<Result<Json, String>> {
         loop {
             let message = self.next()?;
@@ -105,7 +105,7 @@ impl Client {
         result["slots"][0].as_str().unwrap().replacen('+', "-", 1)
     }
 
-    /// The directory, as the guest has it.
+    /// Returns the directory, as the guest has it.
     fn docs(&mut self) -> String {
         let host = self.object("o-1", "host", &json!([]));
         let guest = self.object(&host, "lookup", &json!(["fae-agent"]));
@@ -113,7 +113,7 @@ impl Client {
     }
 }
 
-/// A home with a guest that was handed the directory `docs`.
+/// Returns a home with a guest that was handed the directory `docs`.
 fn handed() -> Home {
     let home = Home::new();
     home.write("docs/a.md", "old\n");
@@ -129,7 +129,7 @@ fn handed() -> Home {
     home
 }
 
-/// What lies in the directory, with what it holds.
+/// Returns the entries of the directory, by name, with their content.
 fn lies(home: &Home) -> BTreeMap<String, String> {
     let entries = std::fs::read_dir(home.path("docs")).unwrap().map(|entry| entry.unwrap());
     entries
@@ -161,7 +161,7 @@ fn rest(home: &Home) {
     }
 }
 
-/// What the guest does, one after the other, and what lies there afterwards.
+/// Returns the guest's calls in order, each with the expected entries of the directory after it.
 fn changes() -> Vec<(&'static str, Json, BTreeMap<String, String>)> {
     let lies = |all: &[(&str, &str)]| {
         all.iter().map(|(name, held)| ((*name).to_owned(), (*held).to_owned())).collect::<BTreeMap<_, _>>()
@@ -178,7 +178,7 @@ fn changes() -> Vec<(&'static str, Json, BTreeMap<String, String>)> {
     ]
 }
 
-/// What lies there after so many of them.
+/// Returns the expected entries of the directory after this many calls.
 fn after(count: usize) -> BTreeMap<String, String> {
     match count.checked_sub(1) {
         None => BTreeMap::from([("a.md".to_owned(), "old\n".to_owned())]),
@@ -204,7 +204,7 @@ fn killed(point: &str, nth: u64) -> bool {
     let died = told < changes().len();
     daemon.end();
     let when = format!("killed at {point} {nth}, after {told}");
-    // Whoever comes next finds what had begun brought to its end, and nothing else.
+    // The next command finds every begun call completed, and no other change.
     home.almoner(&["status"]).expect(0);
     let is_there =
         home.almoner(&["runs", "--json"]).expect(0).json().as_array().is_some_and(|all| !all.is_empty());
@@ -228,16 +228,16 @@ fn kill_at_every(point: &str) {
 }
 
 #[test]
-fn killed_just_before_every_commit_of_what_a_guest_changes() {
+fn guest_writes_survive_a_kill_before_every_commit() {
     kill_at_every(BEFORE);
 }
 
 #[test]
-fn killed_just_after_every_commit_of_what_a_guest_changes() {
+fn guest_writes_survive_a_kill_after_every_commit() {
     kill_at_every(AFTER);
 }
 
-/// A guest whose call asks, and which has gone since.
+/// Returns a home with a guest whose call waits for approval, and whose connection is closed.
 fn asked() -> Home {
     let home = handed();
     let mut client = Client::connect(&home);
@@ -253,14 +253,15 @@ fn asked() -> Home {
 }
 
 #[test]
-fn a_yes_is_carried_out_once_although_the_guest_has_gone_and_the_daemon_was_killed_at_any_commit() {
+fn approved_guest_write_happens_once_despite_kills() {
     for point in [BEFORE, AFTER] {
-        // The answer, the beginning and the end; what comes after them may not be there yet when the daemon is ended.
+        // Three commits at least: the answer, the beginning and the end of the call. Later commits may be missing
+        // when the daemon ends.
         until_it_survives(point, 3, |nth| {
             let home = asked();
             let daemon = Doomed::start(&home, point, nth);
             let begun = Instant::now();
-            // Whoever sits there presses again as long as the card is there.
+            // The user approves again as long as the card is there.
             loop {
                 let said = home.almoner(&["inbox", "--json"]);
                 let cards = if said.code == 0 { said.json() } else { continue };
@@ -280,7 +281,7 @@ fn a_yes_is_carried_out_once_although_the_guest_has_gone_and_the_daemon_was_kill
 }
 
 #[test]
-fn between_the_two_commits_it_is_known_what_must_still_happen() {
+fn guest_write_begun_before_a_crash_is_completed_after_it() {
     let home = handed();
     home.almoner(&["stop"]).expect(0);
     // The journal, and the call itself.
@@ -297,7 +298,7 @@ fn between_the_two_commits_it_is_known_what_must_still_happen() {
 }
 
 #[test]
-fn a_file_that_a_guest_wrote_leads_back_to_the_guest_and_to_what_it_was_given() {
+fn why_traces_a_file_to_the_guest_and_its_grant() {
     let home = handed();
     let mut client = Client::connect(&home);
     let docs = client.docs();
@@ -317,7 +318,7 @@ fn a_file_that_a_guest_wrote_leads_back_to_the_guest_and_to_what_it_was_given() 
 }
 
 #[test]
-fn what_is_read_costs_one_commit_and_leaves_no_word_of_it() {
+fn guest_read_costs_one_commit_and_records_no_content() {
     let home = handed();
     let text = "CANARY of what was read\n";
     home.write("docs/a.md", text);
@@ -329,7 +330,7 @@ fn what_is_read_costs_one_commit_and_leaves_no_word_of_it() {
         client.ask(&docs, "readText", &json!(["a.md"]));
     }
     let cost = commits(&home) - before;
-    // Once in a while what came of them is written down by itself.
+    // The daemon sometimes writes the results in a commit of their own.
     assert!((10..=14).contains(&cost), "{cost} commits for ten reads");
     client.ask(&docs, "writeText", &json!(["n.md", "made\n"]));
     rest(&home);

@@ -1,4 +1,5 @@
-//! Who holds what: holders by name, bytes by giving them, and what is withdrawn.
+//! Tests of the holders of grants: their names in lists, access to bytes only by supplying them, and withdrawn
+//! messages.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -38,7 +39,7 @@ fn ask(home: &Home, request: &Value) -> Value {
 }
 
 #[test]
-fn the_hash_of_bytes_is_no_way_to_them() {
+fn blob_hash_alone_grants_no_access() {
     let home = with_fae();
     let secret = "only the host has read this\n";
     home.write("letter.txt", secret);
@@ -78,7 +79,7 @@ fn the_hash_of_bytes_is_no_way_to_them() {
         }
     }
     fae(&home, &["cat", "mine"]).expect(4);
-    // Whoever gives the bytes has them, whoever else has the same.
+    // An agent that supplies the bytes may use them, even if another agent has stored the same bytes.
     let given = json!({"do": "store_text", "text": secret, "path": ["mine"]});
     let request = json!({"request": "act", "agent": "profile-for-fae", "said": null, "act": given});
     assert_eq!(ask(&home, &request)["response"], "reply");
@@ -86,7 +87,7 @@ fn the_hash_of_bytes_is_no_way_to_them() {
 }
 
 #[test]
-fn holders_are_shown_by_the_names_that_the_giver_has_for_them() {
+fn holders_are_shown_by_the_givers_names() {
     let home = with_fae();
     home.almoner(&["mkguest", "eve"]).expect(0);
     home.almoner(&["mkdir", "d"]).expect(0);
@@ -96,7 +97,7 @@ fn holders_are_shown_by_the_names_that_the_giver_has_for_them() {
     home.write("note.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
     home.write("script.json", r#"[{"turns": [{"text": "done"}]}]"#);
     home.almoner(&["run", "note.worker", "-e", "out=notes:rw", "-m", "scripted:script.json"]).expect(0);
-    // Who has lost its name is known by what it is.
+    // A holder that has lost its name is shown by its kind and a part of its identifier.
     home.almoner(&["remove", "eve", "profile-for-eve"]).expect(0);
     let grants = home.almoner(&["grants"]).expect(0).out;
     let held_by: Vec<&str> = grants
@@ -106,7 +107,7 @@ fn holders_are_shown_by_the_names_that_the_giver_has_for_them() {
     assert_eq!(held_by.len(), 4, "{grants}");
     // The store's own host is a host to itself.
     assert_eq!((held_by[0], held_by[2]), ("fae", "@host"), "{grants}");
-    // A worker also by what its file is called.
+    // A worker is also shown by the name of its file.
     for (at, before, behind) in [(1, "guest ", ""), (3, "worker note (", ")")] {
         let digits = held_by[at].strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
         let digits = digits.unwrap_or_else(|| panic!("{grants}"));
@@ -117,7 +118,7 @@ fn holders_are_shown_by_the_names_that_the_giver_has_for_them() {
 }
 
 #[test]
-fn what_a_guest_withdraws_is_shown_as_withdrawn_and_is_a_conflict_to_answer() {
+fn withdrawn_request_is_shown_and_its_answer_conflicts() {
     let home = with_fae();
     fae(&home, &["request", "@host", "a horse", "--result", "horse"]).expect(0);
     let open = home.almoner(&["inbox", "--json"]).expect(0).json();
@@ -139,7 +140,7 @@ fn what_a_guest_withdraws_is_shown_as_withdrawn_and_is_a_conflict_to_answer() {
 }
 
 #[test]
-fn the_fields_of_a_form_are_read_from_yaml_with_every_mistake_in_its_place() {
+fn form_fields_are_read_from_yaml_with_located_errors() {
     let home = with_fae();
     home.write("good.yaml", "# settings\nretries:\n  pattern: 1..5\n  label: How often?\n  default: 3\nmode: fast|slow\nkey: secret\n");
     home.write("good.json", r#"{"retries": {"pattern": "1..5", "label": "How often?", "default": 3}, "mode": "fast|slow", "key": "secret"}"#);

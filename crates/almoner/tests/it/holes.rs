@@ -7,7 +7,7 @@ use crate::home::{Home, Said};
 
 const WORKER: &str = "---\nslots: { mail: dir, out: dir rw }\n---\nDo it.\n";
 
-/// A home with this worker, whose model says these turns.
+/// Returns a home with this worker, whose model says these turns.
 fn home(worker: &str, turns: Json) -> Home {
     let home = Home::new();
     home.write("clerk.worker", worker);
@@ -20,7 +20,7 @@ fn home(worker: &str, turns: Json) -> Home {
     home
 }
 
-/// The run, with this beside the ordinary slots.
+/// Runs the clerk with these further arguments.
 fn run(home: &Home, more: &[&str]) -> Said {
     let args = ["run", "clerk.worker", "-m", "scripted:script.json"];
     home.almoner(&[&args[..], more].concat())
@@ -41,14 +41,14 @@ fn write(path: &str, content: &str) -> (&'static str, Json) {
     ("out_write", json!({ "path": path, "content": content }))
 }
 
-/// The steps of the first run of a kind.
+/// Returns the steps of the first run of a kind.
 fn entries(home: &Home, kind: &str) -> Vec<Json> {
     let steps = home.trace("r1")["steps"].take();
     let entries = steps.as_array().unwrap().iter().map(|step| step["entry"].clone());
     entries.filter(|entry| entry["entry"] == kind).collect()
 }
 
-/// All that the first run's calls came to, as text.
+/// Returns all that the first run's calls came to, as text.
 fn came_to(home: &Home) -> String {
     entries(home, "completed")
         .iter()
@@ -58,7 +58,7 @@ fn came_to(home: &Home) -> String {
 }
 
 #[test]
-fn llm_do_01_a_misspelt_key_is_no_permission() {
+fn llm_do_01_misspelt_key_grants_no_permission() {
     for key in ["tool: []", "tols: [mail]", "aprove: { out.write: ask }", "approve: { out.wrte: ask }"] {
         let home = home(
             &WORKER.replace("\n---\nDo", &format!("\n{key}\n---\nDo")),
@@ -70,7 +70,7 @@ fn llm_do_01_a_misspelt_key_is_no_permission() {
 }
 
 #[test]
-fn llm_do_02_a_name_is_no_path_to_a_worker() {
+fn llm_do_02_worker_name_cannot_be_a_path() {
     let elsewhere = tempfile::tempdir().unwrap();
     let evil = elsewhere.path().join("evil.worker");
     std::fs::write(&evil, "Say it.\n").unwrap();
@@ -87,7 +87,7 @@ fn llm_do_02_a_name_is_no_path_to_a_worker() {
 }
 
 #[test]
-fn llm_do_03_a_listing_shows_nothing_from_outside() {
+fn llm_do_03_listing_shows_no_outside_files() {
     let paths = ["..", "../", "linked", "linked/out", "../*", "**/*", "."];
     let list = paths.iter().map(|path| ("mail_list", json!({ "path": path })));
     let globs = ["../*", "**/../*", "linked/*", "{..,x}/*", "**"].into_iter();
@@ -106,7 +106,7 @@ fn llm_do_03_a_listing_shows_nothing_from_outside() {
 }
 
 #[test]
-fn llm_do_04_the_limit_of_size_holds_for_reading() {
+fn llm_do_04_size_limit_applies_to_reads() {
     let home = home(WORKER, json!([calls(&[("mail_read", json!({ "path": "long.txt" }))]), done()]));
     home.write("mail/long.txt", "PERIWINKLE\n".repeat(200));
     run(&home, &["-e", "mail=mail?max=1KiB", "-e", "out=out:rw"]).expect(0);
@@ -115,7 +115,7 @@ fn llm_do_04_the_limit_of_size_holds_for_reading() {
 }
 
 #[test]
-fn llm_do_05_the_suffixes_hold_for_reading() {
+fn llm_do_05_suffix_limit_applies_to_reads() {
     let home = home(WORKER, json!([calls(&[("mail_read", json!({ "path": "keys.pem" }))]), done()]));
     home.write("mail/keys.pem", "PERIWINKLE\n");
     run(&home, &["-e", "mail=mail?suffix=.txt", "-e", "out=out:rw"]).expect(0);
@@ -124,7 +124,7 @@ fn llm_do_05_the_suffixes_hold_for_reading() {
 }
 
 #[test]
-fn llm_do_06_nothing_outside_is_read_whether_asked_or_not() {
+fn llm_do_06_outside_file_is_never_read() {
     let elsewhere = tempfile::tempdir().unwrap();
     let absolute = elsewhere.path().join("secret.txt");
     std::fs::write(&absolute, "PERIWINKLE\n").unwrap();
@@ -140,7 +140,7 @@ fn llm_do_06_nothing_outside_is_read_whether_asked_or_not() {
 }
 
 #[test]
-fn llm_do_07_a_called_worker_is_handed_documents_of_the_run_and_no_file_that_a_model_names() {
+fn llm_do_07_called_worker_gets_only_documents_of_the_run() {
     let worker = "---\nslots: { helper: worker }\n---\nDo it.\n";
     let handed = |path: &str| ("helper", json!({ "input": {}, "attachments": [path] }));
     let home = home(
@@ -155,7 +155,7 @@ fn llm_do_07_a_called_worker_is_handed_documents_of_the_run_and_no_file_that_a_m
 }
 
 #[test]
-fn llm_do_08_no_list_of_workers_means_no_worker() {
+fn llm_do_08_worker_without_worker_slots_calls_no_worker() {
     let home = home(
         WORKER,
         json!([
@@ -170,7 +170,7 @@ fn llm_do_08_no_list_of_workers_means_no_worker() {
 }
 
 #[test]
-fn llm_do_09_workers_call_workers_only_so_deep() {
+fn llm_do_09_worker_calls_stop_at_the_depth_limit() {
     let worker = "---\nslots: { helper: worker }\nlimits: { depth: 0 }\n---\nDo it.\n";
     let home = home(worker, json!([calls(&[("helper", json!({ "input": {} }))]), done()]));
     home.write("helper.worker", "---\ndescription: Helps.\n---\nHelp.\n");
@@ -184,7 +184,7 @@ fn llm_do_09_workers_call_workers_only_so_deep() {
 }
 
 #[test]
-fn llm_do_10_a_worker_that_somebody_proposes_is_shown_with_its_whole_text() {
+fn llm_do_10_proposed_worker_is_shown_with_its_whole_text() {
     let home = home(
         "---\ndescription: Harmless.\nslots: { out: dir rw }\n---\nFirst line.\n{% include \"more.md\" %}\nLast line.\n",
         json!([]),
@@ -202,7 +202,7 @@ fn llm_do_10_a_worker_that_somebody_proposes_is_shown_with_its_whole_text() {
 }
 
 #[test]
-fn llm_do_16_a_yes_for_the_run_covers_the_same_content_alone() {
+fn llm_do_16_approval_for_the_run_covers_only_the_same_content() {
     let turns = json!([calls(&[write("a.md", "one")]), calls(&[write("a.md", "two")]), done()]);
     let home = home(WORKER, turns);
     run(&home, &SLOTS).expect(7);
@@ -214,7 +214,7 @@ fn llm_do_16_a_yes_for_the_run_covers_the_same_content_alone() {
 }
 
 #[test]
-fn llm_do_17_three_calls_that_are_the_same_are_one_question_with_three_entries() {
+fn llm_do_17_identical_calls_are_one_card_with_three_entries() {
     let turns = json!([calls(&[write("a.md", "x"), write("a.md", "x"), write("a.md", "x")]), done()]);
     let home = home(WORKER, turns);
     let waits = run(&home, &[&SLOTS[..], &["--json"]].concat()).expect(7).json();
@@ -228,7 +228,7 @@ fn llm_do_17_three_calls_that_are_the_same_are_one_question_with_three_entries()
 }
 
 #[test]
-fn llm_do_18_the_card_names_the_run_that_asks_and_not_the_one_above_it() {
+fn llm_do_18_card_names_the_asking_run_not_its_parent() {
     let home = home(WORKER, json!([calls(&[write("a.md", "x")]), done()]));
     let args = [
         "run",
@@ -248,17 +248,17 @@ fn llm_do_18_the_card_names_the_run_that_asks_and_not_the_one_above_it() {
 }
 
 #[test]
-fn llm_do_19_without_any_rule_what_changes_is_asked_about() {
+fn llm_do_19_write_without_a_rule_asks() {
     let home = home(WORKER, json!([calls(&[write("a.md", "x")]), done()]));
     run(&home, &SLOTS).expect(7);
     assert!(!home.path("out/a.md").exists());
-    // And so where nobody can be asked.
+    // The run may not ask the user here, and the call is refused as well.
     run(&home, &[&SLOTS[..], &["--on-ask", "deny"]].concat()).expect(0);
     assert!(!home.path("out/a.md").exists());
 }
 
 #[test]
-fn llm_do_20_no_tool_passes_the_gates_by() {
+fn llm_do_20_every_tool_call_passes_the_gates() {
     let worker = "---\nslots: { mail: dir, out: dir rw, outbox: outbox, helper: worker }\n---\nDo it.\n";
     let every = [
         ("mail_list", json!({})),
@@ -294,7 +294,7 @@ fn llm_do_20_no_tool_passes_the_gates_by() {
     let offered: Vec<&str> = plan
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .filter(|word| every.iter().any(|(name, _)| name == word) || word.contains('_'))
-        // A method by its own name, where it is said what the slot lets it do.
+        // The plan also lists this method by its own name, among the methods of the slot.
         .filter(|word| *word != "make_directory")
         .collect();
     for (name, _) in &every {
@@ -312,7 +312,7 @@ fn llm_do_20_no_tool_passes_the_gates_by() {
 }
 
 #[test]
-fn llm_do_23_an_ordinary_error_goes_to_the_model_and_the_run_goes_on() {
+fn llm_do_23_ordinary_error_reaches_the_model_and_run_continues() {
     let turns = json!([
         calls(&[("mail_read", json!({ "path": "no-such.txt" })), ("no_such_tool", json!({}))]),
         calls(&[write("a.md", "x")]),

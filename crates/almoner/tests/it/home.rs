@@ -27,7 +27,7 @@ pub(crate) const TRIAGE: [&str; 11] = [
     "scripted:script.json",
 ];
 
-/// What a command said.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Said {
     /// Its exit code; 128 + n if signal n ended it.
@@ -47,14 +47,14 @@ impl Said {
         }
     }
 
-    /// The same, if it ended with this code.
+    /// Checks the exit code and returns the result.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Said {
         assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.out, self.err);
         self
     }
 
-    /// Standard output as one JSON document.
+    /// Parses standard output as one JSON document.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e} in {:?}\n{}", self.out, self.err))
@@ -89,14 +89,14 @@ impl Home {
         home
     }
 
-    /// A home whose working directory is a copy of the example folder.
+    /// Returns a home whose working directory is a copy of the example folder.
     pub(crate) fn with_inbox() -> Home {
         let home = Home::new();
         copy(Path::new(INBOX), &home.work());
         home
     }
 
-    /// The same with a script for [`CLERK`]: its model takes these turns and ends.
+    /// Returns the same with a script for [`CLERK`]: its model takes these turns and ends.
     pub(crate) fn with_clerk(turns: &str) -> Home {
         let home = Home::with_inbox();
         home.write("script.json", format!(r#"[{{"turns": [{turns}, {{"text": "done"}}]}}]"#));
@@ -104,7 +104,7 @@ impl Home {
         home
     }
 
-    /// So much time goes by; the daemon starts anew.
+    /// Moves the clock forward by this time and restarts the daemon.
     #[track_caller]
     pub(crate) fn later(&self, time: Duration) {
         self.almoner(&["stop"]).expect(0);
@@ -146,7 +146,7 @@ impl Home {
         std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// A command with this home, in the working directory, without a terminal and without any key.
+    /// Returns a command with this home, in the working directory, without a terminal and without any key.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_almoner"));
         command
@@ -155,7 +155,7 @@ impl Home {
             .env("ALMONER_HOME", self.root())
             .env("OLLAMA_HOST", "127.0.0.1:9")
             .env("ALMONER_AHEAD_MS", self.ahead.load(Ordering::Relaxed).to_string())
-            // The keyring of whoever runs the tests is theirs.
+            // The tests do not touch the keyring of the user who runs them.
             .env("ALMONER_KEYRING", "none")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -181,7 +181,7 @@ impl Home {
         Said::of(self.command(args).output().unwrap())
     }
 
-    /// A command with something on its standard input.
+    /// Runs a command with this standard input.
     pub(crate) fn piped(&self, args: &[&str], input: &[u8]) -> Said {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
         // A command that does not read its input may end first.
@@ -199,7 +199,7 @@ impl Home {
             .unwrap()
     }
 
-    /// The newest run, as the store has it.
+    /// Returns the trace of a run as JSON.
     pub(crate) fn trace(&self, run: &str) -> Value {
         self.almoner(&["trace", run, "--json"]).expect(0).json()
     }

@@ -15,7 +15,7 @@ const FAE: &str = "bob/fae";
 const ALLOWED: [&str; 6] =
     ["-e", "out=notes:rw", "--allow", "out.write", "-m", "scripted:script.json,scripted:script.json"];
 
-/// A home with a host `bob` who has a guest `fae`.
+/// Returns a home with a host `bob` who has a guest `fae`.
 fn with_bob() -> Home {
     let home = Home::new();
     home.write("note.worker", NOTE);
@@ -40,14 +40,14 @@ fn hello(home: &Home) {
     home.almoner(&["run", "hello.worker", "-m", "scripted:hello.json"]).expect(0);
 }
 
-/// The runs that somebody sees, by name.
+/// Returns the runs that somebody sees, by name.
 fn runs(said: Said) -> Vec<String> {
     let runs = said.expect(0).json();
     runs.as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
-fn a_host_that_was_made_endows_is_asked_and_answers_as_the_first_one_does() {
+fn created_host_endows_and_answers_like_the_first() {
     let home = with_bob();
     // The store's own host has a run of the same number.
     hello(&home);
@@ -61,7 +61,7 @@ fn a_host_that_was_made_endows_is_asked_and_answers_as_the_first_one_does() {
     assert!(waits.err.contains(&format!("`almoner --as bob approve {card}`")), "{}", waits.err);
     home.almoner(&["stop"]).expect(0);
 
-    // The card lies in bob's mailbox, and nobody else answers it.
+    // The card lies in bob's mailbox, and no other agent can answer it.
     assert!(bob(&home, &["inbox"]).expect(0).out.contains("r1 asks about 1 (1 open)"));
     assert!(home.almoner(&["inbox"]).expect(0).err.contains("nothing waits for you"));
     home.almoner(&["approve", &card]).expect(4);
@@ -89,7 +89,7 @@ fn a_host_that_was_made_endows_is_asked_and_answers_as_the_first_one_does() {
 }
 
 #[test]
-fn a_denial_and_the_other_verbs_of_a_host() {
+fn created_host_denies_runs_and_asks_like_the_first() {
     let home = with_bob();
     let run = ["run", "note.worker", "-e", "out=notes:rw", "-m", "scripted:script.json"];
     bob(&home, &[&run[..], &["--on-ask", "deny"]].concat()).expect(0);
@@ -106,14 +106,14 @@ fn a_denial_and_the_other_verbs_of_a_host() {
     assert_eq!(bob(&home, &["resume", "r4"]).expect(0).out, "hello\n");
     assert_eq!(bob(&home, &["status", "--json"]).expect(0).json()["needs_you"], 0);
     assert!(runs(home.almoner(&["runs", "--json"])).is_empty());
-    // What concerns the whole store does not concern bob.
+    // Bob may not use commands that concern the whole store.
     for verb in ["stop", "doctor"] {
         bob(&home, &[verb]).expect(2);
     }
 }
 
 #[test]
-fn a_guest_has_no_runs_and_is_told_who_has() {
+fn guest_has_no_runs_and_is_referred_to_a_host() {
     let home = with_bob();
     home.almoner(&["mkguest", "eve"]).expect(0);
     let hello = ["run", "hello.worker", "-m", "scripted:hello.json"];
@@ -135,7 +135,7 @@ fn a_guest_has_no_runs_and_is_told_who_has() {
 }
 
 #[test]
-fn a_host_cancels_its_own_run_and_no_other() {
+fn host_cancels_only_its_own_run() {
     let home = with_bob();
     let run = ["run", "note.worker", "-e", "out=notes:rw", "-m", "scripted:script.json"];
     home.almoner(&run).expect(7);
@@ -151,7 +151,7 @@ fn a_host_cancels_its_own_run_and_no_other() {
 }
 
 #[test]
-fn power_over_an_agent_is_reached_and_never_read_off_a_mail_address() {
+fn acting_as_an_agent_requires_a_path_not_a_mail_address() {
     let home = with_bob();
     bob(&home, &["mkhost", "carl"]).expect(0);
     let check = |agent: &str, code: i32| {
@@ -175,7 +175,7 @@ fn power_over_an_agent_is_reached_and_never_read_off_a_mail_address() {
     for nobody in ["eve", "bob/eve", "bob/fae/eve"] {
         check(nobody, 4);
     }
-    // One that came with mail, or that leads back to whoever made the agent, is an address and nothing more.
+    // An agent that came by mail, or that leads back to the agent's maker, is an address and nothing more.
     bob(&home, &["send", "@host", "Write to @fae, or be @profile-for-fae:power"]).expect(0);
     let number = newest(&home, None, "package");
     home.almoner(&["adopt", &number, "fae", "friend"]).expect(0);
@@ -192,8 +192,8 @@ fn power_over_an_agent_is_reached_and_never_read_off_a_mail_address() {
     check("power", 5);
 }
 
-/// Bob endows what fae has proposed, with a daemon that dies after so many commits, and it is carried on. Whether the
-/// daemon died.
+/// Lets bob endow fae's proposal with a daemon that dies after `nth` commits, and checks that the run goes on.
+/// Returns whether the daemon died.
 fn disturbed(nth: u64) -> bool {
     let home = with_bob();
     as_agent(&home, FAE, &["define", "note.worker", "--result", "note"]).expect(0);
@@ -208,7 +208,7 @@ fn disturbed(nth: u64) -> bool {
     }
     let mut client = home.command(&endow).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let acknowledged = client.wait().unwrap().success();
-    // Whoever comes next starts the daemon if it has died; nothing is said about the run.
+    // The next command starts the daemon if it has died. No command tells it to resume the run.
     let state = || {
         let mut said = bob(&home, &["runs", "--json"]);
         if said.code == 3 {
@@ -243,6 +243,6 @@ fn disturbed(nth: u64) -> bool {
 }
 
 #[test]
-fn killed_after_every_commit_of_a_made_hosts_run_it_goes_on_by_itself() {
+fn run_of_a_created_host_resumes_after_every_kill() {
     until_it_survives(AFTER, 8, disturbed);
 }

@@ -1,4 +1,4 @@
-//! What is copied out of the store, forgotten in it, and freed.
+//! Tests of exporting and forgetting runs, and of the space that this frees.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::terminal::Terminal;
 
 const RUN: [&str; 8] = ["run", "w.worker", "in", "--each", "-j1", "-e", "out=./out:rw", "--allow=out.write"];
 
-/// A home with one run over two documents, which has called nobody and written two files.
+/// Returns a home with one batch run over two documents. The run has called no tool and has written two files.
 fn lived_in() -> Home {
     let home = Home::new();
     home.write(
@@ -42,7 +42,7 @@ fn files(home: &Home) -> Vec<Vec<u8>> {
     found
 }
 
-/// Whether these words stand anywhere in the store or beside it.
+/// Returns whether these words stand anywhere in the store or beside it.
 fn is_kept(home: &Home, words: &str) -> bool {
     files(home).iter().any(|bytes| bytes.windows(words.len()).any(|window| window == words.as_bytes()))
 }
@@ -52,26 +52,27 @@ fn lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_forgotten_is_gone_and_what_others_have_stays() {
+fn forgotten_run_is_deleted_and_shared_data_stays() {
     let home = lived_in();
     home.write("more/b.md", "the second document, which somebody else has too");
     let more = ["run", "w.worker", "more", "--each", "-e", "out=./more-out:rw", "--allow=out.write"];
     home.almoner(&[&more[..], &["-m", "scripted:s.json"]].concat()).expect(0);
     let before = home.almoner(&["trace", "r1", "--json"]).expect(0).json();
-    // Nobody is here to say so, and a part of a run goes with the whole.
+    // No user is here to confirm it, and a child of a run is forgotten only with the whole run.
     home.almoner(&["forget", "r1"]).expect(7);
     assert!(home.almoner(&["forget", "r2", "--yes"]).expect(2).err.contains("`almoner forget r1`"));
     home.almoner(&["forget", "r99", "--yes"]).expect(4);
     home.almoner(&["forget", "nonsense", "--yes"]).expect(2);
     assert!(is_kept(&home, "the first document"));
-    // What a daemon has put lately it spares, since a row may be about to name it; the next one need not.
+    // A daemon spares the blobs that it stored recently, since a row may be about to name them. The next daemon can
+    // free them.
     home.almoner(&["stop"]).expect(0);
     let said = home.almoner(&["forget", "r1", "--yes", "--json"]).expect(0).json();
     assert_eq!(said["forgotten"].to_string(), "[3,2,1]");
     assert!(said["freed"]["blobs"].as_u64().unwrap() >= 4, "{said}");
     assert!(!is_kept(&home, "the first document"), "it is still there");
     assert!(is_kept(&home, "the second document") && is_kept(&home, "Say what it is."));
-    // The journal is what it was, with one step more, and the log still tells of it.
+    // The journal keeps all its steps and gains one. The trace shows the new step, and the audit log verifies.
     let after = home.almoner(&["trace", "r1", "--json"]).expect(0).json();
     let steps = |trace: &Value| trace["steps"].as_array().unwrap().clone();
     let count = steps(&before).len();
@@ -79,7 +80,7 @@ fn what_is_forgotten_is_gone_and_what_others_have_stays() {
     assert!(home.almoner(&["trace", "r1"]).expect(0).out.contains("forgotten  you had forgotten"));
     home.almoner(&["audit", "verify"]).expect(0);
     home.almoner(&["doctor", "daemon", "--json"]);
-    // To forget it again changes nothing, and it is said what cannot be done any more.
+    // A second `forget` changes nothing. Commands that need the forgotten data say that it was forgotten.
     home.almoner(&["forget", "r1", "--yes"]).expect(0);
     let again =
         ["run", "w.worker", "--each", "--retry-failed=r1", "-e", "out=./out:rw", "-m", "scripted:s.json"];
@@ -94,7 +95,7 @@ fn what_is_forgotten_is_gone_and_what_others_have_stays() {
 }
 
 #[test]
-fn what_a_name_keeps_stays_although_its_run_is_forgotten() {
+fn named_data_survives_forgetting_its_run() {
     let home = lived_in();
     home.write("a.txt", "the first document, which nobody else has");
     home.almoner(&["store", "kept=@a.txt"]);
@@ -105,7 +106,7 @@ fn what_a_name_keeps_stays_although_its_run_is_forgotten() {
 }
 
 #[test]
-fn a_run_at_work_and_one_with_staged_changes_are_not_forgotten() {
+fn active_or_staged_run_cannot_be_forgotten() {
     let home = lived_in();
     let call = r#"{"name": "out_write", "arguments": {"path": "c.md", "content": "text"}}"#;
     home.write("calls.json", format!(r#"[{{"turns": [{{"calls": [{call}]}}, {{"text": "done"}}]}}]"#));
@@ -120,7 +121,7 @@ fn a_run_at_work_and_one_with_staged_changes_are_not_forgotten() {
 }
 
 #[test]
-fn at_a_terminal_it_is_asked_whether_to_forget() {
+fn terminal_asks_before_forgetting() {
     let home = lived_in();
     for (answer, code) in [("\n", 5), ("y\n", 0)] {
         let mut terminal = Terminal::open(&home, &["forget", "r1"]);
@@ -132,9 +133,10 @@ fn at_a_terminal_it_is_asked_whether_to_forget() {
     }
 }
 
-/// Killed at any commit of `forget`, and at any file of the sweep: asked for again it is done, and nothing else is lost.
+/// Checks that a `forget` that is killed at a commit, or at a file of the sweep, completes when it is repeated.
+/// Nothing else is lost.
 #[test]
-fn what_is_cut_off_is_done_when_it_is_asked_for_again() {
+fn interrupted_forget_completes_on_retry() {
     let template = lived_in();
     template.almoner(&["stop"]).expect(0);
     let mut died = 0;
@@ -166,7 +168,7 @@ fn what_is_cut_off_is_done_when_it_is_asked_for_again() {
 }
 
 #[test]
-fn a_run_is_exported_whole_and_no_secret_with_it() {
+fn export_contains_the_whole_run_and_no_secret() {
     let home = lived_in();
     let said = home.almoner(&["export", "r1", "-o", "r1.jsonl"]).expect(0);
     home.almoner(&["export", "last", "-o", "last.jsonl"]).expect(0);
@@ -190,12 +192,13 @@ fn a_run_is_exported_whole_and_no_secret_with_it() {
     let journal = home.almoner(&["trace", "r1", "--json"]).expect(0).json();
     let steps = all.iter().filter(|line| line["kind"] == "step" && line["run"] == "r1").count();
     assert_eq!(steps, journal["steps"].as_array().unwrap().len());
-    // Nothing is written over, and nobody else may read it.
+    // The export overwrites no file, and no other user may read its file.
     home.almoner(&["export", "r1", "-o", "r1.jsonl"]).expect(8);
     use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::metadata(home.path("r1.jsonl")).unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0);
-    // What the vault has stands in no copy, whatever it was when the run began: in no document, no request, no journal.
+    // An export contains no secret of the vault, in no document, request or journal. This holds for a secret that was
+    // stored after the run, too.
     home.piped(&["secret", "set", "WORDS"], b"the first document").expect(0);
     let without = home.almoner(&["export", "r1"]).expect(0).out;
     assert!(!without.contains("the first document") && without.contains("\"redacted\":true"), "{without}");

@@ -1,4 +1,5 @@
-//! A staged file, applied hunk by hunk: what was put in place is known as ours, and what is left can follow or be left out.
+//! Tests of applying a staged file hunk by hunk. An applied hunk counts as the run's own change, and the user can
+//! apply or leave out the rest.
 
 use std::time::Duration;
 
@@ -8,14 +9,14 @@ use crate::directories::{calls, done, home, run};
 use crate::home::Home;
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, until_it_survives};
 
-/// Forty lines, those of `changed` written in capitals.
+/// Returns forty lines. Those in `changed` are in capitals.
 pub(crate) fn lines(changed: &[usize]) -> String {
     let line =
         |at: usize| if changed.contains(&at) { format!("LINE {at}\n") } else { format!("line {at}\n") };
     (1..=40).map(line).collect()
 }
 
-/// A home in which a run has changed lines 2, 20 and 38 of a staged file, and one line of another.
+/// Returns a home in which a run has changed lines 2, 20 and 38 of a staged file, and one line of another.
 pub(crate) fn staged() -> Home {
     let home = home(json!([
         calls(&[
@@ -37,14 +38,14 @@ fn apply(home: &Home, hunks: &[&str], code: i32) -> String {
 }
 
 #[test]
-fn hunks_are_put_in_place_one_by_one_and_undone_whole() {
+fn hunks_are_applied_singly_and_undone_together() {
     let home = staged();
     let diff = || home.almoner(&["diff", "r1", "--only", "long.md"]).expect(0).out;
     assert_eq!(diff().matches("\n@@").count(), 3, "{}", diff());
     apply(&home, &["2"], 0);
     assert_eq!(home.read("out/long.md"), lines(&[20]));
     assert_eq!(home.read("out/a.md"), "one two\n", "the other file was not named");
-    // What is left is counted anew; what was applied is no change of somebody else's.
+    // The remaining hunks are numbered anew. An applied hunk is not a conflicting change of somebody else.
     let left = diff();
     assert_eq!(left.matches("\n@@").count(), 2, "{left}");
     assert!(!left.contains("CONFLICT") && !left.contains("-line 20"), "{left}");
@@ -67,7 +68,7 @@ fn hunks_are_put_in_place_one_by_one_and_undone_whole() {
 }
 
 #[test]
-fn what_somebody_else_changed_in_a_part_is_left_alone() {
+fn apply_and_undo_skip_files_modified_since() {
     let home = staged();
     apply(&home, &["1"], 0);
     home.write("out/long.md", lines(&[2]) + "mine\n");
@@ -79,7 +80,7 @@ fn what_somebody_else_changed_in_a_part_is_left_alone() {
 }
 
 #[test]
-fn a_hunk_that_is_not_there_is_told() {
+fn missing_hunk_is_refused_with_the_reason() {
     let home = staged();
     for (args, code, says) in [
         (&["--only", "long.md", "--hunk", "4"][..], 2, "counted from 1"),
@@ -95,7 +96,7 @@ fn a_hunk_that_is_not_there_is_told() {
 }
 
 #[test]
-fn what_is_thrown_away_is_not_put_in_place_and_the_rest_still_is() {
+fn discarded_hunk_is_not_applied_and_the_rest_is() {
     let home = staged();
     let diff = || home.almoner(&["diff", "r1"]).expect(0).out;
     let discard = |args: &[&str], code: i32| home.almoner(&[&["discard", "r1"], args].concat()).expect(code);
@@ -127,7 +128,7 @@ fn what_is_thrown_away_is_not_put_in_place_and_the_rest_still_is() {
 }
 
 #[test]
-fn killed_around_the_commits_of_applying_a_part() {
+fn hunk_is_applied_once_despite_kills_around_commits() {
     for point in [BEFORE, AFTER] {
         until_it_survives(point, 1, |nth| {
             let home = staged();

@@ -1,4 +1,5 @@
-//! Looking behind identifiers: what a grant was used for, what refers to what, what leads to what; and who may look.
+//! Tests of the details behind identifiers: the uses of a grant, references, the authority graph, and who may read
+//! them.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
@@ -7,7 +8,8 @@ use crate::home::Home;
 use crate::sends::{COUNTER, PATIENCE, evaluated, wait_for_mail};
 use crate::wire::Control;
 
-/// A run that has read something private, could send mail, and has written a file; and a guest who holds nothing of it.
+/// Returns a run that has read something private, could send mail, and has written a file; and a guest who holds
+/// nothing of it.
 fn home() -> (Home, Control) {
     let home = Home::new();
     home.write("w.worker", "---\nslots: { docs: dir, mail: outbox, out: dir rw }\n---\nWork.\n");
@@ -34,14 +36,14 @@ fn look(control: &mut Control, look: Json) -> Json {
     answer["body"].clone()
 }
 
-/// The grant that fills a slot.
+/// Returns the grant that fills a slot.
 fn of_slot(control: &mut Control, slot: &str) -> Json {
     let grants = look(control, json!({ "look": "grants" }));
     grants.as_array().unwrap().iter().find(|grant| grant["slot"] == slot).unwrap().clone()
 }
 
 #[test]
-fn a_grant_tells_what_it_was_used_for() {
+fn grant_shows_its_usage() {
     let (_home, mut control) = home();
     let grant = of_slot(&mut control, "out");
     let told = look(&mut control, json!({ "look": "grant", "grant": grant["number"] }));
@@ -53,7 +55,7 @@ fn a_grant_tells_what_it_was_used_for() {
 }
 
 #[test]
-fn a_formula_tells_what_leads_to_it_and_only_to_whoever_may_see_it() {
+fn formula_shows_its_references_to_its_host_only() {
     let (home, mut control) = home();
     let grant = of_slot(&mut control, "out");
     let told = look(&mut control, json!({ "look": "formula", "id": grant["target"] }));
@@ -77,7 +79,7 @@ fn a_formula_tells_what_leads_to_it_and_only_to_whoever_may_see_it() {
     }
 }
 
-/// Who comes to what is private and to a way out, with the ways there.
+/// Returns each holder that reaches both private data and a way out, with its paths to them.
 fn risks(graph: &Json) -> Vec<String> {
     let label =
         |at: &Json| graph["links"][at.as_u64().unwrap() as usize]["label"].as_str().unwrap().to_owned();
@@ -91,9 +93,9 @@ fn risks(graph: &Json) -> Vec<String> {
     all.collect()
 }
 
-/// What is risky is found along every way, drawn however many names there are, and told of.
+/// Checks that the graph finds and draws each risky path, however many names there are.
 #[test]
-fn the_graph_tells_of_every_way_from_secret_to_outside_however_many_names_there_are() {
+fn graph_shows_every_path_from_secret_to_outside() {
     let home = Home::new();
     home.write("reader.worker", "---\nslots: { docs: dir, teller: worker, out: dir rw }\n---\nRead.\n");
     home.write("sender.worker", "---\nslots: { box: outbox }\n---\nSend.\n");
@@ -114,14 +116,14 @@ fn the_graph_tells_of_every_way_from_secret_to_outside_however_many_names_there_
         assert_eq!(risks(&graph), ["r1: docs, teller>box"], "{graph}");
         let nodes = graph["nodes"].as_array().unwrap();
         assert!(nodes.len() < 100, "{}", nodes.len());
-        // What is not drawn for itself is drawn as so many.
+        // One node stands for all that the graph does not draw, with their number.
         let more = nodes.iter().find(|node| node["kind"] == "more").map(|node| node["words"].clone());
         assert_eq!(more.is_some(), focus.is_null(), "{more:?}");
     }
 }
 
 #[test]
-fn the_graph_goes_on_at_what_was_promised_and_at_what_was_narrowed() {
+fn graph_continues_through_promises_and_narrowed_grants() {
     let home = Home::new();
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
     home.almoner(&["show", "counter", "--wait"]).expect(0);
@@ -133,14 +135,14 @@ fn the_graph_goes_on_at_what_was_promised_and_at_what_was_narrowed() {
             graph["nodes"].as_array().unwrap().iter().map(|node| node["kind"].as_str().unwrap()).collect();
         assert!(kinds.len() > 1 && kinds.contains(&"export"), "{focus}: {graph}");
     }
-    // It is a grant of what the person calls otherwise.
+    // `small` is a grant of an object that the user calls `counter`.
     let small = look(&mut control, json!({ "look": "identifier", "path": ["small"] }));
     let told = look(&mut control, json!({ "look": "formula", "id": small }));
     assert_eq!(told["called"]["grant"]["name"], "counter", "{told}");
 }
 
 #[test]
-fn the_graph_of_a_run_tells_what_could_leave() {
+fn graph_of_a_run_shows_possible_leaks() {
     let (_home, mut control) = home();
     let graph = look(&mut control, json!({ "look": "graph", "focus": "r1" }));
     assert_eq!(risks(&graph), ["r1: docs, mail"], "{graph}");
@@ -150,7 +152,8 @@ fn the_graph_of_a_run_tells_what_could_leave() {
     assert!(own["nodes"].as_array().unwrap().iter().all(|node| node["kind"] != "spool"), "{own}");
 }
 
-/// A home in which code of a guest's has called what code of the host's had come to, has ended, and is gone.
+/// Returns a home in which a guest's code has called an object made by the host's code. The guest's code has ended
+/// and is gone.
 pub(crate) fn endowed_counter() -> Home {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
@@ -170,7 +173,7 @@ pub(crate) fn endowed_counter() -> Home {
     home
 }
 
-/// What a grant was used for outside of runs: the method of each call, and what came of it, the newest first.
+/// Returns the uses of a grant outside of runs, newest first: the method of each call and its outcome.
 #[track_caller]
 fn used(home: &Home, slot: &str) -> Vec<String> {
     // It may just have been killed.
@@ -191,7 +194,7 @@ fn used(home: &Home, slot: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_code_does_through_a_grant_is_counted_with_what_was_refused_and_outlives_the_daemon() {
+fn calls_by_code_through_a_grant_are_counted_across_restarts() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
@@ -206,7 +209,7 @@ fn what_code_does_through_a_grant_is_counted_with_what_was_refused_and_outlives_
     fae(&["eval", "E(r).up()", "r=r"]).expect(0);
     fae(&["eval", "E(r).put('box')", "r=r"]).expect(0);
     assert_eq!(used(&home, "count"), ["incr made"]);
-    // A command is counted with what it does, whoever asks, and however the daemon ends.
+    // A use is counted together with the effect of its call, for every caller, even if the daemon is killed.
     let daemon = home.almoner(&["status", "--json"]).expect(0).json()["pid"].as_i64().unwrap();
     kill_process(Pid::from_raw(daemon.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
     assert_eq!(used(&home, "shelf"), ["makeDirectory made"]);
@@ -222,7 +225,7 @@ fn what_code_does_through_a_grant_is_counted_with_what_was_refused_and_outlives_
 }
 
 #[test]
-fn a_grant_to_code_says_what_of_the_persons_it_leads_to_who_held_it_and_what_caused_it() {
+fn grant_to_code_shows_its_object_holder_and_cause() {
     let home = endowed_counter();
     let said = home.almoner(&["grants"]).expect(0).out;
     assert!(said.contains("counter, an object that code has made: everything; held by code "), "{said}");
@@ -231,7 +234,7 @@ fn a_grant_to_code_says_what_of_the_persons_it_leads_to_who_held_it_and_what_cau
     assert_eq!(grant["name"], "counter", "{grant}");
     let number = format!("g{}", grant["number"]);
 
-    // It is known what it was used for, though the code and its journal are gone.
+    // The uses of the grant are known, though the code and its journal are gone.
     let mut control = Control::open(&home);
     let told = look(&mut control, json!({ "look": "grant", "grant": grant["number"] }));
     assert_eq!((&told["calls"], &told["target"]["name"]), (&json!(1), &json!("counter")), "{told}");
@@ -242,7 +245,7 @@ fn a_grant_to_code_says_what_of_the_persons_it_leads_to_who_held_it_and_what_cau
     );
     assert_eq!(told["code"], json!([{ "id": grant["holder"], "has_journal": false }]), "{told}");
 
-    // The name stands for a promise, and what that came to was granted.
+    // The name stands for a promise, and the promise's result was granted.
     let counter = home.almoner(&["show", "counter", "--json"]).expect(0).json()["id"].clone();
     let told = look(&mut control, json!({ "look": "formula", "id": counter }));
     assert_eq!(told["grants"][0]["slot"], "count", "{told}");
@@ -258,6 +261,6 @@ fn a_grant_to_code_says_what_of_the_persons_it_leads_to_who_held_it_and_what_cau
         assert!(why.contains(wanted), "no {wanted:?} in\n{why}");
     }
     home.almoner(&["why", "g99"]).expect(4);
-    // Of what is the host's, nothing is told to others.
+    // Other agents learn nothing about the host's grants.
     assert_ne!(home.almoner(&["--as", "agent-fae", "why", &number]).code, 0);
 }

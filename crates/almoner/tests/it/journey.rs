@@ -3,7 +3,7 @@
 use crate::home::{Home, TRIAGE};
 
 #[test]
-fn five_documents_one_card_six_files() {
+fn five_documents_yield_one_card_and_six_files() {
     let home = Home::with_inbox();
     let waiting = home.almoner(&TRIAGE).expect(7);
     assert!(waiting.err.contains("waits for you: message 1"), "{}", waiting.err);
@@ -25,7 +25,7 @@ fn five_documents_one_card_six_files() {
 }
 
 #[test]
-fn the_scripted_demo_comes_out_as_it_must() {
+fn scripted_demo_reports_the_expected_counts() {
     let home = Home::new();
     let said = home.almoner(&["demo", "--scripted"]).expect(0);
     assert!(said.err.contains("4 of 5 succeeded"), "{}", said.err);
@@ -35,7 +35,7 @@ fn the_scripted_demo_comes_out_as_it_must() {
 }
 
 #[test]
-fn why_leads_from_a_file_to_the_command() {
+fn why_traces_a_file_to_the_command() {
     let home = Home::with_inbox();
     home.almoner(&TRIAGE).expect(7);
     home.almoner(&["approve", "1"]).expect(0);
@@ -55,7 +55,7 @@ fn why_leads_from_a_file_to_the_command() {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_done_and_records_nothing() {
+fn dry_run_shows_the_plan_and_records_nothing() {
     let home = Home::with_inbox();
     let mut args = TRIAGE.to_vec();
     args.push("--dry-run");
@@ -68,7 +68,7 @@ fn a_dry_run_says_what_would_be_done_and_records_nothing() {
 }
 
 #[test]
-fn results_go_to_stdout_and_everything_else_to_stderr() {
+fn results_go_to_stdout_and_the_rest_to_stderr() {
     let home = Home::new();
     home.write(
         "hello.worker",
@@ -93,7 +93,7 @@ fn results_go_to_stdout_and_everything_else_to_stderr() {
 }
 
 #[test]
-fn json_is_whole_for_programs_and_plain_for_eyes() {
+fn json_is_lossless_and_escapes_hidden_characters() {
     let home = Home::new();
     let odd = "a\u{a0}b\u{202e}c\u{200b}d\u{9b}31m\u{7f}\u{e0041}\u{1b}[2K \\u{41} é שלום";
     home.write("odd.worker", "---\noutput: { a: string }\n---\nSay it.\n");
@@ -119,7 +119,7 @@ fn json_is_whole_for_programs_and_plain_for_eyes() {
 }
 
 #[test]
-fn ask_takes_a_question_and_a_pipe() {
+fn ask_accepts_a_question_and_piped_text() {
     let home = Home::new();
     home.write(
         "script.json",
@@ -131,7 +131,7 @@ fn ask_takes_a_question_and_a_pipe() {
 }
 
 #[test]
-fn help_shows_the_few_verbs_first() {
+fn help_shows_common_verbs_first() {
     let home = Home::new();
     let help = home.almoner(&["--help"]).expect(0).out;
     let at = |verb: &str| help.find(&format!("  {verb} ")).unwrap_or_else(|| panic!("{verb} in\n{help}"));
@@ -142,7 +142,7 @@ fn help_shows_the_few_verbs_first() {
 }
 
 #[test]
-fn doctor_and_status_speak_json() {
+fn doctor_and_status_print_json() {
     let home = Home::new();
     let status = home.almoner(&["status", "--json"]).expect(0).json();
     assert_eq!(status["needs_you"], 0);
@@ -157,7 +157,7 @@ fn doctor_and_status_speak_json() {
 }
 
 #[test]
-fn a_worker_file_cannot_choose_who_is_sent_the_documents() {
+fn worker_file_cannot_choose_the_model_provider() {
     let home = Home::new();
     home.write("evil.worker", "---\nmodel: \"compat:http://127.0.0.1:9/v1#m\"\n---\nSay ok.\n");
     home.write("script.json", r#"[{"turns": [{"text": "ok"}]}]"#);
@@ -171,7 +171,7 @@ fn a_worker_file_cannot_choose_who_is_sent_the_documents() {
 }
 
 #[test]
-fn documents_of_one_name_are_not_taken_for_one_another() {
+fn documents_of_the_same_name_are_refused() {
     let home = Home::new();
     home.write("w.worker", "Say ok.\n");
     home.write("script.json", r#"[{"turns": [{"text": "ok"}]}]"#);
@@ -189,7 +189,7 @@ fn documents_of_one_name_are_not_taken_for_one_another() {
 }
 
 #[test]
-fn one_bad_path_does_not_keep_the_others_from_being_written() {
+fn invalid_path_does_not_block_other_writes() {
     let home = Home::new();
     let file = "---\noutput: { ref: string }\nslots: { out: dir rw }\nwrite:\n  - each: out\n    path: \"{{ output.ref }}-{{ item.stem }}.md\"\n    content: kept\n---\nRead it.\n";
     home.write("w.worker", file);
@@ -222,7 +222,7 @@ fn one_bad_path_does_not_keep_the_others_from_being_written() {
 }
 
 #[test]
-fn what_an_input_was_read_from_is_not_the_persons_own_word() {
+fn input_read_from_a_file_is_traced_to_the_file() {
     let home = Home::with_inbox();
     home.write("w.worker", "---\ninput: { letter: string }\nslots: { outbox: outbox }\n---\nAnswer it.\n");
     home.write(
@@ -248,7 +248,7 @@ fn what_an_input_was_read_from_is_not_the_persons_own_word() {
 }
 
 #[test]
-fn what_was_typed_beside_a_file_is_not_the_files() {
+fn typed_input_is_not_traced_to_a_file() {
     let home = Home::new();
     home.write(
         "w.worker",
@@ -265,17 +265,17 @@ fn what_was_typed_beside_a_file_is_not_the_files() {
     let card = home.almoner(&["inbox", "1", "--json"]).expect(0).json();
     let traces = card["entries"][0]["traces"].to_string();
     assert!(!traces.contains("boss@own.example"), "{traces}");
-    // What the file says is found also over the end of a line, and with what JSON would escape.
+    // The search finds the file's text across line ends, and with characters that JSON escapes.
     assert!(traces.contains("cottage") && traces.contains("@letter.txt"), "{traces}");
 }
 
 #[test]
-fn patterns_are_explained_and_checked_by_the_line() {
+fn pattern_check_explains_errors_with_their_position() {
     let home = Home::new();
     let no = home.almoner(&["pattern", "check", "1..5", "7"]).expect(6).out;
     assert!(no.contains("does not match") && no.contains("expected: at most 5"), "{no}");
     home.almoner(&["pattern", "check", "{a: M.string()}", "{a: \"x\"}"]).expect(0);
-    // What cannot be read is shown with its place.
+    // A pattern that cannot be parsed is shown with the place of its error.
     let deep = format!("M.or({}M.strng())", "M.any(), ".repeat(200));
     for (pattern, value, said) in [
         (
@@ -335,7 +335,7 @@ fn patterns_are_explained_and_checked_by_the_line() {
 }
 
 #[test]
-fn a_worker_file_can_be_checked_without_running_it() {
+fn worker_file_is_checked_without_running() {
     let home = Home::with_inbox();
     let long = home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out;
     assert!(long.contains(r#"class: M.or("invoice", "meeting", "contract", "mail")"#), "{long}");

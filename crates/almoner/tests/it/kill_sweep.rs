@@ -1,7 +1,9 @@
-//! `kill -9` at the commits of a play: the same play again and again, each time with a daemon that dies at a later commit.
+//! Tests with `kill -9` at the commits of a play: each repetition of the play has a daemon that dies at a later
+//! commit.
 //!
-//! `ALMONER_KILL_STRIDE` says how many commits lie between two that are visited; 1, the default, visits all. From which
-//! commit on is what `ALMONER_KILL_OFFSET` says: with a stride of 8, the offsets from 0 to 7 together visit each commit once.
+//! `ALMONER_KILL_STRIDE` is the distance between two visited commits. Its default of 1 visits all.
+//! `ALMONER_KILL_OFFSET` selects the first commit. With a stride of 8, the offsets from 0 to 7 together visit each
+//! commit once.
 
 use std::cell::Cell;
 use std::os::unix::net::UnixStream;
@@ -37,7 +39,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// The sample that the environment asks for.
+    /// Returns the sample that the environment asks for.
     pub(crate) fn from_env() -> Sample {
         let number = |name: &str, default: u64| match std::env::var(name) {
             Ok(text) => text.parse().unwrap_or_else(|e| panic!("{name}={text}: {e}")),
@@ -52,29 +54,29 @@ impl Sample {
         sample
     }
 
-    /// Whether every commit is visited.
+    /// Returns whether every commit is visited.
     pub(crate) fn is_full(self) -> bool {
         self.stride == 1
     }
 
-    /// Whether this one of so many alternatives is tried: all of them, or one that changes with the offset.
+    /// Returns whether this one of so many alternatives is tried: all of them, or one that changes with the offset.
     pub(crate) fn tries(self, index: u64, of: u64) -> bool {
         self.is_full() || self.offset % of == index
     }
 
-    /// The first commit, from 1, that is visited in a sweep of so many. Every sweep has one.
+    /// Returns the first commit, from 1, that is visited in a sweep of so many. Every sweep has one.
     fn first(self, commits: u64) -> u64 {
         assert!(commits > 0, "a play without a commit is no sweep");
         self.offset % self.stride.min(commits) + 1
     }
 
-    /// All commits that are visited in a sweep of so many.
+    /// Returns all commits that are visited in a sweep of so many.
     fn of(self, commits: u64) -> impl Iterator<Item = u64> {
         (self.first(commits)..=commits).step_by(usize::try_from(self.stride).unwrap())
     }
 }
 
-/// Whether every commit of a sweep is visited.
+/// Returns whether every commit of a sweep is visited.
 pub(crate) fn is_full() -> bool {
     Sample::from_env().is_full()
 }
@@ -91,7 +93,7 @@ impl Doomed {
         let daemon = home.doomed_daemon(&format!("{point}={}*off->return", nth - 1));
         let status = (nth == NEVER).then(|| home.command(&["status", "--json"]));
         let mut doomed = Doomed { daemon, status };
-        // A command that finds nobody starts a daemon of its own, and the one that comes second gives way and ends.
+        // A command that finds no daemon starts one of its own. The second of two daemons gives way and ends.
         let (socket, begun) = (home.root().join("run/control.sock"), Instant::now());
         while UnixStream::connect(&socket).is_err() && !doomed.has_died() {
             assert!(begun.elapsed() < Duration::from_secs(60), "the daemon neither listens nor dies");
@@ -109,7 +111,7 @@ impl Doomed {
         self.daemon.try_wait().unwrap().is_some()
     }
 
-    /// Whether it has died by then.
+    /// Returns whether it has died by then.
     pub(crate) fn dies_within(&mut self, patience: Duration) -> bool {
         let begun = Instant::now();
         while begun.elapsed() < patience {
@@ -153,7 +155,7 @@ fn is_exiting(process: u32) -> bool {
     flags.is_some_and(|flags| flags & PF_EXITING != 0)
 }
 
-/// Goes on with a run, whatever daemon dies meanwhile.
+/// Resumes a run until its command ends normally, even if daemons die meanwhile. Returns the result of the command.
 pub(crate) fn goes_on(home: &Home, run: &str) -> Said {
     loop {
         let said = home.almoner(&["resume", run]);
@@ -164,7 +166,7 @@ pub(crate) fn goes_on(home: &Home, run: &str) -> Said {
     }
 }
 
-/// How many commits the store has made since the daemon began.
+/// Returns how many commits the store has made since the daemon began.
 pub(crate) fn commits(home: &Home) -> u64 {
     home.almoner(&["status", "--json"]).expect(0).json()["commits"].as_u64().unwrap()
 }
@@ -195,8 +197,10 @@ impl Visits {
     }
 }
 
-/// Plays with a daemon that dies at each visited commit from the first to `commits`; `play` says whether it did. At least
-/// `least` must be reached: some commits hold what several have asked for, so that there may be fewer of them.
+/// Plays with a daemon that dies at each visited commit from the first to `commits`. `play` returns whether the
+/// daemon died.
+///
+/// The plays must reach at least `least` commits: the store may combine several requests in one commit.
 pub(crate) fn at_each(what: &str, commits: u64, least: u64, play: impl Fn(u64) -> bool + Sync) {
     let sample = Sample::from_env();
     let all: Vec<u64> = sample.of(commits).collect();
@@ -217,8 +221,8 @@ pub(crate) fn at_each(what: &str, commits: u64, least: u64, play: impl Fn(u64) -
     visits.expect(sample, commits, least, what);
 }
 
-/// The same, where the commits are counted first, by a play that nothing disturbs, and those are visited too that come when
-/// a play was cut off: until one comes to its end.
+/// Plays as [`at_each`] does, but counts the commits first, in a play without a kill. Also visits the commits that a
+/// cut-off play adds, until one play comes to its end.
 pub(crate) fn until_it_survives(what: &str, least: u64, play: impl Fn(u64) -> bool) {
     /// A play that is cut off so often never comes to its end.
     const MOST: u64 = 200;
@@ -273,18 +277,18 @@ fn offsets_of_a_stride_visit_each_commit_once() {
 
 #[test]
 #[should_panic(expected = "a play without a commit is no sweep")]
-fn sweep_without_a_commit_fails() {
+fn sweep_without_commits_fails() {
     at_each("nothing", 0, 0, |_| true);
 }
 
 #[test]
 #[should_panic(expected = "the daemon never died")]
-fn sweep_without_a_death_fails() {
+fn sweep_without_kills_fails() {
     at_each("nothing", 20, 0, |_| false);
 }
 
 #[test]
-fn sweep_visits_what_the_sample_says() {
+fn sweep_visits_the_sampled_commits() {
     let visited = Mutex::new(Vec::new());
     let play = |nth: u64| {
         visited.lock().unwrap().push(nth);

@@ -1,7 +1,7 @@
-//! Every kind of the table goes through every surface, in the words of the table.
+//! Tests every kind of the table through every surface, against the words of the table.
 //!
-//! The tests go over the table. They make a place in which what the examples of the table name is there, so a new kind
-//! needs nothing here as long as its example names the same things.
+//! The tests loop over the table. They prepare a place that has everything the table's examples name. A new kind
+//! needs no change here as long as its example names the same things.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ fn arguments() -> [Json; 8] {
     ]
 }
 
-/// A home in which what the examples of the table name is there.
+/// A home that has everything the table's examples name.
 struct Place {
     home: Home,
 }
@@ -67,7 +67,7 @@ impl Place {
         Said::of(command.env("PATH", std::env::join_paths(paths).unwrap()).output().unwrap())
     }
 
-    /// Writes a worker with a slot of this kind, whose model calls what fills it.
+    /// Writes a worker with a slot of this kind. The worker's model calls the resource in the slot.
     fn worker(&self, row: &Row) {
         let method = method(row);
         let approve =
@@ -86,7 +86,7 @@ impl Place {
     }
 }
 
-/// A method of the kind; a server says itself which tools it has.
+/// Returns a method of the kind; a server says itself which tools it has.
 fn method(row: &Row) -> &'static str {
     row.methods.first().copied().unwrap_or("TOOL")
 }
@@ -118,7 +118,7 @@ impl Place {
         std::fs::canonicalize(self.home.work()).unwrap()
     }
 
-    /// The words in which what fills the slot is told once it is resolved, as far as the table says them.
+    /// Returns the description of the slot's resolved resource, as far as the table gives it.
     fn words(&self, row: &Row, given: Option<&Endowment>) -> String {
         match (row.kind, given) {
             (_, None) => {
@@ -134,7 +134,7 @@ impl Place {
     }
 }
 
-/// The text of a page, without its marks.
+/// Returns the text of a page, without its marks.
 fn text(page: &str) -> String {
     let mut text = String::new();
     let mut inside = false;
@@ -162,7 +162,7 @@ fn planned(place: &Place, given: Option<&str>) -> Json {
     grants.find(|grant| grant["slot"] == SLOT).expect("the slot is told").clone()
 }
 
-/// The grants of the slot, the oldest first.
+/// Returns the grants of the slot, the oldest first.
 fn granted(place: &Place) -> Vec<Json> {
     let grants = place.almoner(&["grants", "--json"]).expect(0).json();
     let of_slot = grants.as_array().unwrap().iter().filter(|grant| grant["slot"] == SLOT);
@@ -180,8 +180,8 @@ fn endowed(place: &Place, name: &str) -> Json {
     granted(place).pop().unwrap()
 }
 
-/// Checks that the grant of a directory by its name says and allows the same as the grant of the typed one. The grant
-/// of something narrower allows what was kept of it.
+/// Checks that a directory granted by its name has the same description and methods as one granted by its path. A
+/// narrowed directory keeps only its selected methods.
 fn named_is_granted_as_typed(place: &Place, write: bool) {
     let typed = granted(place).swap_remove(0);
     let manner: &[&str] = if write { &[] } else { &["--read-only"] };
@@ -196,7 +196,7 @@ fn named_is_granted_as_typed(place: &Place, write: bool) {
 }
 
 #[test]
-fn every_kind_goes_through_every_surface() {
+fn every_slot_kind_is_shown_on_every_surface() {
     for row in KINDS {
         let place = Place::new();
         let label = row.label;
@@ -217,7 +217,8 @@ fn every_kind_goes_through_every_surface() {
         if row.is_typed() && row.kind != Kind::Worker {
             says("what is missing", &run(&place, None, &[]).expect(2).err, &row.option(SLOT));
         }
-        // A refusal says what the kind takes, or what a run may do through it if nobody types it.
+        // A refusal names the values that the kind takes. For a kind without typed values, it names the things a run
+        // may do.
         let wrong = if label == "clock" { "https://host" } else { "clock" };
         let refused = run(&place, Some(wrong), &[]).expect(2).err;
         says("what does not fit", &refused, if row.is_typed() { row.example } else { row.lets });
@@ -262,7 +263,7 @@ fn every_kind_goes_through_every_surface() {
             }
             assert_eq!(before, after, "{label}: {saved}");
         }
-        // `trust` tells what a project's file would hand over.
+        // `trust` shows the grants that a project's file would make.
         if let Some(given) = &given {
             place
                 .home
@@ -270,7 +271,8 @@ fn every_kind_goes_through_every_surface() {
             let told = place.almoner(&["trust"]).expect(7).out;
             says("trust", &told, &given.describe(Some(row.kind)));
         }
-        // A name stands for the same as what is typed. `mount` gives directories one; no command names anything else.
+        // A name gives the same grant as a typed value. `mount` names directories, and no command names the other
+        // kinds.
         if let Kind::Dir { write } = row.kind {
             named_is_granted_as_typed(&place, write);
         }

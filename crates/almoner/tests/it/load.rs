@@ -1,5 +1,5 @@
-//! `kill -9` in the middle of a mixed load, again and again: nothing that was acknowledged is lost, and whoever wrote
-//! to each other agrees on what was written.
+//! Tests with `kill -9` in the middle of a mixed load, again and again. No acknowledged change is lost, and both ends
+//! of a message agree on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _, Write as _};
@@ -28,7 +28,8 @@ impl Client {
         Ok(client)
     }
 
-    /// The answer, or an error once the daemon is gone. What the daemon refuses is a fault of the test.
+    /// Returns the answer, or an error once the daemon is gone. Panics if the daemon refuses the request, since this
+    /// is a fault of the test.
     fn ask(&mut self, request: &Json) -> io::Result<Json> {
         let bytes = request.to_string().into_bytes();
         let length = u32::try_from(bytes.len()).unwrap().to_le_bytes();
@@ -54,7 +55,7 @@ impl Client {
         self.ask(&json!({ "request": "look", "agent": agent, "look": look })).unwrap()["body"].clone()
     }
 
-    /// Every letter of an agent's, oldest first.
+    /// Returns every letter of an agent's, oldest first.
     fn letters(&mut self, agent: Option<&str>) -> Vec<Json> {
         let mut all: Vec<Json> = Vec::new();
         loop {
@@ -70,7 +71,7 @@ impl Client {
     }
 }
 
-/// What the daemon said was done.
+/// The changes that the daemon has acknowledged.
 #[derive(Default)]
 struct Acknowledged {
     names: BTreeSet<String>,
@@ -109,10 +110,10 @@ fn letter(to: &str) -> Json {
     json!({ "mail": "send", "to": [to], "strings": ["a line"], "names": [], "paths": [], "reply_to": null })
 }
 
-/// One client at work until the daemon goes.
+/// Lets one client work until the daemon goes. Returns its acknowledged changes.
 fn work(socket: &Path, kind: usize) -> Acknowledged {
     let mut done = Acknowledged::default();
-    // Whatever ends it, what was acknowledged before counts.
+    // The changes that were acknowledged before the end count, regardless of its cause.
     let _ = (|| -> io::Result<()> {
         let mut client = Client::connect(socket)?;
         loop {
@@ -162,7 +163,7 @@ fn daemon(home: &Home) -> Child {
     daemon
 }
 
-/// Everything that was acknowledged is there, and both ends of every message are.
+/// Checks that each acknowledged change is there, and that each message is in both mailboxes.
 fn verify(socket: &Path, done: &Acknowledged) {
     let mut client = Client::connect(socket).unwrap();
     let names = |client: &mut Client, agent: Option<&str>| -> BTreeSet<String> {
@@ -216,7 +217,7 @@ fn verify(socket: &Path, done: &Acknowledged) {
 }
 
 #[test]
-fn killed_in_the_middle_of_a_mixed_load_nothing_acknowledged_is_lost() {
+fn acknowledged_commands_survive_kills_under_mixed_load() {
     let home = Home::new();
     let socket = home.root().join("run/control.sock");
     let mut running = daemon(&home);

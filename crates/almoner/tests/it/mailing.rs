@@ -1,4 +1,4 @@
-//! What a run writes to the person whose run it is: what it says, asks for and proposes.
+//! Tests of messages from a run to its user: statements, requests and proposals.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::terminal::Terminal;
 
 const RUN: [&str; 5] = ["run", "w.worker", "-e", "out=out:rw", "-mscripted:script.json"];
 
-/// A home with a worker whose model makes these calls, those of one turn together, and says `done`.
+/// Returns a home with a worker whose model makes these calls, those of one turn together, and says `done`.
 fn in_turns(turns: &[Vec<Json>]) -> Home {
     let home = Home::new();
     home.write("w.worker", "---\nslots: { me: mail, out: dir rw }\n---\nDo what there is to do.\n");
@@ -22,7 +22,7 @@ fn in_turns(turns: &[Vec<Json>]) -> Home {
     home
 }
 
-/// The same, one call a turn.
+/// Returns the same, one call a turn.
 fn home(calls: &[Json]) -> Home {
     in_turns(&calls.iter().map(|call| vec![call.clone()]).collect::<Vec<_>>())
 }
@@ -47,14 +47,14 @@ fn read(slot: &str) -> Json {
     json!({ "name": format!("{slot}_read"), "arguments": { "path": "note.md" } })
 }
 
-/// What the calls of a run came to.
+/// Returns the completed calls of the run, as text.
 fn outcomes(home: &Home) -> String {
     let trace = home.trace("r1");
     let steps = trace["steps"].as_array().unwrap();
     steps.iter().filter(|step| step["entry"]["entry"] == "completed").map(ToString::to_string).collect()
 }
 
-/// The run waits for message 1.
+/// Starts the run, checks that it waits for message 1, and returns the text of this message.
 #[track_caller]
 fn asks(home: &Home) -> String {
     let said = home.almoner(&RUN).expect(7);
@@ -70,24 +70,24 @@ fn ends(home: &Home) {
 }
 
 #[test]
-fn what_a_run_says_is_in_the_inbox_and_nobody_is_waited_for() {
+fn run_sends_mail_to_the_inbox_without_waiting() {
     let home = home(&[send("Two letters\nhad no date.\u{1b}[2K")]);
     let plan = home.almoner(&[&RUN[..], &["--dry-run"]].concat()).expect(0);
     assert!(format!("{}{}", plan.out, plan.err).contains("mail to you, in your inbox"), "{plan:?}");
     let said = home.almoner(&RUN).expect(0);
     assert_eq!(said.out, "done\n");
-    // Whoever follows reads it at once.
+    // A user who follows the run reads the message at once.
     assert!(said.err.contains("r1 says this; its words are those of a model"), "{}", said.err);
     assert!(home.almoner(&["inbox"]).expect(0).out.is_empty());
     assert!(home.almoner(&["inbox", "--all"]).expect(0).out.contains("r1 says: Two letters"));
     let shown = home.almoner(&["inbox", "1"]).expect(0).out;
     assert!(shown.contains("│ Two letters\n") && shown.contains("│ had no date.\\u{1B}[2K"), "{shown}");
     assert!(home.almoner(&["why", "1"]).expect(0).out.contains("r1 says"));
-    // Nobody reads a reply any more.
+    // The run is over and reads no reply.
     assert_ne!(home.almoner(&["reply", "1", "which ones?"]).code, 0);
 }
 
-/// Whether any model was sent these words, or has written them.
+/// Returns whether any model was sent these words, or has written them.
 fn is_in_a_blob(home: &Home, what: &str) -> bool {
     home.almoner(&["stop"]).expect(0);
     let place = home.root().join("state/store");
@@ -105,7 +105,7 @@ fn is_in_a_blob(home: &Home, what: &str) -> bool {
 }
 
 #[test]
-fn a_reply_reaches_the_model_of_a_run_that_is_at_work() {
+fn reply_reaches_the_model_of_an_active_run() {
     let home = home(&[send("I begin."), request("papers")]);
     home.almoner(&RUN).expect(7);
     home.almoner(&["reply", "1", "leave out the second"]).expect(0);
@@ -120,7 +120,7 @@ fn a_reply_reaches_the_model_of_a_run_that_is_at_work() {
 }
 
 #[test]
-fn a_value_that_was_asked_for_is_told_once() {
+fn requested_value_is_delivered_once() {
     for answer in [&["--text", "4711"][..], &["number"][..]] {
         let home = home(&[request("papers")]);
         let shown = asks(&home);
@@ -137,7 +137,7 @@ fn a_value_that_was_asked_for_is_told_once() {
 }
 
 #[test]
-fn what_can_fill_a_slot_is_the_runs_from_then_on_as_attenuated() {
+fn resource_given_on_request_is_bound_with_its_limits() {
     let write = json!({ "name": "papers_write", "arguments": { "path": "a.md", "content": "x" } });
     let home = home(&[request("papers"), read("papers"), write]);
     asks(&home);
@@ -154,7 +154,7 @@ fn what_can_fill_a_slot_is_the_runs_from_then_on_as_attenuated() {
 }
 
 #[test]
-fn what_a_name_stands_for_fills_a_slot_and_asks_before_it_changes_anything() {
+fn name_given_on_request_fills_a_slot_and_writes_ask() {
     let write = json!({ "name": "papers_write", "arguments": { "path": "a.md", "content": "x" } });
     let home = home(&[request("papers"), write]);
     asks(&home);
@@ -170,7 +170,7 @@ fn what_a_name_stands_for_fills_a_slot_and_asks_before_it_changes_anything() {
 }
 
 #[test]
-fn what_was_given_can_be_revoked_before_it_is_used() {
+fn resource_given_on_request_can_be_revoked_before_use() {
     let home = home(&[request("papers"), request("more"), read("papers")]);
     asks(&home);
     home.almoner(&["resolve", "1", "-e", "papers=docs"]).expect(0);
@@ -186,7 +186,7 @@ fn what_was_given_can_be_revoked_before_it_is_used() {
 }
 
 #[test]
-fn what_fills_no_slot_is_refused_to_the_person_who_answers() {
+fn answer_that_fills_no_slot_is_refused() {
     let home = home(&[request("papers")]);
     asks(&home);
     for (args, code, says) in [
@@ -210,7 +210,7 @@ fn what_fills_no_slot_is_refused_to_the_person_who_answers() {
 }
 
 #[test]
-fn code_that_was_proposed_runs_once_it_is_endowed_and_its_result_is_told() {
+fn proposed_code_runs_once_endowed_and_returns_its_result() {
     let home = home(&[define(
         "a + b",
         &json!({ "a": "number", "b": { "pattern": "number", "label": "The other" } }),
@@ -220,7 +220,7 @@ fn code_that_was_proposed_runs_once_it_is_endowed_and_its_result_is_told() {
         assert!(shown.contains(part), "{part} in {shown}");
     }
     home.almoner(&["store", "x:=1", "y:=2"]).expect(0);
-    // What does not fit is not endowed.
+    // The daemon does not endow a proposal with objects that do not fit.
     assert_ne!(home.almoner(&["endow", "1", "a=x"]).code, 0);
     home.almoner(&["endow", "1", "a=x", "b=y"]).expect(0);
     ends(&home);
@@ -228,7 +228,7 @@ fn code_that_was_proposed_runs_once_it_is_endowed_and_its_result_is_told() {
 }
 
 #[test]
-fn code_that_comes_to_no_data_or_to_nothing_is_a_finding() {
+fn code_without_a_data_result_is_a_finding() {
     let any = json!({ "d": "dir" });
     let fails = "(() => { throw Error('the password is hunter2'); })()";
     for (source, slots, more, says) in [
@@ -250,7 +250,7 @@ fn code_that_comes_to_no_data_or_to_nothing_is_a_finding() {
 }
 
 #[test]
-fn a_person_changes_code_before_it_is_endowed_and_the_model_is_told() {
+fn model_is_notified_of_code_edited_by_the_user() {
     let home = home(&[define("1", &json!({}))]);
     asks(&home);
     home.write("mine.js", "2\n");
@@ -264,7 +264,7 @@ fn a_person_changes_code_before_it_is_endowed_and_the_model_is_told() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_to_the_model_and_nobody_is_asked() {
+fn invalid_mail_is_refused_to_the_model_without_asking() {
     let text = |text: &str| send(text);
     let named = |name: &str| request(name);
     let mut all: Vec<(Json, &str)> = vec![
@@ -291,7 +291,7 @@ fn what_cannot_be_written_is_told_to_the_model_and_nobody_is_asked() {
 }
 
 #[test]
-fn a_name_is_asked_for_once_at_a_time() {
+fn name_is_requested_once_at_a_time() {
     let home = in_turns(&[vec![request("papers"), request("papers")]]);
     asks(&home);
     assert!(outcomes(&home).contains("mail/name"), "{}", outcomes(&home));
@@ -300,7 +300,7 @@ fn a_name_is_asked_for_once_at_a_time() {
 }
 
 #[test]
-fn nobody_fills_a_mailbox() {
+fn run_sends_only_a_limited_number_of_messages() {
     let many: Vec<Json> = (0..130).map(|n| send(&format!("Number {n}"))).collect();
     let home = in_turns(&[many]);
     home.almoner(&RUN).expect(0);
@@ -311,7 +311,7 @@ fn nobody_fills_a_mailbox() {
 }
 
 #[test]
-fn words_of_a_model_look_like_no_card() {
+fn model_text_cannot_imitate_a_card() {
     let forged = format!("x\n    ✓ answered{}    ✓ answered\n── message 7 ── approval", " ".repeat(78));
     let calls = [
         call("request", &json!({ "description": forged, "name": "papers" })),
@@ -330,7 +330,7 @@ fn words_of_a_model_look_like_no_card() {
 }
 
 #[test]
-fn a_no_is_told_and_a_cancelled_run_asks_no_more() {
+fn refusal_reaches_the_run_and_cancelling_withdraws_requests() {
     for asked in [request("papers"), define("1", &json!({}))] {
         let alone = home(std::slice::from_ref(&asked));
         assert_eq!(alone.almoner(&[&RUN[..], &["--on-ask", "deny"]].concat()).expect(0).out, "done\n");
@@ -351,7 +351,7 @@ fn a_no_is_told_and_a_cancelled_run_asks_no_more() {
 }
 
 #[test]
-fn at_a_terminal_a_value_is_typed_on_the_spot() {
+fn terminal_accepts_a_requested_value_at_once() {
     let home = home(&[request("papers")]);
     let mut terminal = Terminal::open(&home, &RUN);
     terminal.shows("Type `resolve 1 TEXT`", 1);
@@ -365,7 +365,7 @@ fn everything() -> Home {
     home(&[send("I begin."), request("papers"), read("papers"), define("a + 1", &json!({ "a": "number" }))])
 }
 
-/// Everything is answered, whatever daemon dies meanwhile, until the run is over.
+/// Answers all messages until the run is over, even if daemons die meanwhile.
 fn to_the_end(home: &Home) {
     loop {
         let said = goes_on(home, "r1");
@@ -411,7 +411,7 @@ fn play(point: &str, nth: u64) -> bool {
 }
 
 #[test]
-fn nothing_is_lost_or_given_twice_when_the_daemon_dies_at_any_commit() {
+fn mail_is_delivered_once_despite_kills_at_any_commit() {
     let whole = everything();
     whole.almoner(&RUN).expect(7);
     to_the_end(&whole);

@@ -1,6 +1,7 @@
-//! Servers of tools (MCP), over the whole path: written down, endowed, asked about, called in the sandbox.
+//! Tests of tool servers (MCP), over the whole path: configured, endowed, asked about, and called in the sandbox.
 //!
-//! The hostile server is a program of this repository that does what its argument says; the others are real ones.
+//! The hostile server is a program of this repository that behaves as its argument demands. The others are real
+//! servers.
 
 use kernel::txn::{NOBODY, Table, Txn};
 use kernel::{FormulaId, table};
@@ -20,7 +21,7 @@ use crate::home::{Home, Said};
 const HOSTILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/hostile.mjs");
 const WORKER: &str = "---\nslots: { far: mcp }\n---\nUse the tools.\n";
 
-/// A home with the hostile server, which works on `place`, and a worker that calls its tools.
+/// Returns a home with the hostile server, which works on `place`, and a worker that calls its tools.
 fn home(mode: &str, calls: &[Json]) -> Home {
     let home = Home::new();
     home.write("w.worker", WORKER);
@@ -51,7 +52,7 @@ fn run(home: &Home, tools: &str, more: &[&str]) -> Said {
     home.almoner(&[&["run", "w.worker", "-m", "scripted:script.json", "-e", &endow][..], more].concat())
 }
 
-/// What the calls of the first run came to, as text.
+/// Returns the results of the first run's calls, as text.
 fn came_to(home: &Home) -> String {
     came_to_in(home, "r1")
 }
@@ -72,7 +73,7 @@ fn log(home: &Home) -> Vec<String> {
 }
 
 #[test]
-fn a_server_is_written_down_looked_at_and_handed_over_by_the_names_of_its_tools() {
+fn mcp_server_is_added_inspected_and_endowed_by_tool_names() {
     let home = home("plain", &[echo("hello")]);
     let listed = home.almoner(&["mcp", "list"]).expect(0).out;
     assert!(
@@ -92,7 +93,7 @@ fn a_server_is_written_down_looked_at_and_handed_over_by_the_names_of_its_tools(
         let said = run(&home, tools, &[]).expect(code);
         assert!(said.err.contains(word), "{tools}: {}", said.err);
     }
-    // The server says of itself that it only reads. Nobody asked it.
+    // The server claims that its tool only reads. The daemon does not rely on this claim and asks.
     let said = run(&home, "plain[echo]", &[]).expect(7);
     assert!(said.err.contains("approve"), "{}", said.err);
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
@@ -108,7 +109,7 @@ fn a_server_is_written_down_looked_at_and_handed_over_by_the_names_of_its_tools(
     home.almoner(&["mcp", "tools", "plain"]).expect(4);
 }
 
-/// The newest grant of the slot.
+/// Returns the newest grant of the slot.
 fn granted(home: &Home) -> Json {
     let grants = home.almoner(&["grants", "--json"]).expect(0).json();
     let of_slot = grants.as_array().unwrap().iter().filter(|grant| grant["slot"] == "far");
@@ -141,7 +142,7 @@ fn name_server(home: &Home, name: &str) {
 }
 
 #[test]
-fn named_server_that_fills_a_slot_is_called_by_the_tools_that_its_grants_allow() {
+fn named_mcp_server_is_limited_to_the_tools_of_its_grants() {
     let home = home("plain", &[echo("hello")]);
     run(&home, "plain[echo:reads,x]", &[]).expect(0);
     let typed = granted(&home);
@@ -172,7 +173,7 @@ fn named_server_that_fills_a_slot_is_called_by_the_tools_that_its_grants_allow()
 }
 
 #[test]
-fn only_what_a_person_says_of_a_tool_loosens_anything() {
+fn only_the_users_word_relaxes_approval_of_a_tool() {
     let home = home("plain", &[echo("a")]);
     let said = run(&home, "plain[echo]", &["--allow", "far.echo"]).expect(2);
     assert!(said.err.contains("[echo:reads]"), "{}", said.err);
@@ -185,7 +186,7 @@ fn only_what_a_person_says_of_a_tool_loosens_anything() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_never_reach_the_server() {
+fn invalid_arguments_never_reach_the_server() {
     let call = |arguments: Json| json!({ "name": "far_echo", "arguments": arguments });
     let wrong = [call(json!({})), call(json!({ "word": 7 })), call(json!({ "word": "a", "more": 1 }))];
     let home = home("plain", &wrong);
@@ -201,7 +202,7 @@ fn arguments_that_do_not_fit_never_reach_the_server() {
 }
 
 #[test]
-fn a_tool_that_is_described_otherwise_than_it_was_is_not_called() {
+fn tool_with_a_changed_description_is_not_called() {
     for (mode, what) in [
         ("describes", "its description"),
         ("retypes", "the schema of its arguments"),
@@ -217,7 +218,7 @@ fn a_tool_that_is_described_otherwise_than_it_was_is_not_called() {
         let came = came_to(&home);
         assert!(came.contains("mcp/changed") && came.contains(what), "{mode}: {came}");
         assert!(log(&home).is_empty(), "{mode}");
-        // Whoever looks again and hands it over anew has said yes to what it is now.
+        // The user who endows the tool again accepts its current description and schema.
         if ["describes", "retypes"].contains(&mode) {
             run(&home, &format!("{mode}[echo:reads]"), &[]).expect(0);
             assert_eq!(log(&home).len(), 2);
@@ -231,7 +232,7 @@ fn a_tool_that_is_described_otherwise_than_it_was_is_not_called() {
 }
 
 #[test]
-fn a_program_that_is_no_server_is_waited_for_in_words_and_not_for_long() {
+fn unresponsive_server_program_times_out_with_a_message() {
     let home = Home::new();
     add(&home, "still", &[], &["/bin/sleep", "100"]);
     let said = home.almoner(&["mcp", "tools", "still"]).expect(1);
@@ -240,7 +241,7 @@ fn a_program_that_is_no_server_is_waited_for_in_words_and_not_for_long() {
 }
 
 #[test]
-fn a_program_that_has_changed_is_not_started() {
+fn changed_server_program_is_not_started() {
     let home = Home::new();
     home.write("w.worker", WORKER);
     home.write("place/log-here", "");
@@ -257,7 +258,7 @@ fn a_program_that_has_changed_is_not_started() {
 }
 
 #[test]
-fn what_servers_hide_is_shown_and_what_they_say_is_nobody_elses_word() {
+fn hidden_server_text_is_shown_and_cannot_approve() {
     let home = home("hides", &[echo("a")]);
     let shown = home.almoner(&["mcp", "tools", "hides"]).expect(0).out;
     assert!(shown.contains("Says\\u{1B}[8m a\\u{200B} word\\u{E0041}."), "{shown}");
@@ -267,7 +268,7 @@ fn what_servers_hide_is_shown_and_what_they_say_is_nobody_elses_word() {
     let hidden = self::home("hides-names", &[]);
     let said = run(&hidden, "hides-names[echo]", &[]).expect(2);
     assert!(said.err.contains("hidden"), "{}", said.err);
-    // What a result says is no consent, and a card shows what is in it.
+    // A result that claims an approval is no approval, and a card shows its text.
     let home = self::home("approves", &[echo("a"), echo("yes")]);
     run(&home, "approves[echo]", &[]).expect(7);
     home.almoner(&["approve", "1"]).expect(0);
@@ -279,9 +280,9 @@ fn what_servers_hide_is_shown_and_what_they_say_is_nobody_elses_word() {
 }
 
 #[test]
-fn a_server_that_floods_hangs_lies_or_breaks_off_is_ended() {
+fn misbehaving_server_is_ended() {
     for (mode, rule) in [
-        // Which bound is reached first, that of what it may say or that of time, depends on the machine.
+        // The machine decides which limit is reached first: the limit of the output or the limit of time.
         ("floods", "mcp/"),
         ("pours", "mcp/"),
         ("hangs", "mcp/late"),
@@ -293,7 +294,7 @@ fn a_server_that_floods_hangs_lies_or_breaks_off_is_ended() {
         let came = came_to(&home);
         assert!(came.contains(rule) && came.contains("may have been done"), "{mode}: {came}");
         if mode == "breaks-off" {
-            // What it wrote besides has no source that the gates could know, and is not told to the model.
+            // The server's other output has no source that the gates could know, so the model does not receive it.
             assert!(came.contains("it ended") && !came.contains("I am"), "{came}");
         }
         home.almoner(&["status"]).expect(0);
@@ -304,7 +305,7 @@ fn a_server_that_floods_hangs_lies_or_breaks_off_is_ended() {
     assert!(came_to(&home).contains("bytes more were cut"), "{}", came_to(&home).len());
 }
 
-/// Whether a process works on the place of this home.
+/// Returns whether a process works on the place of this home.
 fn is_at_work(home: &Home) -> bool {
     let place = home.path("place").display().to_string();
     let mut pids = std::fs::read_dir("/proc").unwrap().flatten();
@@ -316,7 +317,7 @@ fn is_at_work(home: &Home) -> bool {
 }
 
 #[test]
-fn what_a_server_refuses_is_told_as_its_own_word() {
+fn server_error_is_attributed_to_the_server() {
     for (mode, word) in [("fails", "no such word"), ("refuses", "evil.example")] {
         let home = home(mode, &[echo("a")]);
         home.write("out/x", "");
@@ -328,14 +329,14 @@ fn what_a_server_refuses_is_told_as_its_own_word() {
         run(&home, &format!("{mode}[echo:reads]"), &["-e", &format!("out={out}")]).expect(7);
         let came = came_to(&home);
         assert!(came.contains(word) && came.contains("\"failed\":true"), "{came}");
-        // What comes after it is known to depend on it.
+        // The card of the later call shows that the call depends on the server's result.
         let card = home.almoner(&["inbox", "1"]).expect(0).out;
         assert!(card.contains(&format!("mcp:{mode}/echo")), "{card}");
     }
 }
 
 #[test]
-fn data_comes_as_data_and_pictures_are_named() {
+fn structured_results_stay_data_and_images_are_described() {
     let home = home("pictures", &[echo("a")]);
     run(&home, "pictures[echo:reads]", &[]).expect(0);
     let came = came_to(&home);
@@ -343,7 +344,7 @@ fn data_comes_as_data_and_pictures_are_named() {
 }
 
 #[test]
-fn a_server_may_ask_nobody_anything() {
+fn server_requests_are_declined() {
     let home = home("asks", &[echo("a")]);
     run(&home, "asks[echo:reads]", &[]).expect(0);
     let came = came_to(&home);
@@ -351,7 +352,7 @@ fn a_server_may_ask_nobody_anything() {
 }
 
 #[test]
-fn a_server_reaches_what_it_was_given_and_nothing_else() {
+fn server_is_confined_to_its_granted_access() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let home = home("looks", &[echo(&port)]);
@@ -365,7 +366,7 @@ fn a_server_reaches_what_it_was_given_and_nothing_else() {
 }
 
 #[test]
-fn a_secret_goes_to_the_program_that_a_person_named_it_for_and_to_no_model() {
+fn secret_reaches_only_its_named_program_and_no_model() {
     let home = home("plain", &[echo("1")]);
     let place = home.path("place").display().to_string();
     let said = home
@@ -387,13 +388,13 @@ fn a_secret_goes_to_the_program_that_a_person_named_it_for_and_to_no_model() {
     home.piped(&["secret", "set", "TOKEN"], b"hunter2-periwinkle").expect(0);
     run(&home, "looks[echo:reads]", &[]).expect(0);
     let came = came_to(&home);
-    // The server has it, and gives it away: it is taken out of what comes back.
+    // The server has the secret and returns it. The daemon takes it out of the result.
     assert!(came.contains("TOKEN") && !came.contains("periwinkle"), "{came}");
     assert!(home.almoner(&["secret", "list"]).expect(0).out.contains("far"));
 }
 
 #[test]
-fn what_was_read_elsewhere_does_not_leave_by_a_server_unasked() {
+fn data_read_elsewhere_needs_approval_to_reach_a_server() {
     let home = home("plain", &[]);
     home.write("w.worker", "---\nslots: { far: mcp, mail: dir }\n---\nDo.\n");
     home.write("mail/a.txt", "periwinkle\n");
@@ -401,7 +402,7 @@ fn what_was_read_elsewhere_does_not_leave_by_a_server_unasked() {
     script(&home, &[read, echo("periwinkle")]);
     let place = home.path("place").display().to_string();
     add(&home, "net", &["--net", "--dir", &format!("{place}:rw")], &["node", HOSTILE, "plain", &place]);
-    // One that reaches nobody may be told.
+    // A server without a network may receive the text.
     run(&home, "plain[echo:reads]", &["-e", "mail=mail"]).expect(0);
     run(&home, "net[echo:reads]", &["-e", "mail=mail"]).expect(7);
     let card = home.almoner(&["inbox", "2"]).expect(0).out;
@@ -410,7 +411,7 @@ fn what_was_read_elsewhere_does_not_leave_by_a_server_unasked() {
 }
 
 #[test]
-fn two_servers_with_tools_of_one_name_are_two_slots() {
+fn servers_with_equal_tool_names_fill_two_slots() {
     let home = home("plain", &[]);
     let place = home.path("place").display().to_string();
     add(&home, "approves", &["--dir", &format!("{place}:rw")], &["node", HOSTILE, "approves", &place]);
@@ -420,14 +421,14 @@ fn two_servers_with_tools_of_one_name_are_two_slots() {
     let came = came_to(&home);
     let (near, far) = (came.find("approved by the user").unwrap(), came.find("you said f").unwrap());
     assert!(near < far, "{came}");
-    // What a model would call by one name is refused.
+    // The daemon refuses two tools that would have the same name for the model.
     home.write("w.worker", "---\nslots: { far: mcp, far_dotted_name: mcp }\n---\nDo.\n");
     let said = run(&home, "plain[dotted.name/x]", &["-e", "far_dotted_name=mcp:plain[x]"]).expect(2);
     assert!(said.err.contains("two tools `far_dotted_name_x`"), "{}", said.err);
 }
 
 #[test]
-fn a_call_that_a_crash_cut_off_is_asked_about_and_never_made_again_by_itself() {
+fn call_interrupted_by_a_crash_is_asked_about_not_repeated() {
     let home = home("waits", &[echo("a")]);
     run(&home, "waits[echo]?time=1h", &[]).expect(7);
     home.almoner(&["approve", "1"]).expect(0);
@@ -454,7 +455,7 @@ fn a_call_that_a_crash_cut_off_is_asked_about_and_never_made_again_by_itself() {
 }
 
 #[test]
-fn the_operators_policies_know_which_tool_of_which_server() {
+fn operator_policy_can_match_server_and_tool() {
     for (text, code) in [
         (
             "forbid(principal, action == Action::\"mcp.call\", resource) when { context.args.tool == \"echo\" };",
@@ -483,7 +484,7 @@ fn the_operators_policies_know_which_tool_of_which_server() {
 }
 
 #[test]
-fn no_file_of_the_daemons_is_handed_to_a_server() {
+fn server_cannot_be_given_files_of_the_daemon() {
     let home = home("plain", &[]);
     home.almoner(&["mcp", "tools", "plain"]).expect(0);
     let vault = home.root().join("state/kept");
@@ -501,7 +502,7 @@ fn no_file_of_the_daemons_is_handed_to_a_server() {
 }
 
 #[test]
-fn tools_as_servers_really_describe_them_can_be_handed_over() {
+fn real_world_tool_descriptions_can_be_endowed() {
     let packages = tools().join("venv/lib");
     let found = std::fs::read_dir(&packages).into_iter().flatten().flatten();
     let mut folders = found.map(|python| {
@@ -543,11 +544,11 @@ fn tools_as_servers_really_describe_them_can_be_handed_over() {
         guarded += params.iter().filter(|param| param.pattern != kernel::Pattern::any()).count();
         seen += params.len();
     }
-    // What is not guarded is a `pattern` or a `format` of texts, mostly.
+    // Most of the unguarded parameters are texts with a `pattern` or a `format`.
     assert!(seen > 500 && guarded * 10 > seen * 9, "{guarded} of {seen} parameters are guarded");
 }
 
-/// A program that comes with one of the real servers.
+/// Returns a program that comes with one of the real servers.
 fn real(name: &str) -> PathBuf {
     let program = tools().join("node_modules/.bin").join(name);
     assert!(program.exists(), "{} is not there: `cargo xtask tools` installs it", program.display());
@@ -573,7 +574,7 @@ fn real_home(name: &str) -> Home {
 }
 
 #[test]
-fn the_real_servers_are_asked_and_called() {
+fn real_servers_can_be_listed_and_called() {
     for (name, tool, arguments, found) in [
         ("mcp-server-everything", "echo", json!({ "message": "hello" }), "Echo: hello"),
         ("mcp-server-everything", "get-sum", json!({ "a": 2, "b": 40 }), "42"),

@@ -1,4 +1,4 @@
-//! Servers of tools (MCP) at an address: posted to with the key that is for them, and nobody else is.
+//! Tests of tool servers (MCP) at an address: the daemon posts a key to its own server and to no other.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -76,7 +76,7 @@ fn json_reply(body: &Json) -> String {
     reply("200 OK", "content-type: application/json\r\nmcp-session-id: s-1\r\n", &body.to_string())
 }
 
-/// What both forms of the protocol say to what is asked after the greeting.
+/// Returns the result that both forms of the protocol give to a request after the greeting.
 fn result(request: &Json) -> Option<Json> {
     let tool = json!({ "name": "echo", "description": "Says a word again.", "inputSchema": {
         "type": "object", "properties": { "word": { "type": "string" } }, "required": ["word"] } });
@@ -93,7 +93,7 @@ fn result(request: &Json) -> Option<Json> {
     })
 }
 
-/// A server of the form before 2026: greeted with `initialize`, answering in streams of events.
+/// Answers as a server of the protocol before 2026: greeted with `initialize`, and with streams of events.
 fn legacy(heard: &Heard) -> String {
     let (id, body) = (&heard.body["id"], &heard.body);
     let stream = |message: Json| {
@@ -113,7 +113,7 @@ fn legacy(heard: &Heard) -> String {
     }
 }
 
-/// A server of the form of 2026-07-28: no greeting, each message says its version.
+/// Answers as a server of the protocol of 2026-07-28: without a greeting, and each message names its version.
 fn modern(heard: &Heard) -> String {
     let (id, body) = (&heard.body["id"], &heard.body);
     let result = match body["method"].as_str() {
@@ -148,7 +148,7 @@ fn completed(home: &Home) -> String {
 }
 
 #[test]
-fn a_server_at_an_address_is_posted_to_with_its_key_in_either_form() {
+fn web_server_is_called_with_its_key_in_both_protocols() {
     for (form, is_modern) in [(legacy as fn(&Heard) -> String, false), (modern, true)] {
         let server = Server::new(form);
         let home = home(&server, &["--key", "KEY"]);
@@ -174,7 +174,7 @@ fn a_server_at_an_address_is_posted_to_with_its_key_in_either_form() {
 }
 
 #[test]
-fn nobody_is_followed_elsewhere() {
+fn redirects_and_misleading_names_are_not_followed() {
     let other = Server::new(modern);
     let url = other.url();
     let server = Server::new(move |_| reply("307 Temporary Redirect", &format!("location: {url}\r\n"), ""));
@@ -192,7 +192,7 @@ fn nobody_is_followed_elsewhere() {
 }
 
 #[test]
-fn a_server_that_answers_with_something_else_is_refused() {
+fn web_server_with_an_invalid_answer_is_refused() {
     for answer in [
         reply("500 No", "", ""),
         reply("200 OK", "content-type: application/json\r\n", "{}"),
@@ -219,10 +219,11 @@ impl Drop for Running {
 }
 
 #[test]
-fn a_real_server_at_an_address_is_asked_and_called() {
+fn real_web_server_can_be_called() {
     let program = crate::endo::tools().join("node_modules/.bin/mcp-server-everything");
     assert!(program.exists(), "{} is not there: `cargo xtask tools` installs it", program.display());
-    // Free a moment ago; whoever takes it meanwhile makes this fail, and nothing worse.
+    // The port was free a moment ago. If another process takes it meanwhile, this test fails, and nothing worse
+    // happens.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut command = std::process::Command::new(program);
     command.arg("streamableHttp").env("PORT", port.to_string());

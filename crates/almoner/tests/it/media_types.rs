@@ -1,4 +1,4 @@
-//! Documents are taken by what their content is, whatever they are called.
+//! Tests that the content of a document decides its type, regardless of its name.
 
 use serde_json::{Value as Json, json};
 
@@ -7,7 +7,7 @@ use crate::home::Home;
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nxxxx";
 
 #[test]
-fn documents_are_taken_by_what_they_are() {
+fn documents_are_accepted_by_media_type() {
     let home = Home::new();
     home.write("script.json", r#"[{ "turns": [{ "text": "ok" }] }]"#);
     home.write("a.json", "{}");
@@ -36,13 +36,13 @@ fn documents_are_taken_by_what_they_are() {
             }
         }
     }
-    // What comes through a pipe is looked at as well.
+    // The content of a document that comes through a pipe is checked as well.
     let said = home.piped(&["run", "w.worker", "-", "-m", "scripted:script.json"], b"words");
     assert!(said.code == 6 && said.err.contains("this is text/plain"), "{said:?}");
 }
 
 #[test]
-fn what_is_handed_on_is_of_a_type_that_both_sides_let() {
+fn attachment_type_must_be_allowed_by_caller_and_callee() {
     for (own, callee, said) in [
         ("", "", ""),
         ("types: [text/plain]", "types: [text/*]", ""),

@@ -1,5 +1,5 @@
-//! The process that holds a local model: it works although it is shut in. What it cannot do is proved by `doctor`, whose
-//! proofs a test in `programs` looks at.
+//! Tests of the process that holds a local model: it works although it is confined. `doctor` proves its restrictions,
+//! and a test in `programs` checks these proofs.
 
 use std::path::Path;
 use std::process::Command;
@@ -29,7 +29,7 @@ fn ask(client: &Client) -> Result<String, ModelError> {
     client.complete(&request, &mut |_| {}).map(|reply| reply.text)
 }
 
-/// A field of `/proc/PID/status`.
+/// Returns a field of `/proc/PID/status`.
 fn status(process: u32, name: &str) -> String {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -37,7 +37,7 @@ fn status(process: u32, name: &str) -> String {
 }
 
 #[test]
-fn a_host_answers_with_all_its_threads_although_it_is_confined() {
+fn confined_model_host_answers_with_all_its_threads() {
     let dir = tempfile::tempdir().unwrap();
     let weights = dir.path().join("tiny.gguf");
     tiny::write(&weights, false);
@@ -52,20 +52,20 @@ fn a_host_answers_with_all_its_threads_although_it_is_confined() {
     for (field, confined) in [("NoNewPrivs", "1"), ("Seccomp", "2"), ("CapEff", "0000000000000000")] {
         assert_eq!(status(host, field), confined, "{field}");
     }
-    // The control: whoever runs this test is not confined in this way.
+    // The control: the process of this test is not confined in this way.
     assert_ne!(status(std::process::id(), "Seccomp_filters"), status(host, "Seccomp_filters"));
     assert_eq!(ask(&client).unwrap(), first);
 }
 
 #[test]
-fn weights_that_were_bad_are_taken_once_they_are_mended() {
+fn repaired_weights_are_loaded() {
     let dir = tempfile::tempdir().unwrap();
     let weights = dir.path().join("tiny.gguf");
     let client = client(&weights);
     assert!(matches!(ask(&client), Err(ModelError::WeightsMissing { .. })));
     std::fs::write(&weights, [b'x'; 4096]).unwrap();
     assert!(matches!(ask(&client), Err(ModelError::WeightsCorrupt { .. })));
-    // Another file by the same name, as whoever fetches weights puts them there.
+    // Another file takes the name, as the download of weights does it.
     let whole = dir.path().join("whole.gguf");
     tiny::write(&whole, false);
     std::fs::rename(&whole, &weights).unwrap();

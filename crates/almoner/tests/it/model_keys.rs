@@ -17,7 +17,7 @@ fn home() -> Home {
     home
 }
 
-/// Where a server is, as secrets are pinned to it.
+/// Returns where a server is, as secrets are pinned to it.
 fn origin(server: &Server) -> String {
     server.url().strip_suffix("/v1").unwrap().to_owned()
 }
@@ -31,7 +31,7 @@ fn named() -> Option<String> {
 }
 
 #[test]
-fn a_model_is_asked_with_the_key_that_was_named_and_with_no_other() {
+fn model_is_called_only_with_its_named_key() {
     let home = home();
     let server = Server::saying(vec![says("hello")]);
     let keyed = format!("{}?key=work", server.model());
@@ -60,13 +60,13 @@ fn a_model_is_asked_with_the_key_that_was_named_and_with_no_other() {
     // The vault's own key for that server, and one of the environment, go where no key was named.
     run(&server.model()).expect(0);
     assert_eq!(server.keys().last().unwrap().as_deref(), Some("sk-environment"));
-    // What was chosen is in the journal by its name.
+    // The journal has the name of the chosen key.
     let trace = home.trace("r1").to_string();
     assert!(trace.contains("?key=work") && !trace.contains(KEY), "{trace}");
     let wrong = run("ollama:m?key=work").expect(2);
     assert!(wrong.err.contains("names a secret of the vault"), "{}", wrong.err);
 
-    // A model in a slot: what is spent on it is its own, and so is the key.
+    // A model in a slot has its own budget and its own key.
     let judged = |fill: &str| {
         home.almoner(&["run", "judged.worker", "-mscripted:own.json", "-e", &format!("judge=model:{fill}")])
     };
@@ -80,7 +80,7 @@ fn a_model_is_asked_with_the_key_that_was_named_and_with_no_other() {
 }
 
 #[test]
-fn a_key_that_is_gone_keeps_a_run_waiting_and_no_other_key_is_tried() {
+fn run_waits_for_a_missing_key_and_tries_no_other() {
     let home = home();
     let server = Server::saying(vec![calls("docs_read", r#"{"path": "a.md"}"#), says("done")]);
     key_for(&home, &origin(&server));
@@ -100,7 +100,7 @@ fn a_key_that_is_gone_keeps_a_run_waiting_and_no_other_key_is_tried() {
 }
 
 #[test]
-fn a_name_of_yours_stands_for_a_model_with_its_key() {
+fn configured_model_name_includes_its_key() {
     let home = home();
     let (fast, work) = (Server::saying(vec![says("fast")]), Server::saying(vec![says("work")]));
     key_for(&home, &origin(&work));
@@ -117,7 +117,7 @@ fn a_name_of_yours_stands_for_a_model_with_its_key() {
     assert_eq!(run(&["-m", "judge"], &[]).expect(0).out, "work\n");
     assert_eq!(run(&["-m", "judge"], &["--private"]).expect(0).out, "work\n");
     assert_eq!((fast.keys(), work.keys()), (vec![None], vec![named(), named()]));
-    // Without the key it is another model to whoever keeps things private.
+    // Without the key it is another model, and the setting for private data does not name it.
     let kept = run(&["-m", &work.model()], &["--private"]);
     assert!(kept.code != 0 && kept.err.contains("may not"), "{}", kept.err);
     let said = run(&["-m", "jugde"], &[]).expect(2);
@@ -138,7 +138,7 @@ fn a_name_of_yours_stands_for_a_model_with_its_key() {
     let digest = home.almoner(&["trust", "--json"]).expect(0).json()["digest"].as_str().unwrap().to_owned();
     home.almoner(&["trust", "--yes", &digest]).expect(0);
     assert_eq!(run(&[], &[]).expect(0).out, "work\n");
-    // What is wrong with the file is said with its line.
+    // An error in the file is shown with its line.
     home.write_config("[models.names]\nfast = { model = \"ollama:m\", key = \"work\" }\n");
     let said = run(&["-m", "fast"], &[]);
     assert!(said.code != 0 && said.err.contains("config.toml:2"), "{}", said.err);

@@ -1,4 +1,4 @@
-//! Other models as slots: who answers, what may be spent, and what they may not be told.
+//! Tests of other models in slots: which one answers, its budget, and the data that it may not receive.
 
 use serde_json::{Value as Json, json};
 
@@ -31,7 +31,7 @@ fn home(calls: &[Json]) -> Home {
     home
 }
 
-/// The models that were asked, in all runs, in turn.
+/// Returns the models that were asked, in all runs, in turn.
 fn asked(home: &Home, runs: usize) -> Vec<String> {
     (1..=runs)
         .flat_map(|run| {
@@ -46,7 +46,7 @@ fn asked(home: &Home, runs: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_model_in_a_slot_answers_what_it_is_told_and_is_paid_for_by_its_caller() {
+fn model_in_a_slot_answers_and_is_charged_to_its_caller() {
     let home = home(&[ask("Shorten this.")]);
     let words = [
         "run",
@@ -73,7 +73,7 @@ fn a_model_in_a_slot_answers_what_it_is_told_and_is_paid_for_by_its_caller() {
 }
 
 #[test]
-fn what_may_be_spent_on_a_model_is_for_all_calls_together_also_of_children() {
+fn model_slot_budget_covers_all_calls_including_children() {
     // Each answer reads and writes some; two calls of each of two runs are more than there is.
     let home =
         home(&[ask("Shorten this, which is long enough."), ask("Shorten this, which is long as well.")]);
@@ -96,12 +96,12 @@ fn what_may_be_spent_on_a_model_is_for_all_calls_together_also_of_children() {
             home.trace(&format!("r{}", run["number"])).to_string().matches(r#""entry":"replied""#).count()
         })
         .sum();
-    // What a question alone would use is reckoned before it is asked.
+    // The daemon estimates the tokens of a question before it asks.
     assert!(answered < 4 && traces.contains("budget/tokens"), "{answered} answers: {traces}");
 }
 
 #[test]
-fn another_model_is_not_told_what_it_may_not_read() {
+fn model_in_a_slot_receives_no_private_data() {
     let read = json!({ "name": "docs_read", "arguments": { "path": "a.md" } });
     let home = home(&[ask("Shorten what is not private."), read, ask("Shorten hunter2.")]);
     let own = format!("scripted:{}", home.path("own.json").display());
@@ -120,7 +120,7 @@ fn another_model_is_not_told_what_it_may_not_read() {
 }
 
 #[test]
-fn what_is_wrong_with_a_model_in_a_slot_is_said() {
+fn invalid_model_in_a_slot_is_refused_with_the_reason() {
     let home = home(&[]);
     for (fill, said) in [
         ("editor=docs", "wants model"),
@@ -139,7 +139,7 @@ fn what_is_wrong_with_a_model_in_a_slot_is_said() {
 }
 
 #[test]
-fn a_model_of_a_server_is_told_no_secret_and_nothing_that_looks_like_one_unasked() {
+fn server_model_receives_no_secret_and_asks_for_lookalikes() {
     let shape = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
     let words = |home: &Home, model: &str, more: &[&str]| {
         let editor = format!("editor=model:{model}");
@@ -170,7 +170,7 @@ fn a_model_of_a_server_is_told_no_secret_and_nothing_that_looks_like_one_unasked
             home.almoner(&["approve", "1"]).expect(0);
             home.almoner(&["resume"]);
             assert_eq!(server.requests().len(), 1, "{rule}");
-            // What nobody but this machine hears is not asked about.
+            // The daemon does not ask about a model that only this machine serves.
             words(&home, "scripted:other.json", documents);
             assert!(!home.trace("r3").to_string().contains("secrets/shape"), "{rule}");
         }

@@ -1,4 +1,4 @@
-//! `almoner make`: programs of modules, out of directories, archives and names; what they reach, and what they do not.
+//! Tests of `almoner make`: programs of modules from directories, archives and names, and the limits of their reach.
 
 use std::io::{Cursor, Write as _};
 use std::path::Path;
@@ -54,7 +54,7 @@ fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// A map of one compartment `app`, whose modules are given as JSON.
+/// Returns a map of one compartment `app`, whose modules are given as JSON.
 fn map(modules: &str) -> String {
     let entry = r#"{"compartment":"app","module":"./index.js"}"#;
     format!(r#"{{"entry":{entry},"compartments":{{"app":{{"location":"app","modules":{{{modules}}}}}}}}}"#)
@@ -78,10 +78,10 @@ fn refused(said: Said, code: i32, says: &str) {
 }
 
 #[test]
-fn a_program_of_modules_runs_out_of_a_directory_an_archive_and_what_has_a_name() {
+fn program_runs_from_a_directory_an_archive_or_a_name() {
     let home = Home::new();
     write(&home, "counter", COUNTER);
-    // What can be no module may lie there, and so may what is hidden and what belongs to others.
+    // The directory may also contain files that cannot be modules, hidden files, and packages of others.
     home.write("counter/image.png", [0, 159, 146, 150]);
     home.write("counter/.git/config.json", "not JSON");
     home.write("counter/node_modules/other/index.js", "this is no code");
@@ -113,7 +113,7 @@ fn a_program_of_modules_runs_out_of_a_directory_an_archive_and_what_has_a_name()
     home.almoner(&["store", "bundle=@bundle.json"]).expect(0);
     home.almoner(&["make", "bundle", "--name", "b", "--env", "NAME=Bundled"]).expect(0);
     assert_eq!(evaluated(&home, &["E(b).inner()", "b"]), "!");
-    // What is on the disk comes first.
+    // A directory on the disk takes precedence over a name.
     write(&home, "bundle", &[("index.js", "export const make = () => 'of the disk';")]);
     assert_eq!(home.almoner(&["make", "bundle"]).expect(0).out.trim(), "\"of the disk\"");
     let detached = home.almoner(&["make", "bundle", "--detach", "--json"]).expect(0);
@@ -138,7 +138,7 @@ fn a_program_of_modules_runs_out_of_a_directory_an_archive_and_what_has_a_name()
     }
 }
 
-/// Whether bytes with this hash lie in the folder.
+/// Returns whether bytes with this hash lie in the folder.
 fn holds(folder: &Path, hash: &str) -> bool {
     let entries = std::fs::read_dir(folder).unwrap().flatten();
     entries.into_iter().any(|entry| {
@@ -152,7 +152,7 @@ fn holds(folder: &Path, hash: &str) -> bool {
 }
 
 #[test]
-fn what_a_program_makes_is_made_again_after_a_restart_whatever_has_become_of_its_files() {
+fn program_objects_are_remade_after_restart_without_files() {
     let home = Home::new();
     write(&home, "counter", COUNTER);
     home.almoner(&["make", "counter", "--name", "c"]).expect(0);
@@ -164,7 +164,7 @@ fn what_a_program_makes_is_made_again_after_a_restart_whatever_has_become_of_its
     home.almoner(&["store", "garbage=@garbage.txt"]).expect(0);
     home.almoner(&["remove", "garbage"]).expect(0);
     home.almoner(&["stop"]).expect(0);
-    // Its heap began anew; its identity, and what it put into `state`, are the same.
+    // Its heap is new. Its identity and the values in its `state` are the same.
     assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "6");
     assert_eq!(evaluated(&home, &["E(c).kept()", "c"]), "kept");
     assert_eq!(evaluated(&home, &["E(c).id()", "c"]), id);
@@ -192,7 +192,7 @@ fn what_a_program_makes_is_made_again_after_a_restart_whatever_has_become_of_its
 }
 
 #[test]
-fn a_module_imports_nothing_that_is_not_its_own() {
+fn module_cannot_import_outside_its_program() {
     let home = Home::new();
     home.write("outside.js", "export const secret = 1;");
     home.write("pack/node_modules/dep/index.js", "export const secret = 1;");
@@ -228,7 +228,7 @@ fn a_module_imports_nothing_that_is_not_its_own() {
     let none = ["undefined"; 4].join(",");
     assert!(told.out.contains(&none), "{told:?}");
     assert_eq!(before, 0);
-    // Errors name the module, the line, and what stands there.
+    // Errors name the module, the line, and the text there.
     for (name, text, says) in [
         ("index.js", "export const make = () => {\n  null.x;\n};\n", "(index.js:2:3:   null.x;)"),
         ("index.js", "export const make = 1;", "the first module exports no function `make`"),
@@ -244,7 +244,7 @@ fn a_module_imports_nothing_that_is_not_its_own() {
 }
 
 #[test]
-fn a_hostile_archive_is_refused_with_the_reason_and_the_daemon_lives() {
+fn hostile_archive_is_refused_and_the_daemon_survives() {
     let home = Home::new();
     let one =
         |index: &str, file: &str| packed(&[("compartment-map.json", map(index).as_bytes()), (file, MADE)]);
@@ -305,7 +305,7 @@ fn a_hostile_archive_is_refused_with_the_reason_and_the_daemon_lives() {
 }
 
 #[test]
-fn what_is_no_program_is_refused_before_anything_of_it_leaves_the_disk() {
+fn invalid_program_is_refused_before_upload() {
     let home = Home::new();
     home.write("prog/index.js", MADE);
     std::fs::write(home.path("secret.js"), "export const make = () => 'secret';").unwrap();
@@ -349,7 +349,7 @@ fn what_is_no_program_is_refused_before_anything_of_it_leaves_the_disk() {
     check(&["seven"], 6, "does not say its `moduleFormat`");
     home.almoner(&["mkdir", "names"]).expect(0);
     check(&["names"], 6, "no program of modules");
-    // A guest is handed what a host has made, and makes nothing.
+    // A guest can receive a program from a host, and cannot make one.
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     refused(
         home.almoner(&["--as", "agent-fae", "make", "prog"]),
@@ -360,7 +360,7 @@ fn what_is_no_program_is_refused_before_anything_of_it_leaves_the_disk() {
 }
 
 #[test]
-fn the_example_does_what_its_page_says() {
+fn headings_example_does_as_its_page_says() {
     let home = Home::new();
     home.write("notes/plans.md", "# Plans\n\n## Monday\n\n### Morning\n");
     home.write("notes/bread.md", "# Bread\n");
@@ -381,16 +381,16 @@ fn the_example_does_what_its_page_says() {
 }
 
 #[test]
-fn a_program_ends_itself_and_is_told_when_others_end_it() {
+fn program_can_end_itself_and_is_notified_of_cancellation() {
     let home = Home::new();
     write(&home, "counter", COUNTER);
     home.almoner(&["make", "counter", "--name", "c"]).expect(0);
     assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "6");
     assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "12");
-    // Whoever waits is told why; the object is made anew when somebody uses it.
+    // The waiting caller learns the reason, and the next use makes the object anew.
     refused(home.almoner(&["eval", "E(c).end('enough')", "c"]), 1, "enough");
     assert_eq!(evaluated(&home, &["E(c).up()", "c"]), "6");
-    // A person ends it: it is told, its hooks run, and whoever has asked hears what it says at last.
+    // The user cancels the program: it is told, its hooks run, and the waiting callers receive its last answers.
     let asks = [("wait", "told: the host cancelled it"), ("last", "its hook ran")];
     for (method, _) in asks {
         home.almoner(&["eval", &format!("E(c).{method}()"), "c", "--name", method, "--detach"]).expect(0);
@@ -450,7 +450,7 @@ fn check_sent(home: &Home, when: &str) {
 }
 
 #[test]
-fn what_make_sends_happens_once_wherever_the_daemon_is_killed() {
+fn sends_of_make_happen_once_despite_kills() {
     let count = {
         let home = Home::new();
         sends(&home);
@@ -466,7 +466,7 @@ fn what_make_sends_happens_once_wherever_the_daemon_is_killed() {
             sends(&home);
             let daemon = Doomed::start(&home, point, nth);
             let begun = Instant::now();
-            // The first try may be cut off: it is known whether it was heard by what the name stands for.
+            // A crash may cut off the first attempt. The name `done` shows whether the daemon received it.
             while home.almoner(&["show", "done", "--wait"]).code != 0 {
                 assert!(begun.elapsed() < PATIENCE, "{:?}", home.almoner(&["show", "done"]));
                 let known = home.almoner(&["list"]);

@@ -1,4 +1,4 @@
-//! Something narrower than what one has: what it would allow is said first, and it is never more.
+//! Tests of narrowed objects: the user sees first which calls one would allow, and these are never more than before.
 
 use crate::home::Home;
 use crate::sends::{COUNTER, evaluated, refused};
@@ -24,13 +24,13 @@ fn home() -> Home {
 }
 
 #[test]
-fn what_it_would_allow_is_said_and_is_never_more_than_there_is() {
+fn narrow_preview_never_exceeds_the_original() {
     let home = home();
     for (args, exit, says) in [
         ("big x -n --methods list,read,write --total 1GiB", 0, "list, read (reads); write (changes)"),
         ("big x -n --suffix .PDF --rate 10/min", 0, "; only .pdf; 10 calls in 1 min. Nothing else."),
         ("big x -n --private --lasts 1h30m", 0, "; private; for 90 m from when it is made. Nothing else."),
-        // What is narrow stays so, whatever is said.
+        // An option cannot widen an object that is narrow.
         ("notes x -n --max 1GiB", 0, "list, read (reads); only .md; at most 1024 bytes each. Nothing else."),
         ("notes x -n --suffix .txt", 0, "; only /;"),
         ("notes x --methods write", 6, "it has no method `write` that could be kept"),
@@ -38,7 +38,7 @@ fn what_it_would_allow_is_said_and_is_never_more_than_there_is() {
         ("books x -n", 0, "list, read, glob, grep, stat (reads). Nothing else."),
         ("books x --methods write", 6, "it has no method `write`"),
         ("books x --total 1MiB", 6, "has no limit of size in all"),
-        // What is known of an object of code is the guard that was recorded with it.
+        // The recorded guard of an object of code tells its methods.
         ("counter x -n --methods incr", 0, "recorded as Counter): incr. Nothing else."),
         ("counter x -n", 0, ": add, incr. Nothing else."),
         ("counter x --methods incr,reset", 6, "it has no method `reset` that could be kept"),
@@ -65,7 +65,7 @@ fn what_it_would_allow_is_said_and_is_never_more_than_there_is() {
 }
 
 #[test]
-fn what_is_narrower_is_so_for_whoever_uses_it() {
+fn narrowed_grant_is_narrow_for_every_holder() {
     let home = home();
     assert_eq!(evaluated(&home, &["E(d).readText('n.md')", "d=notes"]), "a note");
     refused(&home, &["E(d).readText('n.txt')", "d=notes"], "");

@@ -1,4 +1,4 @@
-//! Workers in the slots of workers: what is bound to whom, as it is shown, and as it holds.
+//! Tests of workers in the slots of workers: their bindings, as they are shown and as they are enforced.
 
 use serde_json::{Value as Json, json};
 
@@ -43,7 +43,7 @@ fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn each_worker_holds_what_was_bound_to_its_own_slots() {
+fn nested_worker_has_only_the_bindings_of_its_own_slots() {
     let home = home(&[
         ("chief", &[call("judge", json!({}))]),
         ("judge", &[write("out", "r.md"), write("docs", "stolen.md"), call("scribe", json!({}))]),
@@ -73,7 +73,7 @@ fn each_worker_holds_what_was_bound_to_its_own_slots() {
 }
 
 #[test]
-fn what_is_wrong_with_a_slot_of_a_slot_is_said_with_its_whole_name() {
+fn nested_slot_error_names_its_full_path() {
     let home = home(&[]);
     for (more, said, way_out) in [
         (&["-ejudge=judge.worker"][..], "slot `judge.out` is not bound", "-e judge.out=PATH:rw"),
@@ -96,7 +96,7 @@ fn what_is_wrong_with_a_slot_of_a_slot_is_said_with_its_whole_name() {
 }
 
 #[test]
-fn a_worker_calls_itself_as_deep_as_its_budget_says() {
+fn recursive_worker_stops_at_its_depth_limit() {
     let worker = "---\nslots: { docs: dir, again: worker }\nlimits: { depth: 2 }\n---\nGo down.\n";
     let home = home(&[("down", &[call("docs_list", json!({})), call("again", json!({}))])]);
     home.write("down.worker", worker);
@@ -108,9 +108,10 @@ fn a_worker_calls_itself_as_deep_as_its_budget_says() {
     assert!(last.contains("a.md") && last.contains("depth/"), "{last}");
 }
 
-/// Both sides have a say before the child is there: what the callee takes, and what the user lets be handed to it.
+/// Checks that both sides limit the documents before the child exists: the callee by its file, and the user by the
+/// binding.
 #[test]
-fn documents_are_handed_on_within_what_both_sides_say() {
+fn document_is_passed_only_if_caller_and_callee_allow_it() {
     let judge = "---\nattachments: { max: 1, suffixes: [.md, .txt] }\n---\nJudge.\n";
     let hand = |names: &[&str]| call("judge", json!({ "attachments": names }));
     for (binding, names, fits) in [
@@ -124,7 +125,7 @@ fn documents_are_handed_on_within_what_both_sides_say() {
     ] {
         fits_or_not(&hand(names), None, judge, binding, fits);
     }
-    // The caller's own file has a say as well, and none of the three undoes what another says.
+    // The caller's own file limits them as well, and none of the three limits lifts another one.
     for (own, names, fits) in [
         ("{ suffixes: [.md] }", &["notes.md"][..], true),
         ("{ suffixes: [.md] }", &["deck.txt"], false),
@@ -154,7 +155,7 @@ fn fits_or_not(hand: &Json, own: Option<&str>, judge: &str, binding: &str, fits:
 }
 
 #[test]
-fn workers_that_find_each_other_without_end_are_refused_and_the_daemon_lives() {
+fn endlessly_nested_workers_are_refused_and_daemon_survives() {
     let home = home(&[]);
     home.write("loop.worker", "---\nslots: { loop: worker }\n---\nx\n");
     home.write("a.worker", "---\nslots: { b: worker }\n---\nx\n");

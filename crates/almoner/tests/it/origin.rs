@@ -10,7 +10,7 @@ fn fae(home: &Home, args: &[&str]) -> String {
 }
 
 #[test]
-fn a_name_goes_back_to_the_command_that_gave_it_and_the_hands_it_came_through() {
+fn why_traces_a_name_to_its_command_and_each_holder() {
     let home = Home::new();
     home.write("result.worker", RESULT);
     home.write("script.json", SCRIPT);
@@ -25,7 +25,7 @@ fn a_name_goes_back_to_the_command_that_gave_it_and_the_hands_it_came_through() 
     host(&["adopt", "4", "note", "mine"]);
     host(&["mkdir", "stuff"]);
     host(&["copy", "answer", "stuff/a"]);
-    // What is asked about, and what the lines say, in their order.
+    // The arguments of `why`, and texts that its lines contain in this order.
     let check = |args: &[&str], expected: &[&str]| {
         let said = host(&[&["why"], args].concat());
         let lines: Vec<&str> = said.lines().collect();
@@ -51,7 +51,7 @@ fn a_name_goes_back_to_the_command_that_gave_it_and_the_hands_it_came_through() 
 }
 
 #[test]
-fn a_guest_learns_nothing_of_what_the_host_said_and_ran() {
+fn why_shows_a_guest_nothing_of_the_hosts_commands_and_runs() {
     let home = Home::new();
     home.write("result.worker", RESULT);
     home.write("script.json", SCRIPT);

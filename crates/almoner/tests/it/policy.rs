@@ -1,4 +1,5 @@
-//! The operator's policies, over the whole path: files that change under a daemon, and what becomes of calls.
+//! Tests of the operator's policies, over the whole path: files that change while the daemon runs, and the outcomes
+//! of calls.
 
 use crate::home::{CLERK, Home, Said};
 
@@ -10,12 +11,12 @@ const PERMIT: &str = "@id(\"own\") permit(principal, action == Action::\"dir.wri
 const FORBID: &str = "@id(\"no-notes\") @reason(\"no notes today\") @instead(\"tell me\")\n\
                       forbid(principal, action == Action::\"dir.write\", resource);";
 
-/// A clerk whose model makes these calls and then ends.
+/// Returns a clerk whose model makes these calls and then ends.
 fn clerk(calls: &str) -> Home {
     Home::with_clerk(&format!(r#"{{"calls": [{calls}]}}"#))
 }
 
-/// The user's own policy file.
+/// Writes the user's own policy file.
 fn own(home: &Home, text: &str) {
     let config = home.root().join("config");
     std::fs::create_dir_all(&config).unwrap();
@@ -29,13 +30,13 @@ fn run(home: &Home, exit: i32) -> Said {
     home.almoner(&CLERK).expect(exit)
 }
 
-/// The journal of the latest run.
+/// Returns the journal of the latest run.
 fn trace(home: &Home) -> String {
     home.almoner(&["trace", "--json"]).expect(0).out
 }
 
 #[test]
-fn without_a_policy_file_everything_is_as_it_was() {
+fn missing_policy_file_changes_nothing() {
     let home = clerk(WRITE);
     run(&home, 7);
     let shown = home.almoner(&["policy"]).expect(0).out;
@@ -44,7 +45,7 @@ fn without_a_policy_file_everything_is_as_it_was() {
 }
 
 #[test]
-fn a_policy_takes_effect_at_the_next_call_and_so_does_the_next_one() {
+fn policy_change_takes_effect_at_the_next_call() {
     let home = clerk(WRITE);
     run(&home, 7);
     own(&home, PERMIT);
@@ -59,7 +60,7 @@ fn a_policy_takes_effect_at_the_next_call_and_so_does_the_next_one() {
 }
 
 #[test]
-fn a_file_that_is_gone_or_empty_lifts_nothing_before_the_daemon_begins_anew() {
+fn deleted_or_empty_policy_stays_in_force_until_restart() {
     let home = clerk(WRITE);
     let file = home.root().join("config/policy.cedar");
     let gone: [&dyn Fn(); 3] =
@@ -90,7 +91,7 @@ fn a_file_that_is_gone_or_empty_lifts_nothing_before_the_daemon_begins_anew() {
 }
 
 #[test]
-fn a_file_that_becomes_invalid_leaves_the_one_before_it_in_force_and_says_so() {
+fn invalid_policy_keeps_the_previous_one_and_is_reported() {
     let home = clerk(WRITE);
     own(&home, FORBID);
     run(&home, 0);
@@ -109,7 +110,7 @@ fn a_file_that_becomes_invalid_leaves_the_one_before_it_in_force_and_says_so() {
 }
 
 #[test]
-fn an_invalid_file_with_none_before_it_lets_nothing_be_judged() {
+fn invalid_first_policy_refuses_every_run() {
     let home = clerk(WRITE);
     own(&home, "forbid(principal action);");
     let said = run(&home, 6);
@@ -121,7 +122,7 @@ fn an_invalid_file_with_none_before_it_lets_nothing_be_judged() {
 }
 
 #[test]
-fn a_permit_lifts_what_a_model_wants_to_send_and_not_what_a_stranger_may_have_said() {
+fn permit_covers_model_text_but_not_text_from_strangers() {
     let home = clerk(SEND);
     own(&home, "permit(principal, action, resource);");
     let sent = |home: &Home| std::fs::read_dir(home.path("outbox")).map_or(0, Iterator::count);
@@ -137,7 +138,7 @@ fn a_permit_lifts_what_a_model_wants_to_send_and_not_what_a_stranger_may_have_sa
 }
 
 #[test]
-fn a_projects_file_forbids_and_permits_nothing_and_stays_as_it_was_for_the_run() {
+fn project_policy_only_forbids_and_is_fixed_for_the_run() {
     let home = clerk(WRITE);
     home.write("policy.cedar", PERMIT);
     let said = run(&home, 6);
@@ -146,11 +147,11 @@ fn a_projects_file_forbids_and_permits_nothing_and_stays_as_it_was_for_the_run()
     run(&home, 0);
     assert!(!home.path("out/a.md").exists());
     assert!(trace(&home).contains("no notes today"));
-    // It forbids what the user permits.
+    // The project's policy forbids a call that the user's policy permits.
     own(&home, PERMIT);
     run(&home, 0);
     assert!(!home.path("out/a.md").exists());
-    // What the run began with is what it is judged by.
+    // The policies from the run's beginning apply until its end.
     let ask = "forbid(principal, action == Action::\"outbox.send\", resource);";
     own(&home, "forbid(principal, action == Action::\"http.send\", resource);");
     home.write("policy.cedar", ask);
@@ -167,7 +168,7 @@ fn a_projects_file_forbids_and_permits_nothing_and_stays_as_it_was_for_the_run()
 }
 
 #[test]
-fn the_page_about_policies_shows_what_works() {
+fn policy_examples_in_the_docs_work() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md");
     let page = std::fs::read_to_string(page).unwrap();
     let blocks = |kind: &str| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What is private is read by models that may read it, and by no other.
+//! Tests that only models with permission read private data.
 
 use serde_json::json;
 
@@ -22,7 +22,7 @@ fn home() -> Home {
     home
 }
 
-/// Says in the settings which models may read what is private. The daemon reads them when it starts.
+/// Sets the models that may read private data. The daemon reads this setting when it starts.
 fn may_read(home: &Home, models: &[&str]) {
     home.write_config(&format!("[models]\nprivate = {}\n", json!(models)));
 }
@@ -32,7 +32,7 @@ fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_run_whose_model_may_not_read_what_is_private_is_not_begun() {
+fn private_data_for_an_unapproved_model_refuses_the_run() {
     let home = home();
     home.write("chief.worker", "---\nslots: { reader: worker }\n---\nHave it read.\n");
     home.write("coder.worker", "---\nslots: { repo: git }\n---\nRead.\n");
@@ -57,7 +57,7 @@ fn a_run_whose_model_may_not_read_what_is_private_is_not_begun() {
         assert_ne!(home.almoner(&[&words[..], &["--dry-run"]].concat()).code, 0, "{words:?}");
     }
     assert_eq!(home.almoner(&["runs", "--json"]).expect(0).json(), json!([]));
-    // What is not private goes to any model.
+    // Data that is not private goes to any model.
     home.almoner(&run(&["-edocs=docs"])).expect(7);
     let script = format!("scripted:{}", home.path("script.json").display());
     may_read(&home, &[&script]);
@@ -75,13 +75,13 @@ fn a_run_whose_model_may_not_read_what_is_private_is_not_begun() {
     assert!(home.almoner(&several).err.contains("openai:gpt-4.1"));
 }
 
-/// How often the model of the run has answered.
+/// Returns how often the model of the run has answered.
 fn replies(home: &Home) -> usize {
     home.almoner(&["trace", "r1"]).expect(0).out.matches(" replied ").count()
 }
 
 #[test]
-fn a_model_that_may_not_any_more_is_sent_nothing_that_depends_on_it() {
+fn model_no_longer_approved_receives_no_private_data() {
     let home = home();
     let script = format!("scripted:{}", home.path("script.json").display());
     may_read(&home, &[&script]);
@@ -97,7 +97,7 @@ fn a_model_that_may_not_any_more_is_sent_nothing_that_depends_on_it() {
 }
 
 #[test]
-fn what_is_private_stays_so_in_each_item_and_when_it_is_done_again() {
+fn private_flag_holds_for_each_item_of_a_batch() {
     let home = home();
     home.write("v.worker", "---\nslots: { m: model }\n---\nAsk it.\n");
     let ask = json!({ "name": "m", "arguments": { "input": { "prompt": "what is it?" } } });

@@ -1,7 +1,7 @@
-//! Programs as a capability, over the whole path: gates, cards, answers, the sandbox.
+//! Tests of programs as a capability, over the whole path: gates, cards, answers, the sandbox.
 //!
-//! The corpus of attacks lies in `tests/attacks/programs`. Each file names a call, what could be observed if it came
-//! about, and, where it is not the same call, the control: unconfined, it does come about.
+//! The corpus of attacks lies in `tests/attacks/programs`. Each file names a call and the observable effect of its
+//! success. It also names the control, a call that succeeds unconfined, unless this is the same call.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -25,7 +25,7 @@ const BINARY: &str = env!("CARGO_BIN_EXE_almoner");
 struct Attack {
     #[serde(skip)]
     name: String,
-    /// What it is an example of.
+    /// The kind of attack that this is an example of.
     #[expect(dead_code, reason = "for those who read the files")]
     why: String,
     argv: Vec<String>,
@@ -39,13 +39,13 @@ struct Attack {
     wait_ms: u64,
 }
 
-/// What can be seen if an attack comes about.
+/// The observable effect of a successful attack.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Observable {
     /// A file is not there any more.
     Gone(String),
-    /// A file does not say what it said.
+    /// The content of a file has changed.
     Changed(String),
     /// A file was made.
     Made(String),
@@ -57,7 +57,7 @@ enum Observable {
     Prints(String),
 }
 
-/// Every attack that can be tried by this user on this machine, by name.
+/// Returns every attack that can be tried by this user on this machine, by name.
 fn attacks() -> Vec<Attack> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks/programs");
     let mut all: Vec<Attack> = std::fs::read_dir(folder)
@@ -131,7 +131,7 @@ impl Field {
         argv.iter().map(|word| self.fill(name, word)).collect()
     }
 
-    /// Whether it has come about, as far as can be seen; `printed` is what the program said.
+    /// Returns whether the attack has succeeded, as far as its effect shows. `printed` is the program's output.
     fn happened(&self, attack: &Attack, printed: &str) -> bool {
         let path = |path: &str| PathBuf::from(self.fill(&attack.name, path));
         match &attack.happens {
@@ -145,7 +145,7 @@ impl Field {
     }
 }
 
-/// A home with a worker that has programs, and the words that its model says.
+/// Writes a worker with programs, whose model makes these calls.
 fn programs(home: &Home, calls: &[Vec<String>]) {
     home.write("w.worker", "---\nslots:\n  tools: program\n---\nUse the tools.\n");
     script(home, calls);
@@ -163,7 +163,7 @@ fn run(home: &Home, endow: &str, more: &[&str]) -> Said {
     home.almoner(&[&["run", "w.worker", "-e", &endow, "-m", "scripted:calls.json"], more].concat())
 }
 
-/// What came of each call of a run, in order.
+/// Returns the outcome of each call of a run, in order.
 fn outcomes(home: &Home, run: &str) -> Vec<Value> {
     let trace = home.trace(run);
     let steps = trace["steps"].as_array().unwrap();
@@ -181,10 +181,10 @@ fn outcomes(home: &Home, run: &str) -> Vec<Value> {
 }
 
 #[test]
-fn no_attack_runs_unseen_and_none_gets_out_when_it_is_approved() {
+fn program_attacks_need_approval_and_the_sandbox_stops_them() {
     let home = Home::new();
     let attacks = attacks();
-    // The daemon has something in its environment that nobody must get.
+    // The daemon's environment has a secret that no program may get.
     let daemon = home
         .command(&["daemon", "--idle", "120"])
         .env("ALMONER_TRIAL_SECRET", "hunter2-environment")
@@ -210,7 +210,7 @@ fn no_attack_runs_unseen_and_none_gets_out_when_it_is_approved() {
     let calls: Vec<_> = attacks.iter().map(|attack| field.argv(&attack.name, &attack.argv)).collect();
     programs(&home, &calls);
     let endow = format!("sh,bash,env,{BINARY}?dir=inside:rw&memory=500MiB&time=20s");
-    // Nothing lifts the question: not even what the user said beforehand.
+    // Nothing lifts the question, not even the user's `--allow`.
     run(&home, &endow, &["--allow", "tools.run"]).expect(7);
     for attack in &attacks {
         assert!(!field.happened(attack, ""), "{} came about before anybody was asked", attack.name);
@@ -239,7 +239,7 @@ fn no_attack_runs_unseen_and_none_gets_out_when_it_is_approved() {
             wrong.push(format!("{} came about in the sandbox: {said}", attack.name));
         }
     }
-    // The controls come last: they harm what the attacks were to leave alone.
+    // The controls come last, since they damage the files that the attacks must leave alone.
     for attack in &attacks {
         field.set(&attack.name);
         let argv = field.argv(&attack.name, attack.control.as_ref().unwrap_or(&attack.argv));
@@ -264,7 +264,7 @@ fn no_attack_runs_unseen_and_none_gets_out_when_it_is_approved() {
 }
 
 #[test]
-fn a_harmless_program_runs_where_it_was_allowed() {
+fn harmless_program_runs_within_its_directory() {
     let home = Home::new();
     home.write("in/a.txt", "one\nneedle\n");
     home.write("beside.txt", "needle\n");
@@ -277,7 +277,7 @@ fn a_harmless_program_runs_where_it_was_allowed() {
             words(&["wc", "a.txt"]),
         ],
     );
-    // Without a word of the user's, whatever could change something asks.
+    // Without the user's `--allow`, the daemon asks about a program that could change something.
     run(&home, "grep?dir=in", &[]).expect(7);
     run(&home, "grep?dir=in", &["--allow", "tools.run"]).expect(0);
     let all = outcomes(&home, "r2");
@@ -288,7 +288,7 @@ fn a_harmless_program_runs_where_it_was_allowed() {
 }
 
 #[test]
-fn a_program_that_was_changed_after_the_yes_is_refused() {
+fn program_modified_after_approval_is_refused() {
     let home = Home::new();
     home.write("bin/tool", "#!/bin/sh\necho first\n");
     let tool = home.path("bin/tool");
@@ -300,8 +300,8 @@ fn a_program_that_was_changed_after_the_yes_is_refused() {
     home.almoner(&["resume"]);
     let said = home.trace("r1").to_string();
     assert!(said.contains("is not the program that was endowed") && !said.contains("second"), "{said}");
-    // Endowed anew it is the program that it is now. What a script does is what is in it, so it is asked about whatever
-    // was allowed.
+    // Endowed anew, the program is its present file. A script's text decides its effects, so the daemon asks in spite
+    // of `--allow`.
     run(&home, "bin/tool", &["--allow", "tools.run"]).expect(7);
     home.almoner(&["approve", &newest(&home, None, "approval")]).expect(0);
     home.almoner(&["resume"]);
@@ -309,7 +309,7 @@ fn a_program_that_was_changed_after_the_yes_is_refused() {
 }
 
 #[test]
-fn what_reads_a_script_is_part_of_what_was_approved() {
+fn interpreter_is_approved_with_its_script() {
     let home = Home::new();
     let shell = std::fs::canonicalize("/bin/sh").unwrap();
     let reader = home.path("readers/sh");
@@ -319,10 +319,10 @@ fn what_reads_a_script_is_part_of_what_was_approved() {
     std::fs::set_permissions(home.path("bin/tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::create_dir_all(home.path("work")).unwrap();
     programs(&home, &[vec!["tool".to_owned()]]);
-    // What could change its reader gets neither.
+    // The daemon refuses to endow a script together with write access to its interpreter.
     let said = run(&home, "bin/tool?dir=readers:rw", &[]);
     assert!(said.code != 0 && said.err.contains("is read by") && said.err.contains("which it could change"));
-    // The control: approved and left alone, it runs, and the card says what reads it.
+    // The control: the approved script runs if its interpreter is unchanged, and the card names the interpreter.
     run(&home, "bin/tool?dir=work:rw", &["--allow", "tools.run"]).expect(7);
     let card = home.almoner(&["inbox", "1", "--json"]).expect(0).json().to_string();
     assert!(card.contains("is a script") && card.contains(reader.to_str().unwrap()), "{card}");
@@ -343,7 +343,7 @@ fn what_reads_a_script_is_part_of_what_was_approved() {
 }
 
 #[test]
-fn a_call_that_names_a_protected_file_asks_whatever_was_allowed() {
+fn call_naming_a_protected_file_asks_despite_allow() {
     let home = Home::new();
     home.write("in/.env", "KEY=1");
     home.write("in/a.txt", "one");
@@ -366,7 +366,7 @@ fn a_call_that_names_a_protected_file_asks_whatever_was_allowed() {
 }
 
 #[test]
-fn what_only_sounds_like_a_launcher_starts_nothing() {
+fn renamed_launcher_starts_no_other_program() {
     let home = Home::new();
     let there =
         |name: &str| ["/usr/bin", "/bin"].iter().map(|dir| Path::new(dir).join(name)).find(|it| it.exists());
@@ -388,7 +388,7 @@ fn what_only_sounds_like_a_launcher_starts_nothing() {
 }
 
 #[test]
-fn git_starts_nothing_that_a_repository_names_and_asks_where_that_could_be_written() {
+fn git_runs_no_repository_command_and_asks_if_writable() {
     let home = Home::new();
     home.write("repo/a.txt", "one\n");
     home.write("repo/.gitattributes", "*.txt diff=shout\n");
@@ -414,7 +414,7 @@ fn git_starts_nothing_that_a_repository_names_and_asks_where_that_could_be_writt
     for (argv, control) in [(&["log", "-p"][..], true), (&["show"], true), (&["status"], false)] {
         assert_eq!(git(argv).contains("it was started"), control, "the control: {argv:?}");
         programs(&home, &[[&["git"][..], argv].concat()].map(|argv| words(&argv)));
-        // What could be written is asked about, whatever was allowed.
+        // The daemon asks about a writable directory in spite of `--allow`.
         run(&home, "git?dir=repo:rw", &["--allow", "tools.run"]).expect(7);
         let said = run(&home, "git?dir=repo", &["--allow", "tools.run", "--json"]).expect(0).json();
         let run = said["run"].as_str().unwrap_or_default().to_owned();
@@ -424,14 +424,14 @@ fn git_starts_nothing_that_a_repository_names_and_asks_where_that_could_be_writt
         assert!(!did.contains("it was started"), "{argv:?}: {did}");
         assert!(argv[0] != "status" || did.contains("nothing to commit"), "{did}");
     }
-    // What is none of its reading commands may be any alias.
+    // A command that is none of Git's reading commands may be any alias.
     programs(&home, &[words(&["git", "shout"])]);
     run(&home, "git?dir=repo", &["--allow", "tools.run"]).expect(7);
     assert!(git(&["shout"]).contains("it was started"), "the control");
 }
 
 #[test]
-fn what_a_killed_daemon_left_of_a_program_is_removed_by_the_next() {
+fn leftovers_of_a_killed_daemon_are_removed_at_next_start() {
     let home = Home::new();
     let place = home.path("tmp");
     std::fs::create_dir_all(&place).unwrap();
@@ -462,7 +462,7 @@ fn what_a_killed_daemon_left_of_a_program_is_removed_by_the_next() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    // The control: nobody else removes it.
+    // The control: no other process removes it.
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(there(), 1);
     let mut next = with(&["daemon", "--idle", "120"]);
@@ -472,7 +472,7 @@ fn what_a_killed_daemon_left_of_a_program_is_removed_by_the_next() {
 }
 
 #[test]
-fn what_must_not_be_handed_to_programs_is_refused() {
+fn invalid_program_endowment_is_refused() {
     let home = Home::new();
     programs(&home, &[]);
     home.write("bin/tool", "#!/bin/sh\n");
@@ -502,7 +502,7 @@ fn what_must_not_be_handed_to_programs_is_refused() {
 }
 
 #[test]
-fn no_slot_is_bound_to_what_is_the_daemons_own() {
+fn slot_cannot_be_bound_to_files_of_the_daemon() {
     let home = Home::new();
     let root = home.root().to_str().unwrap().to_owned();
     home.write("r.worker", "---\nslots:\n  files: dir\n---\nRead.\n");
@@ -543,7 +543,7 @@ fn doctor_proves_each_restriction() {
                 check["ok"] == true && (said.starts_with(held) || said.starts_with("not tried")),
                 "{check}"
             );
-            // What needs no privileges, and no file system that can do it, can be tried by everybody.
+            // Every user can try the checks that need neither privileges nor a special file system.
             let may_fail = ["debug", "namespaces", "keys", "flags", "watch", "lease"].contains(&name);
             assert!(may_fail || said.starts_with(held), "{check}");
             assert!(!said.trim_end().ends_with(':'), "how it was held is not known: {check}");

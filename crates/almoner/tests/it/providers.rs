@@ -1,4 +1,4 @@
-//! Models of several vendors, what they cost, and what happens when one of several fails.
+//! Tests of models of several vendors: their cost, and the replacement of one that fails.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn shell(home: &Home, vars: &[(&str, &str)], args: &[&str]) -> Said {
 }
 
 #[test]
-fn a_limit_in_money_needs_a_price_and_then_holds() {
+fn cost_limit_requires_a_price_and_is_enforced() {
     let home = home();
     home.write(
         "spender.worker",
@@ -39,7 +39,7 @@ fn a_limit_in_money_needs_a_price_and_then_holds() {
 
     // Three dollars for a million tokens: three replies of a thousand cost 0.9 cents, a fourth breaks the limit.
     settings(&home, &format!("[models.prices]\n\"{}\" = {{ input = 3, output = 3 }}\n", server.model()));
-    // Then the run asks for more; nobody gives it any.
+    // Then the run asks for more money, and the user gives it none.
     home.almoner(&args).expect(7);
     let card = home.almoner(&["inbox", "1"]).expect(0).out;
     assert!(card.contains("$0.0120 of $0.0100 are spent") && card.contains("adds $0.0100"), "{card}");
@@ -55,7 +55,7 @@ fn a_limit_in_money_needs_a_price_and_then_holds() {
     let stats = home.almoner(&["stats"]).expect(0).out;
     assert!(stats.contains("$0.0120"), "{stats}");
 
-    // The price of a vendor's own model is known; what is free needs none.
+    // The price of a vendor's own model is known, and a free model needs no price.
     home.write("free.worker", "---\nlimits: { usd: 0 }\n---\nSay hello.\n");
     home.write("hello.json", r#"[{"turns": [{"text": "hello"}]}]"#);
     assert_eq!(home.almoner(&["run", "free.worker", "-m", "scripted:hello.json"]).expect(0).out, "hello\n");
@@ -65,7 +65,7 @@ fn a_limit_in_money_needs_a_price_and_then_holds() {
 }
 
 #[test]
-fn a_server_that_counts_nothing_is_paid_for_all_the_same() {
+fn reply_without_token_counts_is_charged_anyway() {
     let home = home();
     home.write("spender.worker", "---\nlimits: { usd: 1 }\n---\nSay hello.\n");
     let server = Server::saying(vec![says("hello")]);
@@ -76,7 +76,7 @@ fn a_server_that_counts_nothing_is_paid_for_all_the_same() {
 }
 
 #[test]
-fn the_next_model_is_asked_when_one_cannot_and_the_journal_says_who_answered() {
+fn failing_model_falls_back_to_the_next_and_journal_names_it() {
     let home = home();
     let limited = Server::saying(vec![status("429 Slow", "retry-after: 600\r\n", "")]);
     let closed = Server::saying(vec![status("401 Unauthorized", "", r#"{"error": "no"}"#)]);
@@ -85,12 +85,12 @@ fn the_next_model_is_asked_when_one_cannot_and_the_journal_says_who_answered() {
     for _ in 0..2 {
         assert_eq!(home.almoner(&["run", "hello.worker", "-m", &models]).expect(0).out, "hello\n");
     }
-    // Those that failed sit in the box; nobody is asked twice in a row.
+    // The models that failed are blocked for a while, so none of them is asked twice in a row.
     assert_eq!((limited.requests().len(), closed.requests().len(), good.requests().len()), (1, 1, 2));
     let trace = home.almoner(&["trace", "r2"]).expect(0).out;
     let replied = trace.lines().find(|line| line.contains("replied")).unwrap();
     assert!(replied.contains(&good.model()), "{trace}");
-    // When all of them sit there, the run waits for a person, and nobody is asked.
+    // If all models are blocked, the run waits for the user and asks no model.
     let two = [limited.model(), closed.model()].join(",");
     let said = home.almoner(&["run", "hello.worker", "-m", &two]).expect(1);
     assert!(said.err.contains("slow down") && said.err.contains("almoner resume"), "{}", said.err);
@@ -100,7 +100,7 @@ fn the_next_model_is_asked_when_one_cannot_and_the_journal_says_who_answered() {
 }
 
 #[test]
-fn a_key_of_each_vendor_goes_to_the_server_beside_it_alone() {
+fn vendor_key_is_sent_only_to_its_server() {
     let home = home();
     let events =
         |list: &[Value]| raw_events(&list.iter().map(|e| format!("data: {e}\n\n")).collect::<String>());
@@ -120,7 +120,7 @@ fn a_key_of_each_vendor_goes_to_the_server_beside_it_alone() {
         let at = server.url();
         let vars = [(key, "sk-test-1234"), (url, at.as_str()), ("OPENAI_API_KEY", "sk-other")];
         assert_eq!(shell(&home, &vars, &["run", "hello.worker", "-m", model]).expect(0).out, "hello\n");
-        // The run keeps to that server, and what is written down has no key.
+        // The run keeps to that server, and its journal has no key.
         let trace = home.trace(run).to_string();
         assert!(trace.contains(&at) && !trace.contains("sk-test"), "{trace}");
         let listed = shell(&home, &vars[..2], &["models"]).expect(0).out;
@@ -137,7 +137,7 @@ fn a_key_of_each_vendor_goes_to_the_server_beside_it_alone() {
 }
 
 #[test]
-fn a_picture_goes_to_a_model_that_takes_it_and_never_into_the_journal() {
+fn image_is_sent_to_capable_models_and_never_journaled() {
     let home = home();
     home.write(
         "see.worker",
@@ -170,7 +170,7 @@ fn a_picture_goes_to_a_model_that_takes_it_and_never_into_the_journal() {
 }
 
 #[test]
-fn a_pdf_goes_as_it_is_or_as_text_that_is_marked() {
+fn pdf_is_sent_whole_or_as_marked_text() {
     let home = home();
     home.write("read.worker", "---\nattachments: { max: 2 }\n---\nSay what it is.\n");
     let inbox = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/inbox/mail/1-invoice-harbour-print.pdf");
@@ -193,7 +193,7 @@ fn a_pdf_goes_as_it_is_or_as_text_that_is_marked() {
     assert_eq!(sent.len() - "data:application/pdf;base64,".len(), bytes.len().div_ceil(3) * 4);
     let beside = content[1]["text"].as_str().unwrap();
     assert!(beside.contains("(sent as it is: application/pdf") && !beside.contains("Harbour"), "{beside}");
-    // What is no PDF goes to nobody.
+    // A file that is no PDF goes to no model.
     run("page.pdf").expect(6);
 
     // A file cannot have a stand-in put into it.

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::home::Home;
 use crate::terminal::Terminal;
 
-/// A home with a worker that makes these calls, one a turn, and says `done`.
+/// Returns a home with a worker that makes these calls, one a turn, and says `done`.
 fn home(calls: &[Json]) -> Home {
     let home = Home::new();
     home.write("w.worker", "---\nslots: { me: ask, out: dir rw }\n---\nFind out, and write it down.\n");
@@ -26,7 +26,7 @@ fn which() -> Json {
 const RUN: [&str; 7] =
     ["run", "w.worker", "-e", "out=out:rw", "--allow", "out.write", "-mscripted:script.json"];
 
-/// What the calls of a run came to.
+/// Returns the completed calls of the run, as text.
 fn outcomes(home: &Home) -> String {
     let trace = home.trace("r1");
     let steps = trace["steps"].as_array().unwrap();
@@ -34,14 +34,14 @@ fn outcomes(home: &Home) -> String {
 }
 
 #[test]
-fn a_run_asks_waits_and_goes_on_with_the_answer() {
+fn run_asks_a_question_and_resumes_with_the_answer() {
     let home = home(&[which()]);
     let said = home.almoner(&RUN).expect(7);
     assert!(said.err.contains("waits for you: message 1"), "{}", said.err);
     assert!(home.almoner(&["status", "--json"]).expect(0).json()["at_work"].as_array().unwrap().is_empty());
     let shown = home.almoner(&["inbox", "1"]).expect(0).out;
     assert!(shown.contains("r1 asks this") && shown.contains("Which colour?"), "{shown}");
-    // What does not fit is no answer, and a yes is none either.
+    // An answer that does not fit is refused, and so is an approval without an answer.
     home.almoner(&["submit", "1", "answer=green"]).expect(6);
     assert_ne!(home.almoner(&["approve", "1"]).code, 0);
     home.almoner(&["submit", "1", "answer=blue"]).expect(0);
@@ -53,7 +53,7 @@ fn a_run_asks_waits_and_goes_on_with_the_answer() {
 }
 
 #[test]
-fn a_form_of_several_values_is_one_question() {
+fn form_with_several_fields_is_one_question() {
     let fields = json!({ "age": "0..150", "when": { "pattern": "date", "label": "From which day on?" } });
     let call = json!({ "name": "me_form", "arguments": { "description": "Two things", "fields": fields } });
     let home = home(&[call]);
@@ -66,7 +66,7 @@ fn a_form_of_several_values_is_one_question() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_told_to_the_model_and_nobody_is_asked() {
+fn invalid_question_is_refused_to_the_model_without_asking() {
     for (call, says) in [
         (ask(&json!({ "question": "One?", "choices": ["only"] })), "at least two choices"),
         (
@@ -90,7 +90,7 @@ fn what_cannot_be_asked_is_told_to_the_model_and_nobody_is_asked() {
 }
 
 #[test]
-fn a_no_is_told_to_the_model_and_a_cancelled_run_asks_no_more() {
+fn refusal_reaches_the_model_and_cancelling_ends_questions() {
     let refused = home(&[which()]);
     refused.almoner(&RUN).expect(7);
     refused.almoner(&["deny", "1", "-r", "decide yourself"]).expect(0);
@@ -108,7 +108,7 @@ fn a_no_is_told_to_the_model_and_a_cancelled_run_asks_no_more() {
 }
 
 #[test]
-fn at_a_terminal_it_is_answered_on_the_spot() {
+fn question_is_answered_at_the_terminal() {
     let home = home(&[which()]);
     let mut terminal = Terminal::open(&home, &RUN);
     terminal.shows("Type `submit 1 ANSWER`", 1);

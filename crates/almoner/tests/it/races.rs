@@ -1,5 +1,6 @@
-//! Answers that cross: the same proposal is approved and denied at once, cancelled while it is approved, and what it was
-//! shown with is changed in that instant. One outcome each, at most one effect, nothing overwritten unseen.
+//! Tests of answers that cross: a proposal is approved and denied at once, or cancelled while it is approved. Or a
+//! file on its card changes in that instant. Each proposal has one outcome and at most one effect, and no file is
+//! overwritten unseen.
 
 use std::collections::BTreeMap;
 use std::sync::Barrier;
@@ -15,7 +16,7 @@ const WORKER: &str = "---\nslots: { out: dir rw, outbox: outbox }\n---\nDo it.\n
 const RUN: [&str; 8] =
     ["run", "clerk.worker", "-e", "out=out:rw", "-e", "outbox=outbox", "-m", "scripted:script.json"];
 
-/// A home whose model makes these calls in one turn and then ends.
+/// Returns a home whose model makes these calls in one turn and then ends.
 fn home(calls: &[Json]) -> Home {
     let home = Home::new();
     home.write("clerk.worker", WORKER);
@@ -46,7 +47,8 @@ fn deny(message: u64, entry: usize) -> Json {
     json!({ "request": "deny", "text": "", "message": message, "entries": [entry], "reason": "not that" })
 }
 
-/// What became of an answer: it counted, or another had been quicker and this was said politely.
+/// Returns whether an answer counted; `false` if another one was quicker. Panics if the daemon replied with anything
+/// else.
 #[track_caller]
 fn counted(answer: &Json) -> bool {
     match answer["body"]["reply"].as_str() {
@@ -56,7 +58,7 @@ fn counted(answer: &Json) -> bool {
     }
 }
 
-/// How often each mail lies in the spool, by its number.
+/// Returns how often each mail lies in the spool, by its number.
 fn spooled(home: &Home) -> BTreeMap<usize, usize> {
     let mut found = BTreeMap::new();
     for mail in std::fs::read_dir(home.path("outbox")).unwrap().flatten() {
@@ -67,7 +69,7 @@ fn spooled(home: &Home) -> BTreeMap<usize, usize> {
     found
 }
 
-/// How often a proposal has each kind of entry in a journal: by proposal, in the order of the calls.
+/// Returns how often a proposal has each kind of entry in a journal: by proposal, in the order of the calls.
 fn outcomes(home: &Home, run: u64) -> Vec<BTreeMap<String, usize>> {
     let steps = home.trace(&format!("r{run}"))["steps"].take();
     let mut found: BTreeMap<u64, BTreeMap<String, usize>> = BTreeMap::new();
@@ -87,7 +89,7 @@ fn outcomes(home: &Home, run: u64) -> Vec<BTreeMap<String, usize>> {
 }
 
 #[test]
-fn proposals_approved_and_denied_at_once_have_one_outcome_each() {
+fn simultaneous_approve_and_deny_have_exactly_one_outcome() {
     let runs = if is_full() { 5 } else { 1 };
     const EACH: usize = 200;
     let home = home(&(0..EACH).map(send).collect::<Vec<_>>());
@@ -98,7 +100,7 @@ fn proposals_approved_and_denied_at_once_have_one_outcome_each() {
         }
         let (run, message) = asks(&home);
         let together = Barrier::new(2);
-        // Who says what changes with every entry, so that neither the surface nor the word is always the first.
+        // The surfaces change answers with every entry, so that neither a surface nor an answer is always the first.
         let surface = |odd: usize| {
             let mut control = Control::open(&home);
             let mut yes_counted = Vec::new();
@@ -140,7 +142,7 @@ fn proposals_approved_and_denied_at_once_have_one_outcome_each() {
 }
 
 #[test]
-fn a_proposal_that_is_approved_while_its_run_is_cancelled_happens_once_or_not_at_all() {
+fn approval_racing_a_cancel_happens_at_most_once() {
     const TRIES: usize = 60;
     let home = home(&[send(0)]);
     let mut happened = [0_usize; 2];
@@ -180,7 +182,7 @@ fn a_proposal_that_is_approved_while_its_run_is_cancelled_happens_once_or_not_at
 }
 
 #[test]
-fn a_file_that_changes_in_the_instant_of_the_effect_is_never_overwritten_unseen() {
+fn file_modified_during_a_write_is_never_overwritten() {
     const FILES: usize = 150;
     let write = |n: usize| {
         let arguments = json!({ "path": format!("{n}.md"), "content": "the run's\n" });
@@ -211,7 +213,7 @@ fn a_file_that_changes_in_the_instant_of_the_effect_is_never_overwritten_unseen(
             assert!(counted(&control.ask(&approve(message, n))));
         }
     });
-    // What was not written may be asked about anew; nobody answers.
+    // The daemon may ask anew about files that were not written. The test does not answer.
     let _ = home.almoner(&["resume", &format!("r{run}")]);
     let mut written = 0;
     for (n, kinds) in outcomes(&home, run).iter().take(FILES).enumerate() {

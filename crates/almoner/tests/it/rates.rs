@@ -1,4 +1,4 @@
-//! How often something may be used: whoever uses it, and whatever daemon counts.
+//! Tests of rate limits: they hold for every run that uses a grant, and across restarts of the daemon.
 
 use serde_json::{Value as Json, json};
 
@@ -8,7 +8,7 @@ fn write(name: &str) -> Json {
     json!({ "name": "out_write", "arguments": { "path": name, "content": "x" } })
 }
 
-/// The files that were written.
+/// Returns the files that were written.
 fn written(home: &Home) -> Vec<String> {
     let found = std::fs::read_dir(home.path("out")).unwrap();
     let mut names: Vec<String> =
@@ -17,7 +17,8 @@ fn written(home: &Home) -> Vec<String> {
     names
 }
 
-/// A home with a worker that writes in one turn the files that stand together, and one that has another one do so as well.
+/// Returns a home with a worker that writes in one turn the files that stand together, and one that has another one
+/// do so as well.
 fn home(turns: &[&[&str]]) -> Home {
     let home = Home::new();
     std::fs::create_dir(home.path("out")).unwrap();
@@ -39,7 +40,7 @@ fn run(home: &Home, endow: &str) {
     home.almoner(&args).expect(0);
 }
 
-/// What the calls of a run that were not made were told.
+/// Returns the completed entries of a run whose calls the rate limit refused.
 fn refused(home: &Home, run: &str) -> Vec<String> {
     let trace = home.trace(run);
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| step["entry"].to_string());
@@ -47,7 +48,7 @@ fn refused(home: &Home, run: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_more_calls_than_these_in_any_such_time() {
+fn calls_over_the_rate_limit_are_refused() {
     let home = home(&[&["one", "two"], &["three", "four"]]);
     run(&home, "out=out:rw?rate=3/h");
     assert_eq!(written(&home), ["one", "three", "two"]);
@@ -57,19 +58,19 @@ fn no_more_calls_than_these_in_any_such_time() {
         refused[0].contains("3 calls in 1 h") && refused[0].contains("the next call in 3"),
         "{refused:?}"
     );
-    // It is what the run is told first, whatever the gates have noted besides.
+    // The run is told of the rate limit first, before any other note of the gates.
     let trace = home.almoner(&["trace", "r1"]).expect(0).out;
     assert!(trace.contains("refused: `out` may be used for 3 calls in 1 h, and was"), "{trace}");
     let grants = home.almoner(&["grants"]).expect(0).out;
     assert!(grants.contains("3 calls in 1 h"), "{grants}");
-    // What was handed to another run has not been used yet.
+    // A grant to another run has not been used yet.
     std::fs::remove_file(home.path("out/two")).unwrap();
     run(&home, "out=out:rw?rate=3/h");
     assert_eq!(written(&home), ["one", "three", "two"]);
 }
 
 #[test]
-fn time_gives_calls_back_and_a_restart_gives_none() {
+fn rate_limit_recovers_with_time_but_not_by_restart() {
     let home = home(&[&["one"], &["two"]]);
     home.write("w.worker", "---\nslots: { out: dir rw, clock: timer }\n---\nWrite.\n");
     let wait = json!({ "calls": [{ "name": "clock_wait", "arguments": { "how_long": "3s" } }] });
@@ -92,7 +93,7 @@ fn time_gives_calls_back_and_a_restart_gives_none() {
 }
 
 #[test]
-fn whoever_is_called_uses_up_the_same() {
+fn child_runs_share_the_rate_limit_of_their_grant() {
     let home = home(&[&["one", "two"]]);
     let args = [
         "run",

@@ -6,7 +6,7 @@ use crate::agents::newest;
 use crate::home::Home;
 
 #[test]
-fn a_question_that_did_well_becomes_a_worker_with_its_slots_and_a_case() {
+fn question_is_saved_as_a_worker_with_slots_and_a_case() {
     let home = Home::new();
     home.write("notes/a.txt", "blue\n");
     let read = json!({ "name": "docs_read", "arguments": { "path": "a.txt" } });
@@ -42,7 +42,7 @@ fn a_question_that_did_well_becomes_a_worker_with_its_slots_and_a_case() {
 }
 
 #[test]
-fn a_worker_is_saved_with_what_it_includes_and_those_that_it_called() {
+fn worker_is_saved_with_its_includes_and_called_workers() {
     let home = Home::new();
     home.write(
         "boss.worker",
@@ -73,7 +73,7 @@ fn a_worker_is_saved_with_what_it_includes_and_those_that_it_called() {
 }
 
 #[test]
-fn what_came_to_nothing_is_not_saved() {
+fn failed_run_is_not_saved() {
     let home = Home::new();
     home.write("script.json", r#"[{"turns": [{"error": "bad_request"}]}]"#);
     home.write("w.worker", "---\n---\nx\n");
@@ -119,7 +119,8 @@ fn run_over_hostile_paths_is_saved_and_runs_again() {
         let saved: Vec<&str> = ["run"].into_iter().chain(words).chain(["-m", &model]).collect();
         assert_eq!(planned(&saved), before, "{saved:?}");
         assert_eq!(home.almoner(&saved).expect(0).out, "read it\n", "{saved:?}");
-        // No case is tried over what is private: its replies lie in another home, where no model may read that.
+        // A case over private data is not tested: its replies lie in another home, where no model may read private
+        // data.
         if !query.contains("private") {
             let tried = home.almoner(&["test", "again.worker"]).expect(0).out;
             assert!(tried.starts_with("same"), "{saved:?}: {tried}");
@@ -128,7 +129,7 @@ fn run_over_hostile_paths_is_saved_and_runs_again() {
 }
 
 #[test]
-fn run_with_something_narrower_is_saved_no_wider() {
+fn run_with_narrowed_grant_is_saved_no_wider() {
     let home = Home::new();
     home.write("docs/a.md", "blue\n");
     home.write("w.worker", "---\nslots: { docs: dir }\n---\nRead.\n");
@@ -161,7 +162,7 @@ fn run_with_something_narrower_is_saved_no_wider() {
 }
 
 #[test]
-fn model_in_a_slot_that_takes_a_worker_is_saved_and_runs_again() {
+fn model_bound_to_a_worker_slot_is_saved_and_runs_again() {
     let home = Home::new();
     home.write("w.worker", "---\nslots: { editor: worker }\n---\nWrite.\n");
     let ask = json!({ "name": "editor", "arguments": { "input": { "prompt": "Shorten this." } } });

@@ -10,7 +10,7 @@ use crate::terminal::Terminal;
 const VALUE: &str = "tok-9f3k-swordfish-and-chips";
 const STAND_IN: &str = "⟦secret github⟧";
 
-/// A worker with programs and a secret in slots, whose model makes these calls one turn after the other.
+/// Returns a worker with programs and a secret in slots, whose model makes these calls one turn after the other.
 fn home(slots: &str, calls: &[Json]) -> Home {
     let home = Home::new();
     home.write("w.worker", format!("---\nslots: {{ {slots} }}\n---\nDo it.\n"));
@@ -26,7 +26,7 @@ fn with_secret(slots: &str, calls: &[Json]) -> Home {
     home
 }
 
-/// A call of a program, with these variables set to what these slots hold.
+/// Returns a call of a program. `env` sets variables to the values in slots.
 fn call(argv: &[&str], env: Json) -> Json {
     let mut arguments = json!({ "argv": argv });
     if !env.is_null() {
@@ -39,19 +39,19 @@ fn run(home: &Home, more: &[&str]) -> Said {
     home.almoner(&[&["run", "w.worker", "-m", "scripted:script.json"], more].concat())
 }
 
-/// What the calls of the first run came to, each as text.
+/// Returns the results of the first run's calls, each as text.
 fn came_to(home: &Home) -> Vec<String> {
     let trace = home.trace("r1");
     let steps = trace["steps"].as_array().unwrap().iter().map(|step| &step["entry"]);
     steps.filter(|entry| entry["entry"] == "completed").map(Json::to_string).collect()
 }
 
-/// A card without the lines that it was broken into.
+/// Returns a card without the lines that it was broken into.
 fn flat(shown: &str) -> String {
     shown.replace('┆', " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a file under a directory holds these bytes.
+/// Returns whether a file under a directory holds these bytes.
 fn holds(dir: &Path, needle: &str) -> bool {
     std::fs::read_dir(dir).unwrap().any(|entry| {
         let path = entry.unwrap().path();
@@ -65,7 +65,7 @@ fn holds(dir: &Path, needle: &str) -> bool {
 }
 
 #[test]
-fn what_a_person_names_for_a_program_comes_to_it_and_to_nobody_else() {
+fn secret_reaches_only_its_program_and_is_redacted() {
     let home = home("run: program", &[call(&["printenv", "TOKEN"], Json::Null)]);
     let endow = ["-e", "run=program:printenv?env.TOKEN=secret:github&env.REGION=eu"];
     let missing = run(&home, &endow).expect(4);
@@ -82,13 +82,13 @@ fn what_a_person_names_for_a_program_comes_to_it_and_to_nobody_else() {
     let plan = run(&home, &[&endow[..], &["--dry-run"]].concat()).expect(0).out;
     assert!(plan.contains("with TOKEN from the secret github") && plan.contains("with REGION=eu"), "{plan}");
 
-    // It asks, and says why; what is on the card is a name.
+    // The daemon asks and gives its reason. The card has the secret's name and not its value.
     run(&home, &endow).expect(7);
     let card = flat(&home.almoner(&["inbox", "1"]).expect(0).out);
     assert!(card.contains("gets TOKEN from the secret `github`") && !card.contains(VALUE), "{card}");
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]);
-    // The program had it, and what it said has the stand-in.
+    // The program received the secret, and its recorded output has the stand-in.
     let came = came_to(&home).concat();
     assert!(came.contains(STAND_IN) && came.contains("status 0"), "{came}");
     let used = home.almoner(&["secret", "list"]).expect(0).out;
@@ -97,7 +97,7 @@ fn what_a_person_names_for_a_program_comes_to_it_and_to_nobody_else() {
     let why = flat(&home.almoner(&["why", "r1#3"]).expect(0).out);
     assert!(why.contains("TOKEN from the secret"), "{why}");
 
-    // Whoever hands both over can say that nobody need be asked.
+    // A user who endows both can lift the question with `--allow`.
     run(&home, &[&endow[..], &["--allow", "run.run"]].concat()).expect(0);
     assert!(home.trace("r2").to_string().contains(STAND_IN));
     home.almoner(&["stop"]).expect(0);
@@ -105,7 +105,7 @@ fn what_a_person_names_for_a_program_comes_to_it_and_to_nobody_else() {
 }
 
 #[test]
-fn a_model_hands_a_secret_on_by_the_name_of_its_slot() {
+fn model_passes_a_secret_by_its_slot_name() {
     let describe = json!({ "name": "token_describe", "arguments": {} });
     let hands_on = call(&["printenv", "GITHUB_TOKEN"], json!({ "GITHUB_TOKEN": "token" }));
     let home = with_secret("token: secret, run: program", &[describe, hands_on]);
@@ -117,7 +117,7 @@ fn a_model_hands_a_secret_on_by_the_name_of_its_slot() {
     let plan = run(&home, &[&endow[..], &["--dry-run"]].concat()).expect(0).out;
     assert!(plan.contains("token = the secret github, as GITHUB_TOKEN, for printenv"), "{plan}");
 
-    // What a model chose asks whatever was allowed.
+    // A model made this choice, so the daemon asks in spite of `--allow`.
     run(&home, &[&endow[..], &["--allow", "run.run"]].concat()).expect(7);
     let told = came_to(&home).concat();
     assert!(
@@ -135,7 +135,7 @@ fn a_model_hands_a_secret_on_by_the_name_of_its_slot() {
 }
 
 #[test]
-fn a_model_gets_no_secret_by_any_other_name_and_no_program_that_was_not_meant() {
+fn secret_is_refused_under_other_names_and_programs() {
     let calls = [
         call(&["printenv", "X"], json!({ "X": "secret:github" })),
         call(&["printenv", "X"], json!({ "X": "github" })),
@@ -183,7 +183,7 @@ fn a_model_gets_no_secret_by_any_other_name_and_no_program_that_was_not_meant() 
 }
 
 #[test]
-fn a_yes_holds_for_the_secret_that_was_shown_and_while_it_may_be_used() {
+fn approval_fails_once_the_secret_is_revoked() {
     let home =
         with_secret("token: secret, run: program", &[call(&["printenv", "T"], json!({ "T": "token" }))]);
     run(&home, &["-e", "token=secret:github", "-e", "run=program:printenv"]).expect(7);
@@ -199,7 +199,7 @@ fn a_yes_holds_for_the_secret_that_was_shown_and_while_it_may_be_used() {
 }
 
 #[test]
-fn what_a_program_says_of_its_secret_is_looked_for_in_the_usual_spellings_and_where_it_is_cut() {
+fn program_output_is_redacted_in_common_encodings_and_cuts() {
     let script = "printenv T; printenv T | base64; printf x$T | base64 -w 20; printf %s $T | od -An -v -tx1; \
                   printf %s $T | rev; head -c 3900 /dev/zero | tr '\\0' x; printenv T";
     let home = with_secret("run: program", &[call(&["sh", "-c", script], Json::Null)]);
@@ -213,12 +213,12 @@ fn what_a_program_says_of_its_secret_is_looked_for_in_the_usual_spellings_and_wh
     for part in ["tok-", "dG9rLTlm", "eHRvay05", "74 6f 6b", "chips"] {
         assert!(!came.contains(part), "{part}: {came}");
     }
-    // What nobody looks for is found by nobody: `docs/claims.md` says so.
+    // The redaction misses a spelling that it does not look for, as `docs/claims.md` says.
     assert!(came.contains("spihc-dna-hsifdrows"), "{came}");
 }
 
 #[test]
-fn a_projects_file_names_a_secret_only_after_it_was_trusted() {
+fn project_file_can_use_a_secret_only_once_trusted() {
     let home = with_secret("run: program", &[call(&["printenv", "TOKEN"], Json::Null)]);
     home.write(
         "almoner.toml",
@@ -234,7 +234,7 @@ fn a_projects_file_names_a_secret_only_after_it_was_trusted() {
 }
 
 #[test]
-fn what_a_server_of_tools_says_of_its_secret_is_kept_nowhere_also_where_it_is_cut() {
+fn mcp_server_output_never_stores_its_secret_even_when_cut() {
     let hostile = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/hostile.mjs");
     for mode in ["tells", "refuses-telling", "tells-of-tools", "names-tools"] {
         let home = with_secret("far: mcp", &[json!({ "name": "far_echo", "arguments": { "word": "a" } })]);
@@ -263,9 +263,10 @@ fn what_a_server_of_tools_says_of_its_secret_is_kept_nowhere_also_where_it_is_cu
     }
 }
 
-/// A model that meets a locked vault can only go on without; a person can open it.
+/// Checks that the user learns of a locked vault before the run begins. A model could only go on without the secret,
+/// but a user can unlock it.
 #[test]
-fn what_needs_a_secret_of_a_locked_vault_is_told_to_the_person_before_it_begins() {
+fn run_needing_a_locked_vault_is_refused_at_start() {
     let hands_on = call(&["printenv", "T"], json!({ "T": "token" }));
     let home = home("token: secret, run: program", &[hands_on]);
     let words = "a horse that nobody rides";

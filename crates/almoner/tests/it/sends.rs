@@ -1,5 +1,5 @@
-//! Code that holds what can act: what it sends goes out once, wherever a crash falls, and what it makes is there for
-//! others.
+//! Tests of code that holds objects with effects. Its messages go out once, wherever a crash falls, and its own
+//! objects are there for others.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ pub(crate) fn evaluated(home: &Home, args: &[&str]) -> String {
     told(&home.almoner(&[&["eval"], args].concat()).expect(0).out)
 }
 
-/// A result, without the quotes of text.
+/// Returns a result, without the quotes of text.
 pub(crate) fn told(out: &str) -> String {
     out.trim().trim_matches('"').to_owned()
 }
@@ -30,7 +30,7 @@ pub(crate) fn refused(home: &Home, args: &[&str], says: &str) {
 }
 
 #[test]
-fn objects_that_code_has_made_answer_to_whoever_holds_them() {
+fn objects_made_by_code_answer_their_holders() {
     let home = Home::new();
     home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
     assert_eq!(evaluated(&home, &["E(c).incr()", "c=counter"]), "1");
@@ -40,7 +40,7 @@ fn objects_that_code_has_made_answer_to_whoever_holds_them() {
     assert_eq!(evaluated(&home, &[loops, "c=counter"]), "1005");
     let burst = "Promise.all(Array.from({ length: 900 }, () => E(c).incr())).then(all => all.at(-1))";
     assert_eq!(evaluated(&home, &[burst, "c=counter"]), "1905");
-    // What is not one of its methods, and what its guard does not let through, is refused in its own words.
+    // The object refuses an unknown method, and arguments that its guard does not allow, in its own words.
     refused(&home, &["E(c).nope()", "c=counter"], "no method \"nope\"");
     refused(&home, &["E(c).add('4')", "c=counter"], "Counter");
     refused(&home, &["E(c).add(-4n)", "c=counter"], "Counter");
@@ -52,7 +52,7 @@ fn objects_that_code_has_made_answer_to_whoever_holds_them() {
                 return [await E(own).up(), await E(own).via(c)].join(); })()";
     assert_eq!(evaluated(&home, &[both, "m=maker", "c=counter"]), "2,1906");
     assert_eq!(evaluated(&home, &["E(E(m).make()).up()", "m=maker"]), "1");
-    // What was made after the code had come to its end has no identity that lasts.
+    // An object that the code makes after its own end has no lasting identity.
     refused(&home, &["E(m).make()", "m=maker"], "ends with it");
     // Functions, symbols and properties.
     home.almoner(&["eval", "Far('twice', x => x * 2)", "--name", "twice"]).expect(0);
@@ -63,7 +63,7 @@ fn objects_that_code_has_made_answer_to_whoever_holds_them() {
 }
 
 #[test]
-fn what_code_makes_is_kept_and_found_again_after_a_restart() {
+fn objects_and_state_of_code_survive_a_restart() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
@@ -86,7 +86,7 @@ fn what_code_makes_is_kept_and_found_again_after_a_restart() {
 }
 
 #[test]
-fn code_reaches_what_it_was_handed_and_nothing_else() {
+fn code_reaches_only_its_endowments() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
@@ -96,10 +96,10 @@ fn code_reaches_what_it_was_handed_and_nothing_else() {
     refused(&home, &["E(d).lookup('secret')", "d=notes"], "Unknown pet name");
     refused(&home, &["E(d).lookup(['..', 'secret'])", "d=notes"], "");
     refused(&home, &["E(d).evaluate(undefined, '1', [], [])", "d=notes"], "no method");
-    // An identifier is no authority, whoever wrote it down.
+    // An identifier is no authority, regardless of its writer.
     let id = home.almoner(&["show", "secret", "--json"]).expect(0).json()["id"].as_str().unwrap().to_owned();
     refused(&home, &[&format!("E(d).storeIdentifier('stolen', '{id}')"), "d=notes"], "not held");
-    // What was revoked meanwhile is used no more: neither by name nor by what was made of it.
+    // After a revocation the code can use neither the names nor the objects that came through them.
     let waits =
         "(async () => { const r = E(me).request('@host', 'go on'); await r; return await E(d).list(); })()";
     home.almoner(&["eval", waits, "me=agent-fae", "d=notes", "--name", "later", "--detach"]).expect(0);
@@ -114,7 +114,7 @@ fn code_reaches_what_it_was_handed_and_nothing_else() {
     assert!(ended.code != 0 && format!("{ended:?}").contains("revoked"), "{ended:?}");
 }
 
-/// The number of the message of this kind that waits.
+/// Returns the number of the message of this kind that waits.
 pub(crate) fn wait_for_mail(home: &Home, kind: &str) -> u64 {
     let begun = Instant::now();
     loop {
@@ -132,7 +132,7 @@ pub(crate) fn wait_for_mail(home: &Home, kind: &str) -> u64 {
 }
 
 #[test]
-fn code_that_waits_for_a_person_holds_no_memory_and_goes_on_after_a_restart() {
+fn code_awaiting_an_answer_is_unloaded_and_resumes_once() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["store", "answer:=21"]).expect(0);
@@ -153,11 +153,12 @@ fn code_that_waits_for_a_person_holds_no_memory_and_goes_on_after_a_restart() {
 }
 
 #[test]
-fn the_result_hands_nothing_over_before_the_host_says_so() {
+fn result_with_capabilities_is_withheld_until_approved() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
-    // What the code comes to, and what the guest then has of it: nothing that can act, whichever way it is wrapped.
+    // The value of the code, and the fate of the guest's result: the guest receives nothing with effects, however it
+    // is wrapped.
     for (at, (source, comes)) in [
         ("c", "withheld"),
         ("({ c })", "withheld"),
@@ -207,13 +208,13 @@ fn the_result_hands_nothing_over_before_the_host_says_so() {
 }
 
 #[test]
-fn what_a_promise_comes_to_ends_with_the_grant_through_which_the_promise_was_found() {
+fn promised_object_is_unusable_after_its_grant_is_revoked() {
     for is_revoked in [false, true] {
         let home = Home::new();
         home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
         home.almoner(&["mkdir", "notes"]).expect(0);
         home.almoner(&["eval", COUNTER, "--name", "counter"]).expect(0);
-        // In the directory lies a promise that nobody has kept yet.
+        // The directory contains a promise that is still pending.
         let later = "E(me).request('@self', 'the counter, please', ['notes', 'p']); 1";
         home.almoner(&["eval", later, "me=@agent", "--detach"]).expect(0);
         let asked = wait_for_mail(&home, "request").to_string();
@@ -221,7 +222,7 @@ fn what_a_promise_comes_to_ends_with_the_grant_through_which_the_promise_was_fou
         let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat());
         let letters = fae(&["inbox", "--all", "--json"]).expect(0).json();
         fae(&["adopt", &letters[0]["number"].to_string(), "notes"]).expect(0);
-        // Code has the promise in hand before the grant ends, and uses what it comes to afterwards.
+        // The code holds the promise before the grant ends, and uses the promise's result afterwards.
         let uses = "(async () => { const p = E(d).lookup('p'); const used = E(p).incr(); used.catch(() => {}); \
                     await E(me).send('@host', ['I have it'], [], []); const c = await p; \
                     return [await E(c).incr(), await used].join(); })()";
@@ -252,7 +253,7 @@ fn what_a_promise_comes_to_ends_with_the_grant_through_which_the_promise_was_fou
 }
 
 #[test]
-fn more_agents_than_there_are_lanes_get_their_turn() {
+fn more_agents_than_threads_all_get_their_turn() {
     let home = Home::new();
     for at in 0..34 {
         let (name, agent) = (format!("g{at}"), format!("agent-{at}"));
@@ -268,13 +269,13 @@ fn more_agents_than_there_are_lanes_get_their_turn() {
 }
 
 #[test]
-fn what_code_was_told_of_is_the_same_after_a_restart() {
+fn code_replays_recorded_results_after_a_restart() {
     let home = Home::new();
     std::fs::create_dir(home.path("out")).unwrap();
     home.write("out/a.txt", "hello");
     home.almoner(&["mount", "out", "dir"]).expect(0);
     home.almoner(&["store", "answer:=1"]).expect(0);
-    // A file that was looked up, a directory that was made, and a promise that nobody keeps.
+    // A file that was looked up, a directory that was made, and a promise that stays pending.
     let source = "(async () => { const f = await E(d).lookup('a.txt'); const n = await E(me).makeDirectory('n'); \
                   const told = E(me).request('@self', 'go on'); await told; await E(n).makeDirectory('z'); \
                   return `${await E(f).text()} ${await E(n).list()}`; })()";
@@ -311,14 +312,15 @@ fn begin(home: &Home) {
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
 }
 
-/// All of it with a daemon that dies at `point` for the `nth` time. False if it never got there.
+/// Runs the code with a daemon that dies at `point` for the `nth` time, and checks its effects. Returns whether the
+/// daemon died.
 fn disturbed(point: &str, nth: u64) -> bool {
     let home = Home::new();
     begin(&home);
     home.almoner(&["stop"]).expect(0);
     let daemon = Doomed::start(&home, point, nth);
     let begun = Instant::now();
-    // The first try may be cut off: it is known whether it was heard by what the name stands for.
+    // A crash may cut off the first attempt. The name `done` shows whether the daemon received it.
     while home.almoner(&["--as", "agent-fae", "show", "done", "--wait"]).code != 0 {
         assert!(begun.elapsed() < PATIENCE, "{:?}", home.almoner(&["--as", "agent-fae", "show", "done"]));
         let known = home.almoner(&["--as", "agent-fae", "list"]);
@@ -351,12 +353,12 @@ fn kill_at_every(point: &'static str) {
 }
 
 #[test]
-fn killed_just_before_every_commit_of_code_that_sends() {
+fn sending_code_survives_a_kill_before_every_commit() {
     kill_at_every(BEFORE);
 }
 
 #[test]
-fn killed_just_after_every_commit_of_code_that_sends() {
+fn sending_code_survives_a_kill_after_every_commit() {
     kill_at_every(AFTER);
 }
 
@@ -370,7 +372,7 @@ fn programs() -> usize {
 /// How many lines each of them writes.
 const LINES: usize = 3;
 
-/// The lines of the file, and what is wrong with them if anything is.
+/// Returns the missing and the repeated lines of the file, or `None` if its lines are as expected.
 fn misses(text: &str) -> Option<String> {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
@@ -395,7 +397,7 @@ impl Drop for End<'_> {
 }
 
 #[test]
-fn programs_append_each_line_once_while_daemon_and_vats_are_killed() {
+fn programs_append_each_line_once_despite_kills() {
     let home = Home::new();
     std::fs::create_dir(home.path("out")).unwrap();
     home.almoner(&["mount", "out", "dir"]).expect(0);
@@ -403,7 +405,7 @@ fn programs_append_each_line_once_while_daemon_and_vats_are_killed() {
     let is_done = AtomicBool::new(false);
     let kills = std::thread::scope(|scope| {
         let killer = scope.spawn(|| {
-            // Whoever kills at fixed times meets the same steps again and again.
+            // Kills at fixed times would meet the same steps again and again.
             let (mut seed, mut kills) = (0x2545_f491_4f6c_dd1d_u64, 0);
             while !is_done.load(Ordering::SeqCst) {
                 seed ^= seed << 13;
@@ -428,7 +430,7 @@ fn programs_append_each_line_once_while_daemon_and_vats_are_killed() {
             }
             kills
         });
-        // Whatever goes wrong, nobody kills for ever.
+        // The kills end with this function, even if it panics.
         let end = End(&is_done);
         for program in 0..programs() {
             let name = format!("p{program}");
@@ -436,7 +438,7 @@ fn programs_append_each_line_once_while_daemon_and_vats_are_killed() {
                 "(async () => {{ for (let i = 0; i < {LINES}; i += 1) await E(d).append('log', `{name} l${{i}}\\n`); \
                  return 'done'; }})()"
             );
-            // What was not acknowledged may have been heard all the same.
+            // The daemon may have received a command that it did not acknowledge.
             while home.almoner(&["eval", &source, "d=dir", "--name", &name, "--detach"]).code != 0 {
                 let known = home.almoner(&["list"]);
                 if known.code == 0

@@ -1,5 +1,5 @@
-//! `-e SLOT=PATH:stage`: a run changes a staged copy, one diff is the approval, and what somebody else changed meanwhile is
-//! shown and left alone.
+//! Tests of `-e SLOT=PATH:stage`: a run changes a staged copy, and its one diff is the approval. Changes by others in
+//! the meantime are shown and left alone.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::directories::{CHANGED, calls, changes, done, files, home, run};
 use crate::home::Home;
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, until_it_survives};
 
-/// A home in which a run has made every kind of change in a staged copy, and what is in the directory.
+/// Returns a home in which a run has made every kind of change in a staged copy, and the content of the directory.
 fn staged() -> (Home, String) {
     let home = home(changes());
     let before = files(&home);
@@ -19,7 +19,7 @@ fn staged() -> (Home, String) {
     (home, before)
 }
 
-/// The staged copies that there are.
+/// Returns the staged copies that there are.
 fn copies(home: &Home) -> usize {
     let found = std::fs::read_dir(home.root().join("state/stages"));
     found.map_or(0, |found| found.count())
@@ -32,7 +32,7 @@ fn state(undone: &Json, name: &str) -> String {
 }
 
 #[test]
-fn one_diff_is_the_approval() {
+fn staged_changes_are_shown_applied_and_undone_as_one_diff() {
     let (home, before) = staged();
     assert_eq!(copies(&home), 1);
     let diff = home.almoner(&["diff", "r1"]).expect(0).out;
@@ -63,7 +63,7 @@ fn one_diff_is_the_approval() {
 }
 
 #[test]
-fn the_run_reads_what_it_has_staged_and_nobody_else_does() {
+fn staged_changes_are_visible_only_to_the_run() {
     let home = home(json!([
         calls(&[("out_write", json!({ "path": "new.md", "content": "staged words\n" }))]),
         calls(&[("out_edit", json!({ "path": "a.md", "old": "one", "new": "staged one" }))]),
@@ -86,7 +86,7 @@ fn the_run_reads_what_it_has_staged_and_nobody_else_does() {
 }
 
 #[test]
-fn what_somebody_changed_meanwhile_is_a_conflict_and_is_left_alone() {
+fn apply_skips_files_modified_since_the_run_as_conflicts() {
     let (home, _) = staged();
     home.write("out/a.md", "mine\n");
     home.write("out/kept/b.md", "also mine\n");
@@ -117,7 +117,7 @@ fn what_somebody_changed_meanwhile_is_a_conflict_and_is_left_alone() {
 }
 
 #[test]
-fn what_is_discarded_is_gone_and_nothing_was_changed() {
+fn discard_removes_the_staged_copy_and_changes_no_file() {
     let (home, before) = staged();
     home.almoner(&["apply", "r1", "--only", "nothing.md"]).expect(4);
     home.almoner(&["discard", "r1"]).expect(0);
@@ -130,7 +130,7 @@ fn what_is_discarded_is_gone_and_nothing_was_changed() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_made_only_by_applying() {
+fn missing_staged_directory_is_created_only_on_apply() {
     let home = home(json!([calls(&[("out_write", json!({ "path": "a/b.md", "content": "x" }))]), done()]));
     run(&home, "fresh:stage", &[]).expect(0);
     assert!(!home.path("fresh").exists());
@@ -139,12 +139,12 @@ fn a_directory_that_is_not_there_is_made_only_by_applying() {
 }
 
 #[test]
-fn a_plan_says_that_changes_are_staged_and_makes_no_copy() {
+fn dry_run_announces_staging_and_makes_no_copy() {
     let home = home(json!([done()]));
     let plan = run(&home, "out:stage", &["--dry-run"]).expect(0);
     assert!(format!("{}{}", plan.out, plan.err).contains("changes are staged"), "{}", plan.out);
     assert_eq!(copies(&home), 0);
-    // What does not start leaves none behind.
+    // A run that does not start leaves no copy behind.
     run(&home, "out:stage", &["nothing-there.txt"]).expect(4);
     run(&home, "out:stage", &["--allow", "out.frob"]).expect(2);
     assert_eq!(copies(&home), 0);
@@ -153,7 +153,7 @@ fn a_plan_says_that_changes_are_staged_and_makes_no_copy() {
 }
 
 #[test]
-fn what_is_protected_is_asked_about_in_a_staged_copy_too_and_links_lead_nowhere() {
+fn staged_copy_guards_protected_files_and_follows_no_links() {
     let home = home(json!([
         calls(&[
             ("out_read", json!({ "path": "leak.md" })),
@@ -189,7 +189,7 @@ fn what_is_protected_is_asked_about_in_a_staged_copy_too_and_links_lead_nowhere(
 }
 
 #[test]
-fn a_diff_shows_what_a_model_wrote_and_nothing_that_it_made_up_about_it() {
+fn diff_escapes_control_characters_and_forged_headers() {
     let content = "x\u{1b}[2K\u{202e}\n--- a/harmless\n+++ b/harmless\rAPPLIED /etc/passwd\n";
     let home = home(json!([
         calls(&[("out_write", json!({ "path": "a.md", "content": content }))]),
@@ -205,7 +205,7 @@ fn a_diff_shows_what_a_model_wrote_and_nothing_that_it_made_up_about_it() {
 }
 
 #[test]
-fn killed_around_the_commits_of_a_staged_run_and_of_applying_it() {
+fn staging_and_apply_survive_kills_around_commits() {
     for point in [BEFORE, AFTER] {
         until_it_survives(point, 1, |nth| {
             let (home, _) = staged();
@@ -238,7 +238,7 @@ fn killed_around_the_commits_of_a_staged_run_and_of_applying_it() {
     }
 }
 
-/// A run that writes one new file in a staged copy.
+/// Returns a home in which a run has written one new file in a staged copy.
 fn one_new_file() -> Home {
     let home = home(json!([calls(&[("out_write", json!({ "path": "n.md", "content": "x\n" }))]), done()]));
     run(&home, "out:stage", &[]).expect(0);
@@ -246,7 +246,7 @@ fn one_new_file() -> Home {
 }
 
 #[test]
-fn an_undo_leaves_what_somebody_made_alone_unless_the_run_was_applied_and_not_undone() {
+fn undo_keeps_a_users_file_unless_the_run_stays_applied() {
     // Thrown away; never applied; applied, undone, and made again by hand.
     for before in [&["discard"][..], &[], &["apply", "undo"]] {
         let home = one_new_file();
@@ -265,7 +265,7 @@ fn an_undo_leaves_what_somebody_made_alone_unless_the_run_was_applied_and_not_un
 }
 
 #[test]
-fn an_undo_of_what_was_applied_that_is_cut_off_is_done_by_asking_again() {
+fn interrupted_undo_of_an_applied_run_completes_on_retry() {
     for point in [BEFORE, AFTER] {
         until_it_survives(point, 2, |nth| {
             let (home, before) = staged();
@@ -285,7 +285,7 @@ fn an_undo_of_what_was_applied_that_is_cut_off_is_done_by_asking_again() {
 }
 
 #[test]
-fn a_move_is_applied_with_both_its_ends_and_keeps_the_permissions() {
+fn staged_move_applies_both_ends_and_keeps_permissions() {
     use std::os::unix::fs::PermissionsExt;
     let moves = calls(&[("out_move", json!({ "from": "a.md", "to": "sub/z.md" }))]);
     for only in ["a.md", "sub/z.md"] {
@@ -303,7 +303,7 @@ fn a_move_is_applied_with_both_its_ends_and_keeps_the_permissions() {
 }
 
 #[test]
-fn a_staged_slot_shares_its_directory_with_no_other_slot() {
+fn staged_slot_cannot_share_its_directory() {
     let home = home(json!([done()]));
     home.write("clerk.worker", "---\nslots: { out: dir rw, other: dir rw }\n---\nDo it.\n");
     std::os::unix::fs::symlink("out", home.path("link")).unwrap();
@@ -324,7 +324,7 @@ fn a_staged_slot_shares_its_directory_with_no_other_slot() {
     run(&home, "out:stage", &["-e", "other=outside:rw"]).expect(0);
 }
 
-/// A run that writes one file, in a directory or in a copy of it.
+/// Runs a worker that writes one file, in a directory or in a staged copy of it.
 fn writes(home: &Home, out: &str, content: &str) {
     let turns = json!([{ "turns": [
         calls(&[("out_write", json!({ "path": "a.md", "content": content }))]),
@@ -335,7 +335,7 @@ fn writes(home: &Home, out: &str, content: &str) {
 }
 
 #[test]
-fn why_tells_of_the_run_that_changed_a_file_and_not_of_a_copy_that_nobody_applied() {
+fn why_names_the_run_that_changed_a_file_not_a_staged_one() {
     let home = one_new_file();
     writes(&home, "out:rw", "real\n");
     writes(&home, "out:stage", "staged\n");
@@ -344,14 +344,14 @@ fn why_tells_of_the_run_that_changed_a_file_and_not_of_a_copy_that_nobody_applie
     assert!(lines[0].contains("was written by an effect"), "{why}");
     assert!(lines[1].contains("r3#") && lines[1].contains("in a staged copy alone"), "{why}");
     assert!(why.contains("r2#") && !why.contains("was written in a staged copy"), "{why}");
-    // Once it is put in place, that is what lies there.
+    // Once the copy is applied, its run is the origin of the file.
     home.almoner(&["apply", "r3"]).expect(0);
     let why = home.almoner(&["why", "out/a.md"]).expect(0).out;
     assert!(why.contains("you had r3 applied") && !why.contains("r2#"), "{why}");
 }
 
 #[test]
-fn what_a_place_holds_anyway_was_not_applied() {
+fn identical_change_by_the_user_is_not_marked_applied() {
     let (home, _) = staged();
     home.write("out/a.md", "one 2\n");
     let diff = home.almoner(&["diff", "r1"]).expect(0).out;

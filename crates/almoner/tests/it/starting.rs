@@ -74,7 +74,7 @@ fn knock(socket: &Path, given_up: &AtomicBool) -> Result<(), String> {
             Err(_) if given_up.load(Ordering::SeqCst) || begun.elapsed() > Duration::from_secs(60) => {
                 return Err("nobody opens".to_owned());
             }
-            // Nobody is there yet, or it is the socket of a daemon that was killed.
+            // No daemon listens yet, or the socket belonged to a killed daemon.
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
                 std::thread::sleep(Duration::from_micros(300));
             }
@@ -97,7 +97,7 @@ fn knock(socket: &Path, given_up: &AtomicBool) -> Result<(), String> {
 }
 
 #[test]
-fn whoever_knocks_while_a_daemon_starts_is_answered() {
+fn clients_connecting_during_daemon_start_are_answered() {
     let place = Place::new();
     let mut root = None;
     for start in 0..STARTS {
@@ -110,7 +110,7 @@ fn whoever_knocks_while_a_daemon_starts_is_answered() {
             }
             daemon
         });
-        // What others look for is there as soon as anybody was let in.
+        // The files for other programs exist as soon as the first client is connected.
         let said = std::fs::read_to_string(place.path("state/root")).unwrap();
         assert!(said.ends_with('\n') && said.len() > 64, "{said:?}");
         assert_eq!(root.get_or_insert_with(|| said.clone()), &said);
@@ -118,7 +118,8 @@ fn whoever_knocks_while_a_daemon_starts_is_answered() {
         assert_eq!(pid, format!("{}\n", daemon.0.id()));
         let mode = std::fs::metadata(&socket).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        // Half of them end in an orderly way and leave nothing behind; the others leave a socket that nobody answers.
+        // Half of the daemons end in an orderly way and leave nothing behind. The others leave a socket without a
+        // listener.
         if start % 2 == 0 {
             ask_to_end(&daemon.0);
             assert_eq!(daemon.0.wait().unwrap().code(), Some(0));
@@ -138,7 +139,7 @@ fn ask_to_end(child: &Child) {
 }
 
 #[test]
-fn of_two_daemons_that_start_at_once_one_serves_and_the_other_says_why_not() {
+fn simultaneous_daemon_starts_leave_one_and_explain_the_other() {
     for _ in 0..5 {
         let place = Place::new();
         let mut both = [0, 1].map(|_| Daemon(place.command(&["daemon"]).spawn().unwrap()));
@@ -165,7 +166,7 @@ fn of_two_daemons_that_start_at_once_one_serves_and_the_other_says_why_not() {
 }
 
 #[test]
-fn a_daemon_that_is_told_where_to_listen_leaves_a_living_one_alone() {
+fn daemon_refuses_the_socket_of_a_running_daemon() {
     let (first, second) = (Place::new(), Place::new());
     let _daemon = Daemon(first.command(&["daemon"]).spawn().unwrap());
     knock(&first.socket(), &AtomicBool::new(false)).unwrap();

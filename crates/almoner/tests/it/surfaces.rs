@@ -1,6 +1,6 @@
-//! Foreign text on every surface: what others wrote is shown, and does nothing.
+//! Tests of foreign text on every surface: the text of others is shown, and has no effect.
 //!
-//! One row for each place in which foreign text comes in, and the commands with which it is looked at, in a pipe and at a
+//! There is one row for each place where foreign text comes in, with the commands that show it, in a pipe and at a
 //! terminal.
 
 use crate::agents::newest;
@@ -20,12 +20,12 @@ const TRICKS: [(&str, &str); 9] = [
     ("\u{a0}", "\\u{A0}"),
 ];
 
-/// All tricks in one text.
+/// Returns all tricks in one text.
 fn evil() -> String {
     TRICKS.iter().map(|(trick, _)| format!("x{trick}y")).collect()
 }
 
-/// Text that shows all of a screen's tricks, and does none of them. What is broken into several lines is put together.
+/// Checks that a text contains none of the tricks, and no other control character.
 #[track_caller]
 fn is_harmless(shown: &str, what: &str) {
     // Where a word is cut short, or JSON writes it in its own way, the rest is missed; not that it is harmless.
@@ -47,7 +47,7 @@ fn tells(shown: &str, what: &str) {
     }
 }
 
-/// Runs a command in a pipe and at a terminal; both show what was written, and neither does what it says.
+/// Runs a command in a pipe and at a terminal. Checks that both show the foreign text, and that it has no effect.
 #[track_caller]
 fn shows(home: &Home, args: &[&str]) {
     let what = args.join(" ");
@@ -60,7 +60,7 @@ fn shows(home: &Home, args: &[&str]) {
     tells(&screen, &format!("{what} (terminal)"));
 }
 
-/// The same for JSON: a program gets all of it, and no terminal acts on it.
+/// Checks that JSON output contains the whole foreign text, and that a terminal would not act on it.
 #[track_caller]
 fn is_whole_as_json(home: &Home, args: &[&str]) {
     let said = home.almoner(args).expect(0);
@@ -69,7 +69,7 @@ fn is_whole_as_json(home: &Home, args: &[&str]) {
 }
 
 #[test]
-fn names_are_shown_and_do_nothing() {
+fn hostile_names_are_shown_escaped() {
     let home = Home::new();
     let name = evil();
     home.almoner(&["store", "v=1"]).expect(0);
@@ -93,7 +93,7 @@ fn names_are_shown_and_do_nothing() {
 }
 
 #[test]
-fn messages_are_shown_and_do_nothing() {
+fn hostile_messages_are_shown_escaped() {
     let home = Home::new();
     let evil = evil();
     home.almoner(&["mkguest", "fae"]).expect(0);
@@ -115,7 +115,7 @@ fn messages_are_shown_and_do_nothing() {
 }
 
 #[test]
-fn values_and_documents_are_shown_and_do_nothing() {
+fn hostile_values_and_documents_are_shown_escaped() {
     let home = Home::new();
     let evil = evil();
     home.write("letter.txt", &evil);
@@ -133,7 +133,7 @@ fn values_and_documents_are_shown_and_do_nothing() {
 const SCRIBE: &str = "---\nslots:\n  out: dir rw\n---\nWrite it.\n";
 
 #[test]
-fn what_a_model_says_and_proposes_is_shown_and_does_nothing() {
+fn hostile_model_text_and_proposals_are_shown_escaped() {
     let home = Home::new();
     let evil = evil();
     home.write("scribe.worker", SCRIBE);
@@ -168,7 +168,7 @@ fn what_a_model_says_and_proposes_is_shown_and_does_nothing() {
 }
 
 #[test]
-fn file_names_and_errors_are_shown_and_do_nothing() {
+fn hostile_file_names_and_errors_are_shown_escaped() {
     let home = Home::new();
     let evil = evil();
     for args in [
@@ -209,7 +209,7 @@ fn file_names_and_errors_are_shown_and_do_nothing() {
 }
 
 #[test]
-fn what_others_say_cannot_pass_for_what_we_say() {
+fn foreign_text_cannot_imitate_the_programs_own_output() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae"]).expect(0);
     let spoof = format!(

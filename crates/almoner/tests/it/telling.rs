@@ -1,4 +1,4 @@
-//! What a person is told: that something waits, what came of runs, and that a name looks like another.
+//! Tests of the messages to the user: that something waits, how runs ended, and that a name looks like another.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use crate::agents::newest;
 use crate::home::Home;
 use crate::terminal::Terminal;
 
-/// A home in which a guest can ask for something.
+/// Returns a home in which a guest can ask for something.
 fn with_fae() -> Home {
     let home = Home::new();
     home.almoner(&["mkguest", "fae"]).expect(0);
@@ -17,14 +17,14 @@ fn asks(home: &Home) {
     home.almoner(&["--as", "fae", "request", "@host", "\u{1b}[2Ksomething"]).expect(0);
 }
 
-/// The settings, with a command that writes a line into `told` for each notification.
+/// Writes settings in which this command receives the notifications.
 fn notify(home: &Home, command: &str) {
     std::fs::create_dir_all(home.root().join("config")).unwrap();
     std::fs::write(home.root().join("config/config.toml"), format!("[notify]\ncommand = {command}\n"))
         .unwrap();
 }
 
-/// A command that appends what it is told to a file.
+/// Returns a command that appends its notification to a file.
 fn writes(home: &Home) -> String {
     let file = home.path("told");
     format!(
@@ -50,19 +50,19 @@ fn told(home: &Home, lines: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_command_of_the_users_tells_that_something_waits() {
+fn notify_command_runs_when_messages_wait() {
     let home = with_fae();
     // Settings are followed while the daemon runs.
     notify(&home, &writes(&home));
     std::thread::sleep(Duration::from_millis(1500));
-    // What comes at once is told at once.
+    // Messages that arrive together are one notification.
     asks(&home);
     asks(&home);
     let first = told(&home, 1);
     assert_eq!(first, ["2 things wait for you: almoner inbox|2|2|none"]);
     asks(&home);
     assert_eq!(told(&home, 2)[1], "3 things wait for you: almoner inbox|3|3|none");
-    // What is answered is not told of; what still waits is told of when a daemon comes up.
+    // The daemon does not notify of an answered message. When it starts, it notifies of those that still wait.
     home.almoner(&["reject", "1", "-r", "no"]).expect(0);
     home.almoner(&["reject", "2", "-r", "no"]).expect(0);
     std::thread::sleep(Duration::from_millis(2500));
@@ -83,7 +83,7 @@ fn a_command_of_the_users_tells_that_something_waits() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_the_daemon_has_inherited_is_handed_to_nobody() {
+fn notify_command_inherits_no_file_descriptors() {
     use std::process::{Command, Stdio};
     let home = with_fae();
     home.almoner(&["stop"]).expect(0);
@@ -117,7 +117,7 @@ fn what_the_daemon_has_inherited_is_handed_to_nobody() {
 }
 
 #[test]
-fn a_command_that_fails_is_told_of_and_stops_nothing() {
+fn failing_notify_command_is_reported_and_blocks_nothing() {
     for (command, says) in [
         (r#"["no-such-program-at-all"]"#, "cannot be run"),
         (r#"["sh", "-c", "printf 'no \\033[2Kscreen'; exit 3"]"#, "exit status: 3"),
@@ -143,7 +143,7 @@ fn a_command_that_fails_is_told_of_and_stops_nothing() {
 }
 
 #[test]
-fn a_command_that_takes_long_ends_with_the_daemon() {
+fn slow_notify_command_ends_with_the_daemon() {
     let home = with_fae();
     let file = home.path("told");
     notify(&home, &format!(r#"["sh", "-c", "echo $$ >> {}; sleep 60; true"]"#, file.display()));
@@ -151,7 +151,7 @@ fn a_command_that_takes_long_ends_with_the_daemon() {
     let process = told(&home, 1)[0].clone();
     let there = || std::path::Path::new("/proc").join(&process).exists();
     assert!(there(), "{process}");
-    // Nobody waits for it meanwhile.
+    // No command waits for the notification meanwhile.
     let begun = Instant::now();
     home.almoner(&["list"]).expect(0);
     home.almoner(&["stop"]).expect(0);
@@ -162,7 +162,7 @@ fn a_command_that_takes_long_ends_with_the_daemon() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_told_of_and_stop_nothing() {
+fn invalid_settings_are_reported_and_block_nothing() {
     let home = with_fae();
     std::fs::create_dir_all(home.root().join("config")).unwrap();
     std::fs::write(home.root().join("config/config.toml"), "[notify]\n\ncomand = []\n").unwrap();
@@ -177,7 +177,7 @@ fn settings_that_make_no_sense_are_told_of_and_stop_nothing() {
 }
 
 #[test]
-fn commands_at_a_terminal_begin_with_what_waits() {
+fn terminal_commands_begin_with_the_waiting_count() {
     let home = with_fae();
     let begins = |args: &[&str], line: &str| {
         let (_, screen) = Terminal::open(&home, args).end();
@@ -212,7 +212,7 @@ fn commands_at_a_terminal_begin_with_what_waits() {
 }
 
 #[test]
-fn figures_tell_what_came_of_runs() {
+fn stats_count_outcomes_of_runs() {
     let home = Home::new();
     home.write("scribe.worker", "---\nslots:\n  out: dir rw\n---\nWrite it.\n");
     std::fs::create_dir(home.path("out")).unwrap();
@@ -256,7 +256,7 @@ fn figures_tell_what_came_of_runs() {
 }
 
 #[test]
-fn a_name_that_looks_like_another_is_refused_and_can_be_forced() {
+fn confusable_name_is_refused_unless_forced() {
     let home = Home::new();
     home.almoner(&["store", "counter=1", "thing=2"]).expect(0);
     let fake = "соunter";

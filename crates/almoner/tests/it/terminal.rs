@@ -22,12 +22,12 @@ impl Terminal {
         Terminal::of(home, args, "dumb")
     }
 
-    /// One that has colours, in a window of so many columns.
+    /// Returns one that has colours, in a window of so many columns.
     pub(crate) fn narrow(home: &Home, args: &[&str], columns: usize) -> Terminal {
         Terminal::open_in(home, args, "xterm-256color", &format!("stty cols {columns} rows 24; "))
     }
 
-    /// The same, of a kind that can do more than write lines.
+    /// Returns the same, of a kind that can do more than write lines.
     pub(crate) fn of(home: &Home, args: &[&str], kind: &str) -> Terminal {
         Terminal::open_in(home, args, kind, "")
     }

@@ -1,9 +1,9 @@
-//! What a run did, in other shapes; and what is drawn while it does.
+//! Tests of a run's trace in other forms, and of its progress on the terminal.
 
 use crate::home::{Home, TRIAGE};
 use crate::terminal::Terminal;
 
-/// The example folder, with its one card answered.
+/// Returns the example folder, with its one card answered.
 fn sorted() -> Home {
     let home = Home::with_inbox();
     home.almoner(&[&TRIAGE[..], &["--allow", "out.write"]].concat()).expect(0);
@@ -11,7 +11,7 @@ fn sorted() -> Home {
 }
 
 #[test]
-fn a_trace_shows_children_below_the_step_that_began_them() {
+fn trace_shows_child_runs_below_their_step() {
     let home = sorted();
     let tree = home.almoner(&["trace", "r1", "--tree"]).expect(0).out;
     assert_eq!(home.almoner(&["trace", "last", "--tree"]).expect(0).out, tree);
@@ -41,13 +41,13 @@ fn a_trace_shows_children_below_the_step_that_began_them() {
 }
 
 #[test]
-fn runs_are_listed_with_what_they_used() {
+fn runs_are_listed_with_their_usage() {
     let home = sorted();
     let runs = home.almoner(&["runs"]).expect(0).out;
     assert!(runs.starts_with("r1     triage           done (") && runs.contains(" tokens)"), "{runs}");
 }
 
-/// What stands on a screen of so many rows in the end.
+/// Returns the rows that stand on the screen in the end.
 fn final_screen(written: &str) -> Vec<String> {
     let mut rows: Vec<String> = vec![String::new()];
     let mut rest = written;
@@ -77,7 +77,7 @@ fn final_screen(written: &str) -> Vec<String> {
 }
 
 #[test]
-fn at_a_terminal_one_tree_is_drawn_anew() {
+fn terminal_redraws_one_tree_of_runs() {
     let home = Home::with_inbox();
     let run = [&TRIAGE[..], &["--allow", "out.write", "--json"]].concat();
     let (code, written) = Terminal::narrow(&home, &run, 60).end();
@@ -94,7 +94,7 @@ fn at_a_terminal_one_tree_is_drawn_anew() {
 }
 
 #[test]
-fn who_wants_no_drawing_gets_lines() {
+fn dumb_terminal_prints_lines_and_card_stays_below_the_tree() {
     let home = Home::with_inbox();
     let run = [&TRIAGE[..], &["--allow", "out.write", "--json"]].concat();
     let (code, written) = Terminal::open(&home, &run).end();
@@ -115,7 +115,7 @@ fn who_wants_no_drawing_gets_lines() {
 }
 
 #[test]
-fn events_are_lines_of_json_that_say_what_they_are() {
+fn events_are_printed_as_typed_json_lines() {
     let home = Home::with_inbox();
     let run = [&TRIAGE[..], &["--allow", "out.write", "--events"]].concat();
     let said = home.almoner(&run).expect(0);
@@ -130,7 +130,7 @@ fn events_are_lines_of_json_that_say_what_they_are() {
 }
 
 #[test]
-fn the_log_is_shown_and_followed_across_daemons_and_files() {
+fn logs_are_followed_across_daemons_and_rotated_files() {
     let home = Home::new();
     home.almoner(&["logs"]).expect(4);
     home.almoner(&["status"]).expect(0);
@@ -158,7 +158,7 @@ fn the_log_is_shown_and_followed_across_daemons_and_files() {
 }
 
 #[test]
-fn a_worker_file_is_shown_with_everything_filled_in() {
+fn check_expand_shows_a_worker_file_with_its_defaults() {
     let home = Home::with_inbox();
     let shown = home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out;
     assert_eq!(home.almoner(&["check", "triage.worker", "--expand"]).expect(0).out, shown);
@@ -172,7 +172,7 @@ fn a_worker_file_is_shown_with_everything_filled_in() {
 }
 
 #[test]
-fn setup_says_what_is_there_and_never_what_a_key_is() {
+fn setup_reports_available_models_and_never_shows_a_key() {
     let home = Home::new();
     let none = home.almoner(&["setup"]).expect(7);
     assert!(
@@ -221,7 +221,7 @@ fn setup_says_what_is_there_and_never_what_a_key_is() {
     let written = std::fs::read_to_string(&settings).unwrap();
     assert!(written.contains("default = \"openai:"), "{written}");
     assert!(![&said.out, &said.err, &written].iter().any(|text| text.contains("sk-secret")));
-    // What it names is used when none is named, and what is there is left alone.
+    // A run without a model uses the one in the settings, and existing settings are left alone.
     std::fs::write(&settings, "[models]\ndefault = \"scripted:script.json\"\n").unwrap();
     assert!(with(&port, None, &["setup", "--yes"]).err.contains("is left as it is"));
     home.write("w.worker", "---\ndescription: Greets.\n---\nSay hello.\n");

@@ -22,7 +22,7 @@ fn project() -> Home {
     home
 }
 
-/// What the file is called when it is shown, and its digest.
+/// Returns the path of the file, as it is shown, and its digest.
 fn shown(home: &Home) -> (String, String) {
     let said = home.almoner(&["trust", "--json"]).expect(0).json();
     (said["path"].as_str().unwrap().to_owned(), said["digest"].as_str().unwrap().to_owned())
@@ -33,7 +33,7 @@ fn run(home: &Home, more: &[&str]) -> Said {
 }
 
 #[test]
-fn what_it_says_counts_after_exactly_it_was_trusted() {
+fn project_file_takes_effect_only_while_its_text_is_trusted() {
     let home = project();
     let by_hand = ["-m", "scripted:script.json", "-e", "out=./elsewhere:rw", "--allow", "out.write"];
     // It is told of, and nothing of it counts.
@@ -43,7 +43,7 @@ fn what_it_says_counts_after_exactly_it_was_trusted() {
     assert!(said.err.contains("is not trusted, and is not used: `almoner trust /"), "{said:?}");
     run(&home, &by_hand).expect(0);
     assert!(!home.path("out").exists());
-    // Nobody can say yes here, and a wrong digest is none.
+    // No user can confirm here, and a wrong digest is no confirmation.
     let said = home.almoner(&["trust"]).expect(7);
     let (path, digest) = shown(&home);
     let out = std::fs::canonicalize(home.work()).unwrap().join("out");
@@ -69,7 +69,7 @@ fn what_it_says_counts_after_exactly_it_was_trusted() {
     let mut command = home.command(&["run", at.to_str().unwrap()]);
     Said::of(command.current_dir("/").output().unwrap()).expect(0);
     assert_eq!(home.read("out/a.txt"), "hello");
-    // The command line wins, and what it fills is asked about as if there were no file.
+    // The command line wins, and the daemon asks about its endowments as if there were no file.
     let said = run(&home, &["-e", "out=./third:rw", "--on-ask", "deny"]);
     assert!(!home.path("third/a.txt").exists(), "{said:?}");
     // A byte more, and it is another file.
@@ -85,7 +85,7 @@ fn what_it_says_counts_after_exactly_it_was_trusted() {
 }
 
 #[test]
-fn its_limits_tighten_and_never_loosen_and_a_conversation_is_handed_the_same() {
+fn project_limits_only_tighten_and_apply_to_chats() {
     let home = Home::new();
     home.write("note.worker", "---\nslots: { out: dir rw }\nlimits: { turns: 5 }\n---\nSay it.\n");
     home.write("script.json", SCRIPT);
@@ -104,7 +104,7 @@ fn its_limits_tighten_and_never_loosen_and_a_conversation_is_handed_the_same() {
     trust("turns = 6");
     let said = run(&home, &[]).expect(6);
     assert!(said.err.contains("`turns = 6` is more than `note` says"), "{said:?}");
-    // Money has no limit in the file, so that any tightens it; what the model costs must be known then.
+    // The worker's file has no limit in money, so any limit is tighter. The price of the model must be known then.
     trust("usd = 0.5, depth = 0, wall = \"10m\"");
     run(&home, &[]).expect(0);
     assert_eq!(home.trace("r2")["run"]["limits"]["usd_micros"], 500_000);
@@ -118,7 +118,7 @@ fn its_limits_tighten_and_never_loosen_and_a_conversation_is_handed_the_same() {
 }
 
 #[test]
-fn a_file_that_others_could_have_put_there_is_refused() {
+fn project_file_writable_by_others_or_linked_is_refused() {
     let home = project();
     let (_, digest) = shown(&home);
     let file = home.path("almoner.toml");
@@ -145,7 +145,7 @@ fn a_file_that_others_could_have_put_there_is_refused() {
 }
 
 #[test]
-fn a_worker_further_down_is_another_one() {
+fn worker_in_a_subdirectory_needs_its_own_project_entry() {
     let home = project();
     home.write("lib/note.worker", WORKER);
     std::fs::create_dir(home.path(".git")).unwrap();
@@ -161,7 +161,7 @@ fn a_worker_further_down_is_another_one() {
 }
 
 #[test]
-fn at_a_terminal_a_person_is_asked() {
+fn trust_asks_at_a_terminal() {
     for (answer, code) in [("\n", 5), ("n\n", 5), ("y\n", 0)] {
         let home = project();
         let mut terminal = Terminal::open(&home, &["trust"]);
@@ -174,7 +174,7 @@ fn at_a_terminal_a_person_is_asked() {
 }
 
 #[test]
-fn what_is_bound_on_the_command_line_is_no_matter_of_the_file_however_deep_it_lies() {
+fn command_line_bindings_override_the_project_file_when_nested() {
     let home = project();
     home.write("boss.worker", "---\nslots: { note: worker }\n---\nHave it said.\n");
     home.write("other.worker", WORKER);

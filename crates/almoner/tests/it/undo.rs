@@ -1,5 +1,5 @@
-//! `almoner undo`: what a run changed is put back, what somebody else changed since is left alone, and what is cut off is
-//! done by asking again.
+//! Tests of `almoner undo`: it restores the run's changes, leaves later changes of others alone, and completes an
+//! interrupted undo when it is repeated.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::directories::{ALLOWED, CHANGED, calls, changes, done, files, home, ru
 use crate::home::Home;
 use crate::kill_sweep::{AFTER, BEFORE, Doomed, until_it_survives};
 
-/// The states of what was undone, by file name.
+/// Returns the state of each entry of an undo, by file name.
 fn states(undone: &Json) -> Vec<(String, String)> {
     let entries = undone["entries"].as_array().unwrap();
     let mut all: Vec<(String, String)> = entries
@@ -28,7 +28,7 @@ fn state(name: &str, state: &str) -> (String, String) {
     (name.to_owned(), state.to_owned())
 }
 
-/// A home in which the run has made every kind of change, and what was there before.
+/// Returns a home in which the run has made every kind of change, and the content before these changes.
 fn changed() -> (Home, String) {
     let home = home(changes());
     let before = files(&home);
@@ -38,7 +38,7 @@ fn changed() -> (Home, String) {
 }
 
 #[test]
-fn what_a_run_changed_is_put_back_once_and_written_down() {
+fn undo_restores_the_changes_of_a_run_once_and_records_it() {
     let (home, before) = changed();
     let plan = home.almoner(&["undo", "r1", "--dry-run"]).expect(0).out;
     assert!(plan.contains("would put back") && plan.contains("out/a.md"), "{plan}");
@@ -46,7 +46,7 @@ fn what_a_run_changed_is_put_back_once_and_written_down() {
     let undone = home.almoner(&["undo", "r1", "--json"]).expect(0).json();
     let done = ["a.md", "b.md", "kept/b.md", "sub/c.rs", "sub/deep"].map(|name| state(name, "done"));
     assert_eq!(states(&undone), done);
-    // A folder that was made on the way to a file is nobody's change, and stays.
+    // A folder that the run made on the way to a file is not counted as a change, and stays.
     assert_eq!(
         files(&home),
         before.replace(" sub/", " kept/ sub/").replacen("kept/ sub/ kept/", "kept/ sub/", 1)
@@ -66,7 +66,7 @@ fn what_a_run_changed_is_put_back_once_and_written_down() {
 }
 
 #[test]
-fn what_somebody_changed_since_is_left_alone() {
+fn undo_skips_files_modified_since_the_run() {
     let (home, _) = changed();
     home.write("out/a.md", "mine\n");
     home.write("out/sub/deep/mine.md", "mine too\n");
@@ -83,7 +83,7 @@ fn what_somebody_changed_since_is_left_alone() {
     assert_eq!(home.read("out/sub/deep/mine.md"), "mine too\n");
     let said = home.almoner(&["undo", "r1"]).expect(8).out;
     assert!(said.contains("CONFLICT, left alone"), "{said}");
-    // What was in the way has gone: asked again, it is done.
+    // The obstacles are gone, and the repeated undo succeeds.
     home.write("out/a.md", "one 2\n");
     std::fs::remove_file(home.path("out/sub/deep/mine.md")).unwrap();
     home.almoner(&["undo", "r1"]).expect(0);
@@ -91,7 +91,7 @@ fn what_somebody_changed_since_is_left_alone() {
 }
 
 #[test]
-fn only_what_is_named_is_put_back() {
+fn undo_restores_only_the_named_files() {
     let (home, _) = changed();
     home.almoner(&["undo", "r1", "--only", "nothing.md"]).expect(4);
     assert_eq!(files(&home), CHANGED);
@@ -104,7 +104,7 @@ fn only_what_is_named_is_put_back() {
 }
 
 #[test]
-fn a_file_that_was_changed_often_goes_back_to_the_first_or_to_what_somebody_else_left() {
+fn undo_restores_the_first_version_or_the_users_edit() {
     let write = |content: &str| calls(&[("out_write", json!({ "path": "a.md", "content": content }))]);
     let append = calls(&[("out_append", json!({ "path": "a.md", "content": "more\n" }))]);
     let made = calls(&[("out_write", json!({ "path": "new.md", "content": "new\n" }))]);
@@ -131,7 +131,7 @@ fn a_file_that_was_changed_often_goes_back_to_the_first_or_to_what_somebody_else
 }
 
 #[test]
-fn what_children_changed_is_put_back_and_what_was_sent_is_told() {
+fn undo_restores_changes_of_children_and_lists_sent_mail() {
     let home = home(json!([
         calls(&[
             ("out_write", json!({ "path": "a.md", "content": "changed\n" })),
@@ -156,7 +156,7 @@ fn what_children_changed_is_put_back_and_what_was_sent_is_told() {
 }
 
 #[test]
-fn a_run_that_goes_on_and_a_run_that_is_not_there_are_refused() {
+fn undo_of_an_unfinished_or_unknown_run_is_refused() {
     let home = home(json!([calls(&[("out_write", json!({ "path": "a.md", "content": "x" }))]), done()]));
     run(&home, "out:rw", &[]).expect(7);
     assert!(home.almoner(&["undo", "r1"]).expect(8).err.contains("is not over"));
@@ -167,7 +167,7 @@ fn a_run_that_goes_on_and_a_run_that_is_not_there_are_refused() {
 }
 
 #[test]
-fn no_link_that_somebody_puts_there_leads_out() {
+fn undo_follows_no_symlink_out_of_the_directory() {
     let (home, _) = changed();
     home.write("elsewhere/c.rs", "not yours\n");
     std::fs::remove_dir_all(home.path("out/sub")).unwrap();
@@ -182,7 +182,7 @@ fn no_link_that_somebody_puts_there_leads_out() {
 }
 
 #[test]
-fn killed_around_the_commit_of_an_undo_everything_is_put_back_by_asking_again() {
+fn undo_survives_a_kill_around_its_commit() {
     for point in [BEFORE, AFTER] {
         until_it_survives(point, 1, |nth| {
             let (home, before) = changed();
@@ -201,7 +201,7 @@ fn killed_around_the_commit_of_an_undo_everything_is_put_back_by_asking_again() 
 }
 
 #[test]
-fn what_is_put_back_is_readable_for_nobody_for_whom_it_was_not() {
+fn undo_restores_file_permissions() {
     use std::os::unix::fs::PermissionsExt;
     let home = home(json!([
         calls(&[("out_move", json!({ "from": "a.md", "to": "z.md" }))]),

@@ -10,7 +10,7 @@ use crate::home::Home;
 
 const TOKEN: &str = "tok-9f3k-swordfish-and-chips";
 
-/// A worker with a directory and a part of the web, whose model makes these calls one turn after the other.
+/// Returns a worker with a directory and a part of the web, whose model makes these calls one turn after the other.
 fn clerk(slots: &str, turns: &str) -> Home {
     let home = Home::new();
     home.write("w.worker", format!("---\ndescription: d\nslots:\n{slots}---\nDo it.\n"));
@@ -26,7 +26,7 @@ fn run<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["run", "w.worker", "-m", "scripted:script.json"], more].concat()
 }
 
-/// Every file under a directory that holds these bytes.
+/// Returns every file under a directory that holds these bytes.
 fn holding(dir: &Path, needle: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -43,7 +43,7 @@ fn holding(dir: &Path, needle: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_secret_is_kept_listed_changed_and_forgotten_and_never_shown() {
+fn secret_is_stored_listed_rotated_removed_and_never_shown() {
     let home = Home::new();
     let set = home
         .piped(&["secret", "set", "TOKEN", "--for", "https://api.example.com"], TOKEN.as_bytes())
@@ -75,7 +75,7 @@ fn a_secret_is_kept_listed_changed_and_forgotten_and_never_shown() {
 }
 
 #[test]
-fn a_secret_is_the_store_hosts_alone() {
+fn secrets_belong_to_the_store_host_only() {
     let home = Home::new();
     home.almoner(&["mkhost", "other"]).expect(0);
     home.almoner(&["--as", "other", "secret", "list"]).expect(2);
@@ -83,7 +83,7 @@ fn a_secret_is_the_store_hosts_alone() {
 }
 
 #[test]
-fn what_a_model_reads_has_a_stand_in_and_what_it_writes_has_no_value() {
+fn secret_is_redacted_for_the_model_and_refused_in_writes() {
     let turns = [
         call("d_read", r#"{"path": "settings.txt"}"#),
         call("d_write", &format!(r#"{{"path": "copy.txt", "content": "token = {TOKEN}"}}"#)),
@@ -108,7 +108,7 @@ fn what_a_model_reads_has_a_stand_in_and_what_it_writes_has_no_value() {
     assert!(other.read("dir/copy.txt").contains("⟦secret") && !holding(&other.root(), TOKEN).is_empty());
 }
 
-/// A server that says what it was told; what it was told is kept.
+/// Starts a server that answers with the request itself. Returns its address and the requests so far.
 fn server() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -132,7 +132,7 @@ fn server() -> (String, Arc<Mutex<Vec<String>>>) {
 }
 
 #[test]
-fn a_key_goes_along_with_a_request_and_is_seen_by_the_server_alone() {
+fn api_key_is_sent_only_to_its_server() {
     let (address, told) = server();
     let turns = [
         call("api_get", r#"{"path": "/items", "query": {"q": "x"}}"#),
@@ -140,7 +140,7 @@ fn a_key_goes_along_with_a_request_and_is_seen_by_the_server_alone() {
     ];
     let home = clerk("  api: http\n", &turns.join(","));
     let endow = format!("api={address}/v1?key=TOKEN");
-    // Without the secret the call is refused, and says what is missing.
+    // Without the secret the call is refused, and the reason names the missing secret.
     home.almoner(&run(&["-e", &endow])).expect(0);
     assert!(home.trace("r1").to_string().contains("there is no secret `TOKEN`"));
     assert_eq!(told.lock().unwrap().len(), 0);
@@ -160,7 +160,7 @@ fn a_key_goes_along_with_a_request_and_is_seen_by_the_server_alone() {
 }
 
 #[test]
-fn what_is_sent_waits_for_a_yes_and_is_sent_once() {
+fn http_send_waits_for_approval_and_happens_once() {
     let (address, told) = server();
     let turns = [call("api_send", r#"{"method": "POST", "path": "/items", "body": "hello"}"#)];
     let home = clerk("  api: http\n", &turns.join(","));
@@ -173,7 +173,7 @@ fn what_is_sent_waits_for_a_yes_and_is_sent_once() {
     home.almoner(&["resume"]).expect(0);
     let requests = told.lock().unwrap().clone();
     assert!(requests.len() == 1 && requests[0].starts_with("POST /items "), "{requests:?}");
-    // Whoever was endowed with reading has nothing to send with.
+    // A run that was endowed with reading has no tool to send with.
     let reads = format!("api={address}");
     home.almoner(&run(&["-e", &reads])).expect(0);
     assert!(home.trace("r2").to_string().contains("tool/unknown"));
@@ -181,7 +181,7 @@ fn what_is_sent_waits_for_a_yes_and_is_sent_once() {
 }
 
 #[test]
-fn files_that_hold_keys_are_asked_about_by_name() {
+fn secret_files_are_asked_about_by_name() {
     let turns = [
         call("d_read", r#"{"path": ".ENV"}"#),
         call("d_write", r#"{"path": ".git/hooks/pre-commit", "content": "x"}"#),
@@ -196,7 +196,8 @@ fn files_that_hold_keys_are_asked_about_by_name() {
     assert!(!home.path("dir/.git").exists());
 }
 
-/// A server that sends each reader on to an address with the key in it, until the key is asked for.
+/// Starts a server that redirects each request to an address with the key in it, until the key is requested. Returns
+/// its address and the requested paths.
 fn sending_on() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -227,7 +228,7 @@ fn sending_on() -> (String, Arc<Mutex<Vec<String>>>) {
 }
 
 #[test]
-fn a_server_that_says_the_key_in_an_address_leaves_no_trace_of_it() {
+fn key_in_a_redirect_address_is_redacted() {
     let (address, told) = sending_on();
     let turns = ["/out", "/up", "/on"].map(|path| call("api_get", &format!(r#"{{"path": "{path}"}}"#)));
     let home = clerk("  api: http\n", &turns.join(","));
@@ -236,7 +237,7 @@ fn a_server_that_says_the_key_in_an_address_leaves_no_trace_of_it() {
     home.almoner(&run(&["-e", &endow, "--allow", "api.get"])).expect(0);
     let trace = home.trace("r1").to_string();
     assert!(trace.contains("http/redirect") && trace.contains("elsewhere.example"), "{trace}");
-    // What it read in the first run has the address as its name.
+    // The last result is named by its address, with the stand-in for the key.
     assert!(trace.contains("/v1/end/⟦secret TOKEN⟧"), "{trace}");
     let end = format!("/v1/end/{TOKEN}");
     assert_eq!(*told.lock().unwrap(), ["/v1/out", "/v1/up", "/v1/on", &end]);

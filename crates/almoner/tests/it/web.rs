@@ -67,13 +67,13 @@ impl Door {
         Door { host: host.to_owned(), port, code, url: url.clone() }
     }
 
-    /// The address of a page.
+    /// Returns the address of a page.
     pub(crate) fn page(&self, path: &str) -> String {
         format!("http://{}{path}", self.host)
     }
 }
 
-/// A browser that was let in, at this page.
+/// Returns a browser that was let in, at this page.
 #[track_caller]
 pub(crate) fn let_in(home: &Home, scripts: bool, to: &str) -> (Browser, Door) {
     let browser = Browser::new(scripts);
@@ -95,7 +95,8 @@ pub(crate) fn enter(browser: &Browser, home: &Home, scripts: bool, to: &str) -> 
     door
 }
 
-/// A home in which a run wants to send these mails, one a turn, to whom with which words; the first waits for an answer.
+/// Returns a home in which a run wants to send these mails, one a turn, to whom with which words; the first waits for
+/// an answer.
 #[track_caller]
 pub(crate) fn writes(mails: &[(&str, &str)]) -> Home {
     let home = Home::with_inbox();
@@ -111,14 +112,14 @@ pub(crate) fn writes(mails: &[(&str, &str)]) -> Home {
     home
 }
 
-/// The text of axe-core, which `cargo xtask tools` installs.
+/// Returns the text of axe-core, which `cargo xtask tools` installs.
 pub(crate) fn axe() -> String {
     let path = crate::endo::tools().join("node_modules/axe-core/axe.min.js");
     std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}; install it: cargo xtask tools", path.display()))
 }
 
-/// So many messages of a guest, over one connection.
+/// Sends this many messages of a guest, over one connection.
 #[track_caller]
 pub(crate) fn fill(home: &Home, many: usize) {
     let mut client = crate::wire::Control::open(home);
@@ -132,7 +133,7 @@ pub(crate) fn fill(home: &Home, many: usize) {
     }
 }
 
-/// The bytes of a picture.
+/// Decodes base64, as the pictures of a browser come in.
 pub(crate) fn base64(text: &str) -> Vec<u8> {
     let digit = |byte: u8| match byte {
         b'A'..=b'Z' => byte - b'A',

@@ -1,4 +1,4 @@
-//! Clients that say exactly what they are told to, well formed or not, on both of the daemon's sockets.
+//! Clients that send exactly the given messages, well formed or not, to both of the daemon's sockets.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -8,16 +8,16 @@ use serde_json::{Value as Json, json};
 
 use crate::home::Home;
 
-/// How long an answer may take. Whoever waits longer waits for nothing.
+/// The timeout of an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The version of the control protocol.
 pub(crate) use control::protocol::VERSION;
 
-/// What the end of a connection is heard as.
+/// The answer that stands for the end of a connection.
 pub(crate) const CLOSED: &str = "(closed)";
 
-/// What a client of this version says first.
+/// Returns the first message of a client of this version.
 pub(crate) fn hello() -> Json {
     json!({ "version": VERSION, "build": "test", "keys": {} })
 }
@@ -26,12 +26,12 @@ pub(crate) fn hello() -> Json {
 pub(crate) struct Control(UnixStream);
 
 impl Control {
-    /// A connection over which nothing has been said.
+    /// Opens a connection without sending anything over it.
     pub(crate) fn silent(home: &Home) -> Control {
         Control(connect(home, "control.sock"))
     }
 
-    /// A connection that has been welcomed.
+    /// Returns a connection that has been welcomed.
     #[track_caller]
     pub(crate) fn open(home: &Home) -> Control {
         let mut control = Control::silent(home);
@@ -46,7 +46,7 @@ impl Control {
         self.0.write_all(&[&length[..], bytes].concat())
     }
 
-    /// The next frame; an error at the end.
+    /// Returns the next frame; an error at the end.
     pub(crate) fn hear(&mut self) -> io::Result<Json> {
         let mut length = [0; 4];
         self.0.read_exact(&mut length)?;
@@ -55,9 +55,9 @@ impl Control {
         Ok(serde_json::from_slice(&answer)?)
     }
 
-    /// The answer to a request, or [`CLOSED`].
+    /// Sends a request and returns its answer, or [`CLOSED`].
     pub(crate) fn ask(&mut self, request: &Json) -> Json {
-        // A string is sent as it is: what it says need not be JSON.
+        // A string is sent as it is, and need not be JSON.
         let bytes = request.as_str().map_or_else(|| request.to_string(), str::to_owned).into_bytes();
         self.send(&bytes).and_then(|()| self.hear()).unwrap_or_else(|_| json!(CLOSED))
     }

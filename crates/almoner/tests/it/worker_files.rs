@@ -3,14 +3,14 @@
 use crate::home::Home;
 
 #[test]
-fn a_new_worker_file_can_be_run_as_it_is() {
+fn new_worker_file_runs_unchanged() {
     let home = Home::new();
     home.almoner(&["new", "hello"]).expect(0);
     home.almoner(&["check", "hello.worker"]).expect(0);
     home.write("script.json", r#"[{ "turns": [{ "text": "Hello." }] }]"#);
     let said = home.almoner(&["run", "hello.worker", "-m", "scripted:script.json"]).expect(0);
     assert_eq!(said.out.trim(), "Hello.");
-    // What is there is not touched, and what no worker can be called is not begun.
+    // An existing file is not touched, and a name that no worker can have creates no file.
     home.write("hello.worker", "Mine.\n");
     home.almoner(&["new", "hello"]).expect(8);
     assert_eq!(home.read("hello.worker"), "Mine.\n");
@@ -19,7 +19,7 @@ fn a_new_worker_file_can_be_run_as_it_is() {
 }
 
 #[test]
-fn three_lines_are_a_worker() {
+fn minimal_worker_file_runs() {
     let home = Home::new();
     home.write("w.worker", "---\ndescription: Greets.\n---\nSay hello.\n");
     home.write("script.json", r#"[{ "turns": [{ "text": "Hello." }] }]"#);
@@ -30,7 +30,7 @@ fn three_lines_are_a_worker() {
 }
 
 #[test]
-fn a_file_of_another_program_is_taken_over_with_what_is_lost_said() {
+fn foreign_agent_file_is_imported_and_losses_are_listed() {
     let home = Home::new();
     let agent = "---\nname: reviewer\ndescription: Reviews: code\ntools: Read, Bash\nmodel: opus\n---\nReview {{ it }}.\n";
     home.write("agents/reviewer.md", agent);
@@ -48,7 +48,7 @@ fn a_file_of_another_program_is_taken_over_with_what_is_lost_said() {
 }
 
 #[test]
-fn editors_are_told_what_the_front_matter_may_hold() {
+fn worker_schema_describes_the_front_matter() {
     let schema = Home::new().almoner(&["schema", "worker"]).expect(0).json();
     assert_eq!(schema["additionalProperties"], false);
     assert!(schema["properties"]["slots"].is_object());

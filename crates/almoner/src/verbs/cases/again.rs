@@ -23,16 +23,16 @@ use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, ModelChoice, Request, Response, RunRequest, StartSpec};
 use resource::{Endowment, Kind};
 
-/// What became of trying.
+/// The outcome of trying a case.
 #[derive(Debug)]
 pub enum Came {
     /// It was not tried, and why.
     Left(String),
     /// It was.
     To {
-        /// What came of it, or why nothing did.
+        /// The result of the run, or the reason why it has none.
         result: Result<Json, String>,
-        /// What it called.
+        /// The calls of the run.
         calls: Vec<Made>,
     },
 }
@@ -40,7 +40,7 @@ pub enum Came {
 /// How often a run may ask: more often than any case has cards.
 const MOST_QUESTIONS: usize = 1000;
 
-/// What is told of a call that nobody let happen when the case was recorded.
+/// The reason given for denying a call that did not happen when the case was recorded.
 const NOT_RECORDED: &str = "it was not let happen when the case was recorded";
 
 /// Tries a case over copies that lie in `room`.
@@ -90,12 +90,12 @@ pub fn play(acting: &Acting<'_>, case: &Case, within: &Within, room: &Path) -> R
     Ok(Came::To { result, calls: config::case::made(acting, number)? })
 }
 
-/// Whether nothing more can be tried.
+/// Returns whether nothing more can be tried.
 fn is_ours(failure: &Failure) -> bool {
     matches!(failure.exit, Exit::NoDaemon | Exit::Interrupted)
 }
 
-/// What the run is asked to do: the recorded command, over copies, with the recorded replies.
+/// Returns the request for the run: the recorded command, over copies, with the recorded replies.
 fn request(case: &Case, within: &Within, room: &Path) -> Result<RunRequest, String> {
     let said = |failure: Failure| failure.message.visible_line().into_owned();
     let file = within.real(&case.worker)?;
@@ -169,7 +169,8 @@ impl Words {
     }
 }
 
-/// Answers as it was answered when the case was recorded: what happened then may happen, and nothing else.
+/// Answers a message as it was answered when the case was recorded. Calls that happened then are approved, and no
+/// others.
 fn answer(acting: &Acting<'_>, case: &Case, message: MessageNumber) -> Result<(), Failure> {
     let view = acting.letter(message)?;
     let text = || Untrusted::new(format!("almoner test: message {message}"));
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_a_command_are_told_apart() {
+    fn command_words_are_sorted_into_inputs_and_options() {
         let of = |text: &str| Words::of(&text.split(' ').map(str::to_owned).collect::<Vec<_>>());
         let words =
             of("w.worker a.md k=v -e out=o:rw -ein=i --endow=x=y --allow out.write --allow=x.y").unwrap();

@@ -1,11 +1,12 @@
-//! `almoner test`: the cases of workers, tried again over what was recorded.
+//! `almoner test`: the cases of workers, tried again over their recordings.
 //!
-//! A case is a directory `NAME.case` beside a worker file, as `almoner save` makes it. It is tried in a home that is thrown
-//! away, over copies of the directories that were handed over, with the recorded replies instead of a model: nothing of
-//! the user's is changed, and nothing is sent.
+//! A case is a directory `NAME.case` beside a worker file, as `almoner save` makes it. It is tried in a temporary
+//! home, over copies of the endowed directories. The recorded replies take the place of a model. Nothing of the
+//! user's is changed, and nothing is sent.
 //!
-//! A case may have come along with a project. What lies where it lies it may work on; before it leads anywhere else, or
-//! runs a program, its user has said so for exactly this case: `almoner trust`, or `almoner save`, which made it.
+//! A case may have come along with a project. It may work on the directory in which it lies. Before it leads anywhere
+//! else, or runs a program, its user must have trusted exactly this case. `almoner trust` does that, and so does the
+//! `almoner save` that made it.
 
 mod again;
 mod staged;
@@ -44,7 +45,7 @@ pub fn test(own: &Place, args: &TestArgs) -> Ended {
     tried
 }
 
-/// Tries one after the other, in the home `place`; in their own home stands what the user trusts.
+/// Tries the cases one after the other in the home `place`. The home `own` holds the user's trust records.
 fn each(own: &Place, place: &Place, found: &[PathBuf], room: &Path, accept: bool) -> Ended {
     let acting = Acting::new(place, None);
     let mut exit = Exit::Ok;
@@ -86,7 +87,7 @@ fn each(own: &Place, place: &Place, found: &[PathBuf], room: &Path, accept: bool
     Ok(exit)
 }
 
-/// What differs from what was recorded, as lines; nothing if nothing does.
+/// Returns the differences from the recorded result and calls, as lines. The text is empty if there are none.
 fn differs(
     case: &Case,
     result: Result<&serde_json::Value, &String>,
@@ -112,7 +113,8 @@ fn differs(
     Ok(out.trim_end_matches('\n').to_owned())
 }
 
-/// The cases that are meant: those of a worker, a case itself, or all in a directory; in this one, if nothing is named.
+/// Returns the cases that are meant: those of a worker, a case itself, or all in a directory; in this one, if nothing
+/// is named.
 fn all(what: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let here = [PathBuf::from(".")];
     let what = if what.is_empty() { &here[..] } else { what };
@@ -157,7 +159,7 @@ fn all(what: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// Whether a path is called as the directory of a case is.
+/// Returns whether a path is called as the directory of a case is.
 pub fn is_case(path: &Path) -> bool {
     path.file_name()
         .and_then(|name| name.to_str())

@@ -1,4 +1,4 @@
-//! Copies of what was handed over, so that a case changes nothing but them.
+//! Copies of endowed directories, so that a case changes nothing but them.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -49,11 +49,11 @@ impl<'a> Staged<'a> {
         Ok(Staged { within, at, room, copies: vec![], bytes: 0, files: 0 })
     }
 
-    /// Has what is handed over lead to copies. What of it reaches beyond this machine, or cannot be copied, is said, and so
-    /// is what a case may not hand over before its user has said so.
+    /// Replaces the directories of the endowments by copies. Refuses endowments that reach beyond this machine,
+    /// cannot be copied, or need the user's trust first.
     ///
     /// # Errors
-    /// Why the case cannot be tried.
+    /// When the case cannot be tried, with the reason.
     pub fn take(&mut self, endowments: &mut [Endowment]) -> Result<(), String> {
         let mut paths: Vec<(PathBuf, &mut String)> = Vec::new();
         for given in endowments {
@@ -107,7 +107,7 @@ impl<'a> Staged<'a> {
                 ResourceSpec::Secret(_) => {
                     return Err(format!("`{slot}` is a secret, and a case has no vault"));
                 }
-                // Also what nobody has said how to copy.
+                // This includes kinds for which no copying is defined.
                 _ => {
                     return Err(format!(
                         "`{slot}` leads out of this machine's directories, and a case sends nothing"
@@ -115,7 +115,7 @@ impl<'a> Staged<'a> {
                 }
             }
         }
-        // What lies in another directory that is handed over lies in its copy as well.
+        // A directory within another endowed directory lies in the copy of that one as well.
         paths.sort_by_key(|(real, _)| real.components().count());
         for (real, path) in paths {
             *path = self.copy_of(&real)?;
@@ -123,7 +123,7 @@ impl<'a> Staged<'a> {
         Ok(())
     }
 
-    /// The path of a copy; a real path leads to each directory once.
+    /// Returns the path of a copy; a real path leads to each directory once.
     fn copy_of(&mut self, real: &Path) -> Result<String, String> {
         let lies_in = self.copies.iter().find_map(|(from, to)| Some(to.join(real.strip_prefix(from).ok()?)));
         let to = match lies_in {
@@ -147,7 +147,7 @@ impl<'a> Staged<'a> {
         self.room.create_dir_all(to).map_err(|e| format!("{}: {e}", shown(to)))
     }
 
-    /// Copies what lies in a directory; `path` is what it is called in messages.
+    /// Copies the content of a directory. `path` is its name in messages.
     fn copy(&mut self, from: &Dir, path: &Path, to: &Path, depth: usize) -> Result<(), String> {
         let fail = |e: std::io::Error| format!("{}: {e}", shown(path));
         if depth > DEEPEST {

@@ -20,20 +20,21 @@ pub struct Within {
 }
 
 impl Within {
-    /// Of a case that lies in this directory, given by its real path.
+    /// Returns the boundary of a case that lies in this directory, which is given by its real path.
     pub fn of(base: PathBuf, is_trusted: bool) -> Within {
         Within { base, is_trusted }
     }
 
-    /// Whether the user has said so for exactly this case.
+    /// Returns whether the user has said so for exactly this case.
     pub fn is_trusted(&self) -> bool {
         self.is_trusted
     }
 
-    /// The real path, without links and dots, of what a case names; what of it is not there yet is a plain name.
+    /// Returns the real path, without links and dots, of a path in a case. A part that does not exist yet keeps its
+    /// plain names.
     ///
     /// # Errors
-    /// When it leads nowhere, or out of the directory in which the case lies.
+    /// When the path leads nowhere, or out of the directory in which the case lies.
     pub fn real(&self, path: &Path) -> Result<PathBuf, String> {
         let path = self.base.join(path);
         let fail =
@@ -58,12 +59,12 @@ impl Within {
         Err(format!("{}, and it {}", fail(&"it leads out of where the case lies"), self.unless_trusted()))
     }
 
-    /// What is missing, and what to do about it.
+    /// Returns the words about a case that is not trusted, with the command that trusts it.
     pub fn unless_trusted(&self) -> &'static str {
         "is not trusted: `almoner trust`, with the case behind it, shows what it hands over, and asks"
     }
 
-    /// The same as text.
+    /// Returns the same as text.
     ///
     /// # Errors
     /// As above, and when it is none.
@@ -71,7 +72,7 @@ impl Within {
         self.real(path)?.into_os_string().into_string().map_err(|_| "a path is not text".to_owned())
     }
 
-    /// The inputs of a command that was given where the case lies.
+    /// Returns the inputs of a command that was given where the case lies.
     ///
     /// # Errors
     /// When one of them is not there, or lies where the case may not lead.
@@ -87,7 +88,7 @@ impl Within {
         Ok(inputs)
     }
 
-    /// One input, with a path from the root where it has one.
+    /// Returns one input, with a path from the root where it has one.
     fn word(&self, word: &str) -> Result<String, String> {
         if word == "-" {
             return Err("standard input is no part of a case".to_owned());
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_leads_out_unless_it_is_trusted() {
+    fn path_outside_the_case_is_refused_unless_trusted() {
         let room = tempfile::tempdir().unwrap();
         let room = std::fs::canonicalize(room.path()).unwrap();
         let base = room.join("p");
@@ -128,7 +129,7 @@ mod tests {
             ("docs", Some("p/docs"), Some("p/docs")),
             ("./docs/../docs/deep", Some("p/docs/deep"), Some("p/docs/deep")),
             ("docs/not/yet", Some("p/docs/not/yet"), Some("p/docs/not/yet")),
-            // What is not there leads nowhere, so nothing goes back from it.
+            // A missing directory leads nowhere, so no `..` leads back from it.
             ("docs/not/../../../else", None, None),
             ("../else", None, Some("else")),
             ("link", None, Some("else")),

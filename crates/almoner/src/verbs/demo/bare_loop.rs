@@ -1,6 +1,6 @@
-//! The control: the same model with the same tools, in a loop that does what it is told.
+//! The control: the same model with the same tools, in a loop that makes every call of the model.
 //!
-//! This is how tool loops are commonly written. It is here to be compared with, and does real damage to the folder
+//! Tool loops are commonly written like this. The demo compares Almoner with it. It does real damage to the folder
 //! that it is given.
 
 use std::path::Path;

@@ -1,11 +1,11 @@
-//! Facts right and wrong: a run's results beside what was expected before any model had seen the documents.
+//! Right and wrong facts: a run's results beside the facts expected before any model had seen the documents.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What is expected of each document.
+/// The expected class and facts of each document.
 #[derive(Debug, Deserialize)]
 pub(super) struct Expected {
     compare: BTreeMap<String, String>,
@@ -34,7 +34,7 @@ impl Expected {
         serde_json::from_slice(json)
     }
 
-    /// Compares what a run found, by document: a record with `output.class` and `facts`. What is missing is wrong.
+    /// Compares the results of a run, by document: records with `output.class` and `facts`. A missing fact is wrong.
     pub(super) fn compare(&self, found: &BTreeMap<String, Value>) -> Vec<Fact> {
         let mut facts = Vec::new();
         for (name, document) in &self.documents {
@@ -67,7 +67,7 @@ fn text(value: &Value) -> String {
         .map_or_else(|| if value.is_null() { String::new() } else { value.to_string() }, str::to_owned)
 }
 
-/// Whether an answer is right by one of the rules that `expected.json` states.
+/// Returns whether an answer is right by one of the rules that `expected.json` states.
 fn matches(rule: &str, expected: &str, got: &str) -> bool {
     match rule {
         "text" => text_matches(&words(expected), &words(got)),
@@ -92,7 +92,7 @@ fn text_matches(expected: &[String], got: &[String]) -> bool {
         || (stands_in(got, expected) && got.len() * 2 >= expected.len())
 }
 
-/// A number without needless zeros, and a currency code.
+/// Returns a number without needless zeros, and a currency code.
 fn amount(text: &str) -> Option<(String, String)> {
     let text = text.trim();
     let is_code = |s: &str| s.len() == 3 && s.bytes().all(|b| b.is_ascii_uppercase());
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rules_of_expected_json() {
+    fn facts_are_compared_by_the_rules_of_expected_json() {
         let check = |rule: &str, expected: &str, got: &str, right: bool| {
             assert_eq!(matches(rule, expected, got), right, "{rule}: {expected} / {got}");
         };
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_wrong() {
+    fn missing_facts_are_wrong() {
         let expected = Expected::parse(crate::verbs::demo::folder::file("expected.json")).unwrap();
         let facts = expected.compare(&BTreeMap::new());
         assert_eq!(facts.len(), 5 * 6);

@@ -29,12 +29,12 @@ const FILES: &[(&str, &[u8])] = files![
     "script.json",
 ];
 
-/// One file.
+/// Returns one file.
 pub(super) fn file(name: &str) -> &'static [u8] {
     FILES.iter().find(|(known, _)| *known == name).map_or(&[], |(_, bytes)| bytes)
 }
 
-/// Lays the files out under `dir`. What is there under the same names is written anew.
+/// Writes the files under `dir`, and replaces those of the same names.
 ///
 /// # Errors
 /// When the directory cannot be written.

@@ -1,4 +1,4 @@
-//! The second part: a live model sorts the five documents; what it wants to write is one card.
+//! The second part: a live model sorts the five documents, and one card shows its proposed writes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -169,7 +169,7 @@ fn approve(place: &Place, number: MessageNumber, approval: Approval) -> Result<(
     Ok(())
 }
 
-/// What the run found for each document, beside what was expected.
+/// Returns the facts that the run found for each document, beside the expected ones.
 fn score(place: &Place, run: RunNumber, work: &Path) -> Result<Vec<Fact>, Failure> {
     let expected = Expected::parse(&read(&work.join("expected.json"))?)
         .map_err(|e| Failure::new(Exit::Invalid, format!("expected.json: {e}")))?;

@@ -1,4 +1,4 @@
-//! What an attack's file says.
+//! The content of an attack's file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-/// What stands for the variant in a file that has several.
+/// The placeholder of the variant in a file that has several.
 const VARIANT: &str = "$V";
 
 /// One attack. Fields that are left out have the values of the ordinary case: the clerk of the example folder, who reads
@@ -18,20 +18,20 @@ pub(super) struct Attack {
     pub(super) id: String,
     /// Where it comes from.
     pub(super) from: String,
-    /// What it tries, in one sentence.
+    /// The attempt, in one sentence.
     pub(super) tries: String,
     /// Spellings of the same attempt: each is made by itself.
     #[serde(default)]
     pub(super) variants: Vec<String>,
-    /// What is there beforehand.
+    /// The scene of the attempt.
     #[serde(flatten)]
     pub(super) scene: Scene,
-    /// What is done: first the run, then these steps.
+    /// The steps of the attack, after the run.
     #[serde(default)]
     pub(super) steps: Vec<Step>,
-    /// What can be seen from the outside if it has succeeded.
+    /// The effect that can be seen from the outside if the attack has succeeded.
     pub(super) success: Success,
-    /// The same attempt without what protects.
+    /// The same attempt without the protection.
     pub(super) control: Control,
 }
 
@@ -41,19 +41,19 @@ pub(super) struct Attack {
 pub(super) struct Scene {
     /// Files, by path.
     pub(super) files: BTreeMap<String, Text>,
-    /// Symbolic links, by path: what they lead to.
+    /// The targets of symbolic links, by path.
     pub(super) links: BTreeMap<String, String>,
     /// The worker's file instead of the clerk's.
     pub(super) worker: Option<Text>,
-    /// What the model says, turn by turn.
+    /// The turns of the model.
     pub(super) script: Vec<Turn>,
     /// A whole script instead, if several workers have models.
     pub(super) scripts: Option<Json>,
-    /// What is done before the run: made as they are by whoever owns the folder.
+    /// The steps before the run, made without any change by the owner of the folder.
     pub(super) before: Vec<Step>,
     /// The command instead of the clerk's; an empty one for no run at all.
     pub(super) run: Option<Vec<String>>,
-    /// What the command has beside that.
+    /// Further arguments of the command.
     pub(super) more: Vec<String>,
     /// How the command ends, so that nothing fails for another reason than the one that is meant. 7 unless said.
     pub(super) ends: Option<i32>,
@@ -101,17 +101,17 @@ impl Turn {
     }
 }
 
-/// What somebody does.
+/// An action of somebody in an attack.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Step {
     /// A command, and how it ends.
     Almoner(Vec<String>, i32),
-    /// Frames on `control.sock`, after the hello that everybody says, and a part of what is answered to the last.
+    /// Frames on `control.sock`, after the usual hello, and a part of the answer to the last.
     Frames(Vec<Json>, String),
     /// The same without a hello.
     RawFrames(Vec<Json>, String),
-    /// Messages on Endo's socket, after the bootstrap, and a part of what is answered.
+    /// Messages on Endo's socket, after the bootstrap, and a part of the answers.
     Endo(Vec<Json>, String),
     /// Somebody writes a file.
     Write(String, Text),
@@ -119,7 +119,7 @@ pub(super) enum Step {
     Kill,
 }
 
-/// What shows.
+/// The visible effect of an attack that has succeeded.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Success {
@@ -141,17 +141,17 @@ pub(super) enum Success {
     Turns(usize),
 }
 
-/// How the same attempt is made without what protects.
+/// The way in which the same attempt is made without the protection.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Control {
-    /// A loop that does whatever the model says, with the model's words as the file has them.
+    /// A loop that makes every call of the model, with the model's words as the file has them.
     Loop,
     /// Almoner again, but these parts are different: above all, a person says yes.
     Instead(Box<Instead>),
 }
 
-/// What is different. What is left out stays.
+/// The parts that are different. A part that is left out stays.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Instead {
@@ -166,7 +166,7 @@ pub(super) struct Instead {
 }
 
 impl Attack {
-    /// Every attack that a file holds, one for each of its variants.
+    /// Returns every attack that a file holds, one for each of its variants.
     pub(super) fn read(path: &Path) -> Vec<Attack> {
         let text = std::fs::read_to_string(path).unwrap();
         let wrong = |e: serde_json::Error| -> ! { panic!("{}: {e}", path.display()) };
@@ -188,7 +188,7 @@ impl Attack {
         attack.variants.iter().map(put).collect()
     }
 
-    /// The control, as a scene and steps of its own; `None` for the loop.
+    /// Returns the control, as a scene and steps of its own; `None` for the loop.
     pub(super) fn unprotected(&self) -> Option<(Scene, Vec<Step>)> {
         let Control::Instead(instead) = &self.control else { return None };
         let Instead { files, worker, script, before, run, more, ends, steps } = (**instead).clone();
@@ -204,7 +204,7 @@ impl Attack {
     }
 }
 
-/// The same with the variant in its place, in names as well as in values.
+/// Returns the same with the variant in its place, in names as well as in values.
 fn replaced(json: Json, variant: &str) -> Json {
     let text = |text: String| text.replace(VARIANT, variant);
     match json {

@@ -1,7 +1,7 @@
-//! The control: the model's calls, done as they come.
+//! The control: the model's calls, made without a check.
 //!
-//! This is how tool loops are commonly written: arguments are taken as they are, spellings are undone until a path leads
-//! somewhere, headers are put together from text. What it does to the folder is what the attack would do.
+//! Tool loops are commonly written like this: they take arguments as they are, decode spellings until a path leads
+//! somewhere, and build headers from text. The loop does to the folder the same as the attack would.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,7 +12,7 @@ use super::file::{Scene, Turn};
 use super::scene::{Aftermath, lay_out, placed};
 use crate::home::Home;
 
-/// Lays the folder out and does what the model says in it.
+/// Lays out the folder and makes the model's calls in it.
 pub(super) fn play(scene: &Scene) -> Aftermath {
     let home = lay_out(scene);
     let mut heard = String::new();
@@ -54,7 +54,7 @@ fn perform(home: &Home, tool: &str, arguments: &Json, serial: usize) -> std::io:
             std::fs::write(home.path(&format!("outbox/{serial}.eml")), mail)?;
             Ok("sent".to_owned())
         }
-        // What an agent with an evaluator has.
+        // The evaluator that some agents have.
         _ => {
             let code = ["code", "command", "cmd", "form", "source"].map(text).concat();
             Command::new("sh").args(["-c", &code]).current_dir(home.work()).output()?;
@@ -63,7 +63,7 @@ fn perform(home: &Home, tool: &str, arguments: &Json, serial: usize) -> std::io:
     }
 }
 
-/// What readers run that know no difference between text and programs.
+/// Runs the commands that a reader runs if it knows no difference between text and programs.
 fn obey(home: &Home, text: &str) {
     for (begin, end) in [
         ("#.(shell \"", "\""),
@@ -81,7 +81,7 @@ fn obey(home: &Home, text: &str) {
     }
 }
 
-/// Where a path leads if every spelling is undone.
+/// Returns where a path leads if every spelling is undone.
 fn place(home: &Home, slot: &str, path: &str) -> PathBuf {
     let mut path = path.to_owned();
     // As often as it was encoded.
@@ -114,7 +114,7 @@ fn place(home: &Home, slot: &str, path: &str) -> PathBuf {
     }
 }
 
-/// Percent signs and two digits as the byte that they stand for.
+/// Decodes each percent sign with two digits into the byte that they stand for.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

@@ -1,7 +1,8 @@
-//! The corpus of attacks on approvals and the protocol: `tests/attacks`, one file each.
+//! Tests with the corpus of attacks on approvals and the protocol: `tests/attacks`, one file each.
 //!
-//! Every file names what it tries, what can be seen from the outside if that has succeeded, and a control: the same
-//! attempt without what protects. An attack whose control fails shows nothing, so both must come out as they should.
+//! Every file names its attempt, the effect that can be seen from the outside if it succeeds, and a control. The
+//! control is the same attempt without the protection. An attack whose control fails shows nothing, so both must come
+//! out as they should.
 
 mod file;
 mod loose;
@@ -41,11 +42,11 @@ fn corpus() -> Vec<Attack> {
     let wanted = |path: &&std::path::PathBuf| {
         asked.as_ref().is_none_or(|part| path.display().to_string().contains(part))
     };
-    // What lies in folders is others' corpus.
+    // The folders hold other corpora.
     paths.iter().filter(|path| path.is_file()).filter(wanted).flat_map(|path| Attack::read(path)).collect()
 }
 
-/// What is wrong with how an attack came out, if anything is.
+/// Checks the outcome of an attack and of its control. Returns a description of the first wrong outcome as the error.
 fn judged(attack: &Attack) -> Result<(), String> {
     let after = scene::play(&attack.scene, &attack.steps).map_err(|e| format!("it was not tried: {e}"))?;
     if after.shows(&attack.success) {
@@ -65,7 +66,7 @@ fn judged(attack: &Attack) -> Result<(), String> {
 }
 
 #[test]
-fn every_attack_comes_to_nothing_and_succeeds_without_what_protects() {
+fn every_attack_fails_and_succeeds_without_its_defence() {
     let corpus = corpus();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {

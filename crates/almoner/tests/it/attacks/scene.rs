@@ -1,4 +1,4 @@
-//! An attack, made: a folder, a run in it with the real binary, and what somebody does about it.
+//! An attack in practice: a folder, a run in it with the real binary, and the steps of somebody there.
 
 use serde_json::Value as Json;
 
@@ -6,14 +6,14 @@ use super::file::{Scene, Step, Success};
 use crate::home::{CLERK, Home, Said};
 use crate::wire::{self, Control};
 
-/// What an attack has left behind.
+/// The home and the output that an attack has left behind.
 pub(super) struct Aftermath {
     pub(super) home: Home,
     /// Everything that was shown or answered, but for the result of the run itself.
     pub(super) heard: String,
 }
 
-/// The folder as it is before anything happens.
+/// Lays out the folder as it is before anything happens.
 pub(super) fn lay_out(scene: &Scene) -> Home {
     let home = Home::with_inbox();
     for dir in ["out", "outbox"] {
@@ -34,7 +34,7 @@ pub(super) fn lay_out(scene: &Scene) -> Home {
     home
 }
 
-/// Text in which the folder's own path, the protocol's version, or half a megabyte stands where the file says so.
+/// Fills in the placeholders of a text: the folder's own path, the protocol's version, and half a megabyte.
 pub(super) fn placed(home: &Home, text: &str) -> String {
     let long = if text.contains("$LONG") { "INVOICE ".repeat(60_000) } else { String::new() };
     text.replace("$WORK", &home.work().display().to_string())
@@ -42,7 +42,7 @@ pub(super) fn placed(home: &Home, text: &str) -> String {
         .replace("$LONG", &long)
 }
 
-/// Does all of it, and lets what can go on go on.
+/// Plays the scene and the steps, and lets a run that can go on go on.
 pub(super) fn play(scene: &Scene, steps: &[Step]) -> Result<Aftermath, String> {
     let mut after = Aftermath { home: lay_out(scene), heard: String::new() };
     for step in &scene.before {
@@ -53,7 +53,7 @@ pub(super) fn play(scene: &Scene, steps: &[Step]) -> Result<Aftermath, String> {
     if !run.is_empty() {
         let words: Vec<&str> = run.iter().chain(&scene.more).map(String::as_str).collect();
         let said = after.home.almoner(&words);
-        // The result is what the model says, and stands for itself.
+        // The result is the model's own text, so it is left out.
         after.note(&words, Said { out: String::new(), ..said }, scene.ends.unwrap_or(7))?;
     }
     for step in steps {
@@ -115,7 +115,7 @@ impl Aftermath {
         frames.iter().map(|each| control.ask(&frame(each))).collect()
     }
 
-    /// The daemon dies at once, and nobody is told.
+    /// Kills the daemon at once, without telling any client.
     fn kill(&mut self) -> Result<(), String> {
         let status = self.home.almoner(&["status", "--json"]).json();
         let pid = status["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).ok_or("no daemon")?;
@@ -123,7 +123,7 @@ impl Aftermath {
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).map_err(|e| e.to_string())
     }
 
-    /// Whether it shows.
+    /// Returns whether the effect is there.
     pub(super) fn shows(&self, success: &Success) -> bool {
         let file = |path: &str| std::fs::read(self.home.path(path)).ok();
         let holds = |bytes: &[u8], part: &str| String::from_utf8_lossy(bytes).contains(part);

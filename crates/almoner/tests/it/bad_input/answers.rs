@@ -6,7 +6,7 @@ use super::server::{Server, calls, says};
 use super::{Desk, check, files};
 
 #[test]
-fn an_answer_to_what_does_not_ask_is_refused() {
+fn answer_to_a_message_that_asks_nothing_is_refused() {
     let desk = Desk::new();
     let card = desk.card.as_str();
     let cases: &[(&[&str], i32, &[&str], &str)] = &[
@@ -21,7 +21,7 @@ fn an_answer_to_what_does_not_ask_is_refused() {
         (&[card, "--only", "3"], 4, &["has no entry 3; it has 2"], "shows them"),
         (&[card, "--only", "1,3"], 4, &["has no entry 3; it has 2"], "shows them"),
         (&[card, "--only", "0"], 2, &["entries are counted from 1"], "shows them"),
-        // Without a number and without a terminal, nobody can have meant anything.
+        // Without a number and without a terminal, the command cannot tell which message is meant.
         (&[], 7, &["which message?", card], "answers it"),
     ];
     for (args, code, says, help) in cases {
@@ -36,7 +36,7 @@ fn an_answer_to_what_does_not_ask_is_refused() {
 }
 
 #[test]
-fn a_second_answer_is_polite_and_changes_nothing() {
+fn second_answer_is_reported_and_changes_nothing() {
     let desk = Desk::new();
     let (home, card) = (&desk.home, desk.card.as_str());
     home.almoner(&["approve", card, "--only", "1"]).expect(0);
@@ -60,7 +60,7 @@ fn a_second_answer_is_polite_and_changes_nothing() {
 }
 
 #[test]
-fn the_reason_of_a_denial_reaches_the_model() {
+fn denial_reason_reaches_the_model() {
     let desk = Desk::new();
     let write = json!({"path": "a.md", "content": "first\n"}).to_string();
     let server = Server::saying(vec![calls("out_write", &write), says("as you like")]);
@@ -80,11 +80,11 @@ fn the_reason_of_a_denial_reaches_the_model() {
 }
 
 #[test]
-fn without_a_terminal_the_number_is_said_and_the_run_waits() {
+fn run_without_a_terminal_prints_the_message_number_and_waits() {
     let desk = Desk::new();
     let number = desk.card.parse::<u64>().unwrap();
     for extra in [&[][..], &["--json"], &["--events"]] {
-        // What waits already is found again.
+        // A question that already waits is found again.
         let said = desk.home.almoner(&[&["resume", "r2"], extra].concat());
         let message = format!("r2 waits for you: message {number}");
         check(&said, extra, 7, &[&message], &format!("`almoner approve {number}`"));

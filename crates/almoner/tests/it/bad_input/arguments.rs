@@ -8,7 +8,7 @@ const POST: &str = "---\n\
     slots:\n  mail: dir\n  out: { is: dir rw, label: Where records go }\n  post: outbox\n\
     ---\nAnswer the mail.\n";
 
-/// What is handed over when all is well; each case leaves out or changes something.
+/// The endowments and inputs of a valid command. Each case leaves out or changes something.
 const ALL: [&str; 8] = ["-e", "mail=mail", "-e", "out=out:rw", "-e", "post=post", "tone=kind", "most:=3"];
 
 fn with<'a>(changed: &[(usize, &'a str)], added: &[&'a str]) -> Vec<&'a str> {
@@ -29,7 +29,7 @@ fn with<'a>(changed: &[(usize, &'a str)], added: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn what_is_handed_over_must_fit_the_worker() {
+fn argument_not_fitting_the_worker_is_refused() {
     let desk = Desk::new();
     desk.home.write("post.worker", POST);
     desk.home.write("mail/1.txt", "hello");
@@ -65,7 +65,7 @@ fn what_is_handed_over_must_fit_the_worker() {
 }
 
 #[test]
-fn a_command_line_that_makes_no_sense_exits_with_2() {
+fn invalid_command_line_exits_with_2() {
     let desk = Desk::new();
     let cases: &[(&[&str], &str)] = &[
         (&["rnu"], "run"),

@@ -5,7 +5,7 @@ use std::fs::File;
 use super::{Desk, check};
 use crate::home::Home;
 
-/// A PDF with one page that draws a line and has no text.
+/// Returns a PDF with one page that draws a line and has no text.
 fn pdf_without_text() -> Vec<u8> {
     let objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -30,7 +30,7 @@ fn pdf_without_text() -> Vec<u8> {
 }
 
 #[test]
-fn a_document_that_cannot_be_read_is_refused_before_the_model_is_asked() {
+fn unreadable_document_is_refused_before_the_model_is_asked() {
     let desk = Desk::new();
     let scan = pdf_without_text();
     let cases: &[(&str, &[u8], &[&str], &str)] = &[
@@ -63,7 +63,7 @@ fn a_document_that_cannot_be_read_is_refused_before_the_model_is_asked() {
         desk.refused(&args, 6, says, help);
         std::fs::remove_file(desk.home.path("many").join(name)).unwrap();
     }
-    // What is no file at all.
+    // Paths that are no file at all.
     std::fs::create_dir(desk.home.path("none")).unwrap();
     let fifo = desk.home.path("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -79,7 +79,7 @@ fn a_document_that_cannot_be_read_is_refused_before_the_model_is_asked() {
 }
 
 #[test]
-fn a_worker_says_which_documents_it_takes() {
+fn worker_file_limits_its_documents() {
     let desk = Desk::new();
     let home = &desk.home;
     home.write(
@@ -100,7 +100,7 @@ fn a_worker_says_which_documents_it_takes() {
 }
 
 #[test]
-fn text_that_is_not_utf8_is_refused_from_a_file_and_from_a_pipe() {
+fn text_not_in_utf8_is_refused_from_files_and_pipes() {
     let desk = Desk::new();
     desk.home.write("latin.txt", b"caf\xe9\n");
     desk.home.write("note.worker", "---\ninput: { note: string }\n---\n{{ input.note }}\n");
@@ -119,7 +119,7 @@ fn text_that_is_not_utf8_is_refused_from_a_file_and_from_a_pipe() {
     desk.nothing_happened();
 }
 
-/// Memory and bytes read by the daemon so far, in KiB and bytes.
+/// Returns the daemon's peak memory in KiB, and the number of bytes that it has read.
 fn used(home: &Home) -> (u64, u64) {
     let pid = home.almoner(&["status", "--json"]).expect(0).json()["pid"].to_string();
     let number = |file: &str, field: &str| {
@@ -131,7 +131,7 @@ fn used(home: &Home) -> (u64, u64) {
 }
 
 #[test]
-fn a_gigabyte_is_refused_by_its_size_alone() {
+fn oversized_file_is_refused_by_size_without_reading() {
     let desk = Desk::new();
     let home = &desk.home;
     File::create(home.path("big.txt")).unwrap().set_len(1 << 30).unwrap();

@@ -1,4 +1,4 @@
-//! What a run was handed goes away, fills up, or cannot be written; and one of many that fails.
+//! Tests of granted directories that go away, fill up, or cannot be written, and of one failure among many runs.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ How large is it?
 ";
 
 #[test]
-fn a_directory_that_went_away_stalls_the_run_until_it_is_back() {
+fn missing_directory_stalls_the_run_until_restored() {
     let desk = Desk::new();
     let home = &desk.home;
     home.almoner(&["approve", &desk.card, "--only", "1"]).expect(0);
@@ -39,10 +39,8 @@ fn a_directory_that_went_away_stalls_the_run_until_it_is_back() {
 }
 
 #[test]
-fn a_full_or_read_only_place_for_results_is_told_and_leaves_nothing_half() {
-    if !namespace::inside(
-        "bad_input::effects::a_full_or_read_only_place_for_results_is_told_and_leaves_nothing_half",
-    ) {
+fn full_or_read_only_directory_is_reported_without_half_files() {
+    if !namespace::inside("bad_input::effects::full_or_read_only_directory_is_reported_without_half_files") {
         return;
     }
     let desk = Desk::in_home(Home::new());
@@ -87,7 +85,7 @@ fn a_full_or_read_only_place_for_results_is_told_and_leaves_nothing_half() {
         ]);
         namespace::read_only(&out, true);
     }
-    // What was to be written is written once there is room, and no model is asked again for it.
+    // The waiting writes are done once there is room, and no model is asked again for them.
     namespace::read_only(&out, false);
     std::fs::remove_file(out.join("filler")).unwrap();
     for run in &waiting {
@@ -99,7 +97,7 @@ fn a_full_or_read_only_place_for_results_is_told_and_leaves_nothing_half() {
 }
 
 #[test]
-fn one_of_many_that_fails_holds_up_only_itself() {
+fn stalled_item_does_not_block_the_others() {
     let desk = Desk::new();
     let home = &desk.home;
     for name in ["one", "two", "three"] {
@@ -139,7 +137,7 @@ fn one_of_many_that_fails_holds_up_only_itself() {
 }
 
 #[test]
-fn what_was_handed_over_is_kept_even_when_the_file_goes_away() {
+fn document_is_kept_after_its_file_is_deleted() {
     let desk = Desk::new();
     let home = &desk.home;
     home.write("letter.txt", "the letter itself");
@@ -153,7 +151,7 @@ fn what_was_handed_over_is_kept_even_when_the_file_goes_away() {
 }
 
 #[test]
-fn one_of_many_that_can_never_be_answered_is_told_beside_the_others() {
+fn failed_item_is_reported_beside_the_others() {
     let desk = Desk::new();
     let home = &desk.home;
     for name in ["one", "two"] {

@@ -1,4 +1,4 @@
-//! Runs with children, of which some have stopped, wait for an answer, or have failed.
+//! Tests of runs with children that have stopped, wait for an answer, or have failed.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use crate::home::Said;
 
 const RUN: [&str; 8] = ["run", "note.worker", "letters", "--each", "-j2", "-e", "out=notes:rw", "-m"];
 
-/// A desk with two letters. Of the children, that for letter B wants to write a note; what the server says to letter A
-/// is given, by how often it was asked about it.
+/// Returns a desk with two letters. The child for letter B wants to write a note. `of_a` gives the server's answers
+/// about letter A, by the number of requests about it.
 fn family(mut of_a: impl FnMut(usize) -> Answer + Send + 'static) -> (Desk, Server) {
     let desk = Desk::new();
     desk.home.write("note.worker", "---\nslots: { out: dir rw }\n---\nTake a note.\n");
@@ -37,7 +37,7 @@ fn start(desk: &Desk, server: &Server) -> Said {
     desk.home.almoner(&[&RUN[..], &[&server.model()]].concat())
 }
 
-/// The run of the child for a letter, and where it stands.
+/// Returns the run of the child for a letter, and where it stands.
 #[track_caller]
 fn child(desk: &Desk, letter: &str) -> (String, String) {
     let steps = desk.home.trace("r3");
@@ -49,7 +49,7 @@ fn child(desk: &Desk, letter: &str) -> (String, String) {
     (number, state)
 }
 
-/// The number of the card of the child that asks.
+/// Returns the number of the card of the child that asks.
 #[track_caller]
 fn card(said: &Said) -> String {
     said.err.split("`almoner approve ").nth(1).unwrap_or_else(|| panic!("{}", said.err))[..]
@@ -64,7 +64,7 @@ fn is(state: &str, (_, found): &(String, String)) -> bool {
 }
 
 #[test]
-fn one_child_has_stopped_and_one_waits_for_an_answer() {
+fn batch_with_stalled_and_waiting_children_reports_both() {
     let (desk, server) = family(|asked| if asked <= 3 { busy() } else { says("a is done") });
     let said = start(&desk, &server).expect(1);
     let (a, b) = (child(&desk, "a"), child(&desk, "b"));
@@ -90,7 +90,7 @@ fn one_child_has_stopped_and_one_waits_for_an_answer() {
 }
 
 #[test]
-fn a_child_that_has_stopped_goes_on_by_its_own_number_and_the_parent_with_it() {
+fn stalled_child_resumes_by_its_number_and_so_does_the_parent() {
     let (desk, server) = family(|asked| if asked <= 3 { busy() } else { says("a is done") });
     start(&desk, &server).expect(1);
     let (a, _) = child(&desk, "a");
@@ -104,7 +104,7 @@ fn a_child_that_has_stopped_goes_on_by_its_own_number_and_the_parent_with_it() {
 }
 
 #[test]
-fn an_answer_to_one_child_leaves_the_other_stopped() {
+fn answer_to_one_child_leaves_the_other_stalled() {
     let (desk, server) = family(|asked| if asked <= 3 { busy() } else { says("a is done") });
     start(&desk, &server).expect(1);
     // The card comes before the resume: the order in which a person does things does not matter.
@@ -122,7 +122,7 @@ fn an_answer_to_one_child_leaves_the_other_stopped() {
 }
 
 #[test]
-fn a_child_that_failed_is_told_beside_the_others_and_is_over() {
+fn failed_child_is_final_and_reported_beside_the_others() {
     let (desk, server) = family(|_| status("400 Bad Request", "", r#"{"error": "never"}"#));
     let number = card(&start(&desk, &server).expect(7));
     assert!(is("finished", &child(&desk, "a")));
@@ -139,7 +139,7 @@ fn a_child_that_failed_is_told_beside_the_others_and_is_over() {
 }
 
 #[test]
-fn resume_without_a_number_follows_what_had_stopped() {
+fn resume_without_a_number_picks_the_stalled_run() {
     let (desk, server) = family(|asked| if asked <= 3 { busy() } else { says("a is done") });
     start(&desk, &server).expect(1);
     // Another run has come and gone since.
@@ -154,7 +154,7 @@ fn resume_without_a_number_follows_what_had_stopped() {
 }
 
 #[test]
-fn children_side_by_side_keep_to_the_limit_of_the_run() {
+fn parallel_children_respect_the_limit_of_the_run() {
     const LIMIT: u64 = 1_200;
     let desk = Desk::new();
     let file = format!("---\nslots: {{ docs: dir }}\nlimits: {{ tokens: {LIMIT} }}\n---\nLook around.\n");
@@ -170,7 +170,7 @@ fn children_side_by_side_keep_to_the_limit_of_the_run() {
     super::check(&desk.home.almoner(&run), &["run"], 5, &["tokens are used"], "limits:");
     assert_eq!(server.requests().len() as u64 * 100, LIMIT);
     assert_eq!(desk.home.trace("r3")["run"]["used"]["input_tokens"], LIMIT);
-    // The last reply could not be longer than what was left.
+    // The last reply could not be longer than the rest of the limit.
     assert!(server.requests().iter().all(|request| request["max_tokens"].as_u64().unwrap() <= LIMIT / 4));
     desk.nothing_lost();
 }

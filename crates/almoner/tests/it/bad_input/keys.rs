@@ -4,7 +4,7 @@ use super::server::{Server, calls, says};
 use super::{HELLO, KEEPER, SAYS_HELLO};
 use crate::home::{Home, Said};
 
-/// A home with workers, and no model but what a shell brings along.
+/// Returns a home with workers, and with no model but those in the variables of a shell.
 fn home() -> Home {
     let home = Home::new();
     home.write("hello.worker", HELLO);
@@ -18,7 +18,7 @@ fn shell(home: &Home, vars: &[(&str, &str)], args: &[&str]) -> Said {
     Said::of(home.command(args).envs(vars.iter().copied()).output().unwrap())
 }
 
-/// A server that first wants to write a file, and then ends.
+/// Returns a server that first wants to write a file, and then ends.
 fn writer() -> Server {
     Server::start(|_, request| match request["messages"].as_array().map_or(0, Vec::len) {
         0..=2 => calls("out_write", r#"{"path": "a.md", "content": "x"}"#),
@@ -31,7 +31,7 @@ fn key(key: &str) -> Option<String> {
 }
 
 #[test]
-fn a_run_keeps_to_its_server_whoever_comes_with_other_variables() {
+fn run_keeps_its_server_despite_other_variables() {
     let (home, ours, theirs) = (home(), writer(), writer());
     let (our_url, their_url) = (ours.url(), theirs.url());
     let us = [("OPENAI_API_KEY", "k-ours"), ("OPENAI_BASE_URL", our_url.as_str())];
@@ -53,7 +53,7 @@ fn a_run_keeps_to_its_server_whoever_comes_with_other_variables() {
 }
 
 #[test]
-fn a_compatible_servers_key_goes_to_the_server_that_it_came_with() {
+fn compat_key_is_sent_only_to_the_server_set_with_it() {
     let (home, ours, theirs) = (home(), writer(), writer());
     let us = [("ALMONER_COMPAT_KEY", "k-ours"), ("OPENAI_API_KEY", "k-openai")];
     let them = [("ALMONER_COMPAT_KEY", "k-theirs")];
@@ -68,7 +68,7 @@ fn a_compatible_servers_key_goes_to_the_server_that_it_came_with() {
 }
 
 #[test]
-fn a_daemon_that_comes_up_again_has_the_key_of_who_started_it() {
+fn restarted_daemon_uses_the_key_of_its_starter() {
     let home = home();
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let server = Server::start(move |number, _| {
@@ -88,7 +88,7 @@ fn a_daemon_that_comes_up_again_has_the_key_of_who_started_it() {
 }
 
 #[test]
-fn a_worker_file_chooses_neither_server_nor_key() {
+fn worker_file_cannot_choose_server_or_key() {
     let (home, ours, evil) = (home(), Server::saying(vec![says("ok")]), Server::saying(vec![says("evil")]));
     home.write("secret.txt", "secret");
     let url = ours.url();
@@ -112,7 +112,7 @@ fn a_worker_file_chooses_neither_server_nor_key() {
 }
 
 #[test]
-fn an_address_that_is_none_is_refused() {
+fn invalid_server_address_is_refused() {
     let home = home();
     for (url, says) in [("h/v1", "is not an http"), ("https://me:pw@h/v1", "no user name or password")] {
         let said = shell(

@@ -79,7 +79,7 @@ impl Desk {
         said
     }
 
-    /// The runs of the beginning are as they were, and the one that waits can be answered and comes to its end.
+    /// Checks that the runs of the beginning are as they were, and that the waiting run can be answered and ends.
     #[track_caller]
     fn nothing_lost(&self) {
         let now = runs(&self.home);
@@ -93,7 +93,7 @@ impl Desk {
         assert_healthy(&self.home);
     }
 
-    /// The same, when nothing but those runs may be there: what was refused has left no trace.
+    /// Checks the same, and that there are no other runs: a refused command has left no trace.
     #[track_caller]
     fn nothing_happened(&self) {
         assert_eq!(runs(&self.home), self.runs);
@@ -101,7 +101,7 @@ impl Desk {
     }
 }
 
-/// A refusal is complete: the exit code, what is wrong, and a help line with the way out.
+/// Checks that a refusal is complete: the exit code, the reason, and a help line with the way out.
 #[track_caller]
 fn check(said: &Said, args: &[&str], code: i32, says: &[&str], help: &str) {
     let Said { code: got, out, err } = said;
@@ -119,14 +119,14 @@ fn check(said: &Said, args: &[&str], code: i32, says: &[&str], help: &str) {
     assert!(shown || ways.iter().any(|way| way.contains(help)), "{args:?} offers no `{help}`:\n{err}");
 }
 
-/// Newest first.
+/// Returns all runs, newest first.
 #[track_caller]
 fn runs(home: &Home) -> Vec<Value> {
     let runs = home.almoner(&["runs", "-n", "1000", "--json"]).expect(0).json();
     runs.as_array().unwrap().clone()
 }
 
-/// The daemon finds its store sound.
+/// Checks that the daemon finds its store sound.
 #[track_caller]
 fn assert_healthy(home: &Home) {
     let report = home.almoner(&["doctor", "daemon", "--json"]).json();
@@ -137,7 +137,7 @@ fn assert_healthy(home: &Home) {
     }
 }
 
-/// Every file below a directory: its length and, if it is not huge, its bytes.
+/// Returns every file below a directory: its length and, if it is not huge, its bytes.
 pub(crate) fn files(dir: &Path) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
     let mut found = BTreeMap::new();
     let mut dirs = vec![dir.to_owned()];

@@ -8,7 +8,7 @@ use super::{Desk, check, namespace, runs};
 const WEIGHTS: (&str, u64) = ("qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", 1_117_320_768);
 
 #[test]
-fn a_model_that_is_none_is_refused_before_anything_is_begun() {
+fn unknown_model_is_refused_before_the_run_starts() {
     let desk = Desk::new();
     desk.home.write("notes.txt", "not a script");
     let cases: &[(&str, i32, &[&str], &str)] = &[
@@ -20,7 +20,7 @@ fn a_model_that_is_none_is_refused_before_anything_is_begun() {
         ("local:huge", 4, &["no local model `local:huge`"], "the local models are: qwen"),
         ("scripted:none.json", 4, &["none.json", "No such file"], "check the path"),
         ("replay:none.ndjson", 4, &["none.ndjson", "No such file"], "check the path"),
-        // Nobody is here to say yes to a download.
+        // No user is here to confirm a download.
         ("local", 7, &["1065 MiB to fetch", "no model to use"], "`almoner models pull --yes`"),
     ];
     for (model, code, says, help) in cases {
@@ -33,7 +33,7 @@ fn a_model_that_is_none_is_refused_before_anything_is_begun() {
 }
 
 #[test]
-fn a_script_that_fails_stalls_the_run_until_it_is_mended() {
+fn failing_script_stalls_the_run_until_fixed() {
     let cases: &[(&str, &str, &str)] = &[
         (r#"[{"turns": []}]"#, "asks for turn 1, but its entry has 0", "add a turn to the script"),
         (r#"[{"worker": "other", "turns": [{"text": "x"}]}]"#, "no entry fits worker `hello`", "add a turn"),
@@ -59,7 +59,7 @@ fn a_script_that_fails_stalls_the_run_until_it_is_mended() {
 }
 
 #[test]
-fn a_missing_key_is_named_and_can_be_given_later() {
+fn missing_key_is_named_and_can_be_set_later() {
     let desk = Desk::new();
     let args = ["run", "hello.worker", "-m", "openai:gpt"];
     desk.refused(&args, 1, &["r3 stalled", "OPENAI_API_KEY is not set"], "set OPENAI_API_KEY");
@@ -109,7 +109,7 @@ fn weights_of_the_wrong_size_are_never_loaded() {
 }
 
 #[test]
-fn a_pull_takes_only_the_right_file() {
+fn model_pull_accepts_only_the_right_file() {
     let desk = Desk::new();
     let dir = desk.home.root().join("cache/models");
     desk.home.write("wrong.gguf", "GGUF and no more");
@@ -130,7 +130,7 @@ fn a_pull_takes_only_the_right_file() {
 }
 
 #[test]
-fn a_hub_that_cannot_be_reached_is_an_error_and_not_a_reason_to_go_elsewhere() {
+fn unreachable_hub_is_an_error_without_fallback() {
     let desk = Desk::new();
     let dir = desk.home.root().join("cache/models");
     std::fs::create_dir_all(&dir).unwrap();
@@ -155,14 +155,14 @@ fn a_hub_that_cannot_be_reached_is_an_error_and_not_a_reason_to_go_elsewhere() {
 }
 
 #[test]
-fn a_local_model_is_not_loaded_into_too_little_memory() {
-    if !namespace::inside("bad_input::models::a_local_model_is_not_loaded_into_too_little_memory") {
+fn local_model_is_refused_with_too_little_memory() {
+    if !namespace::inside("bad_input::models::local_model_is_refused_with_too_little_memory") {
         return;
     }
     let desk = Desk::new();
     let dir = desk.home.root().join("cache/models");
     std::fs::create_dir_all(&dir).unwrap();
-    // What is wrong with its bytes would be found later: memory comes first.
+    // The daemon checks the memory first, and would find the faulty bytes later.
     std::fs::File::create(dir.join(WEIGHTS.0)).unwrap().set_len(WEIGHTS.1).unwrap();
     desk.home.almoner(&["stop"]).expect(0);
     desk.home.write("meminfo", "MemTotal:  4000000 kB\nMemFree:  400000 kB\nMemAvailable:  409600 kB\n");

@@ -17,7 +17,7 @@ fn said(command: &mut Command) -> Said {
 }
 
 #[test]
-fn without_any_home_there_is_nowhere_to_keep_anything() {
+fn command_without_any_home_is_refused() {
     let home = Home::new();
     for (name, value) in [("HOME", None), ("HOME", Some("")), ("ALMONER_HOME", Some(""))] {
         let mut command = home.command(&["runs"]);
@@ -34,7 +34,7 @@ fn without_any_home_there_is_nowhere_to_keep_anything() {
 }
 
 #[test]
-fn a_home_that_cannot_be_a_directory_is_refused() {
+fn home_that_is_no_directory_is_refused() {
     let home = Home::new();
     home.write("file", "mine");
     let file = home.path("file");
@@ -47,7 +47,7 @@ fn a_home_that_cannot_be_a_directory_is_refused() {
 }
 
 #[test]
-fn a_home_that_others_can_look_into_is_closed_to_them() {
+fn world_readable_home_is_made_private() {
     let desk = Desk::new();
     desk.home.almoner(&["stop"]).expect(0);
     for dir in ["state", "run", "state/store"] {
@@ -78,7 +78,7 @@ impl Plain {
         let user = rustix::process::geteuid().is_root().then_some(65_534);
         let all = home.root().parent().unwrap().to_owned();
         // The build directory may be closed to that user. Not `fs::copy`: a child that another test forks meanwhile
-        // would hold the copy open for writing, and what is open for writing cannot be run.
+        // would hold the copy open for writing. A file that is open for writing cannot be run.
         let program = all.join("almoner");
         let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_almoner")).arg(&program).status().unwrap();
         assert!(copied.success());
@@ -121,7 +121,7 @@ impl Drop for Plain {
 }
 
 #[test]
-fn a_directory_without_permission_is_named() {
+fn unreadable_directory_is_named_in_the_error() {
     let plain = Plain::new();
     plain.almoner(&super::RUN_HELLO).expect(0);
     plain.almoner(&["stop"]).expect(0);
@@ -147,7 +147,7 @@ fn a_directory_without_permission_is_named() {
     check(&refused, &["runs"], 1, &["/run", "Permission denied"], "set ALMONER_HOME");
     plain.chmod("", 0o700);
 
-    // The whole home belongs to somebody else, who lets nobody in.
+    // The whole home belongs to another user, who lets no other in.
     let mut other = plain.command(&["runs"]);
     let strange = plain.home.path("strange");
     std::fs::create_dir(&strange).unwrap();
@@ -161,7 +161,7 @@ fn a_directory_without_permission_is_named() {
     plain.almoner(&super::RUN_HELLO).expect(0);
 }
 
-/// Answers the first client with these bytes, whatever it says, and hands back what it said.
+/// Answers the first client with these bytes, regardless of its message, and returns this message through the thread.
 fn impostor(socket: &Path, answer: Option<Vec<u8>>) -> std::thread::JoinHandle<Value> {
     std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
     let _ = std::fs::remove_file(socket);
@@ -192,7 +192,7 @@ fn frame(value: &Value) -> Vec<u8> {
 }
 
 #[test]
-fn a_daemon_and_a_client_of_different_versions_do_not_talk() {
+fn daemon_and_client_of_different_versions_refuse_each_other() {
     // An old client and the daemon of now.
     let desk = Desk::new();
     let socket = desk.home.root().join("run/control.sock");
@@ -218,7 +218,7 @@ fn a_daemon_and_a_client_of_different_versions_do_not_talk() {
 }
 
 #[test]
-fn whoever_listens_without_owning_the_store_is_put_aside() {
+fn impostor_on_the_socket_is_replaced() {
     let desk = Desk::new();
     desk.home.almoner(&["stop"]).expect(0);
     let socket = desk.home.root().join("run/control.sock");
@@ -228,14 +228,14 @@ fn whoever_listens_without_owning_the_store_is_put_aside() {
         stranger.join().unwrap();
         desk.home.almoner(&["stop"]).expect(0);
     }
-    // A file in its place, and a socket that nobody listens on any more.
+    // A file in place of the socket, and a socket without a listener.
     std::fs::write(&socket, "no socket").unwrap();
     assert_eq!(super::runs(&desk.home), desk.runs);
     desk.nothing_happened();
 }
 
 #[test]
-fn a_client_that_talks_nonsense_harms_nobody() {
+fn malformed_client_request_does_no_harm() {
     let desk = Desk::new();
     let socket = desk.home.root().join("run/control.sock");
     let hello = frame(&wire::hello());
@@ -254,7 +254,7 @@ fn a_client_that_talks_nonsense_harms_nobody() {
 }
 
 #[test]
-fn a_daemon_that_says_nothing_is_not_waited_for_forever() {
+fn silent_daemon_times_out() {
     let home = Home::new();
     let socket = home.root().join("run/control.sock");
     let silent = impostor(&socket, None);

@@ -1,6 +1,6 @@
-//! A model's server that is away, busy, broken, or talks nonsense.
+//! Tests of a model's server that is away, busy, broken, or talks nonsense.
 //!
-//! The run stalls, keeps what it has, and goes on when the server is well again.
+//! The run stalls, keeps its state, and goes on when the server is well again.
 
 use std::net::TcpListener;
 
@@ -17,7 +17,7 @@ fn run(desk: &Desk, worker: &[&str], model: &str) -> Said {
     desk.home.almoner(&[&["run", "-m", model], worker].concat())
 }
 
-/// A way to fail: what the server answers, how often it is worth asking, what is said, and the way out.
+/// A way to fail: the server's answer, the number of tries that are worthwhile, the error messages, and the way out.
 struct Failing {
     answer: Answer,
     tries: usize,
@@ -29,7 +29,7 @@ fn failing(answer: Answer, tries: usize, says: &'static [&'static str], help: &'
     Failing { answer, tries, says, help }
 }
 
-/// The server fails for as long as it is asked and is well afterwards.
+/// Checks that a run stalls at a server that fails every time, and resumes once the server is well.
 #[track_caller]
 fn stalls_and_resumes(case: Failing) {
     let Failing { answer, tries, says: says_what, help } = case;
@@ -49,7 +49,7 @@ fn stalls_and_resumes(case: Failing) {
 }
 
 #[test]
-fn a_server_that_fails_stalls_the_run_until_it_is_well() {
+fn failing_server_stalls_the_run_until_its_recovery() {
     let half = json!({"choices": [{"delta": {"content": "hel"}}]});
     let half_body =
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{\"choices\": [";
@@ -109,7 +109,7 @@ fn a_server_that_fails_stalls_the_run_until_it_is_well() {
 }
 
 #[test]
-fn nobody_listens() {
+fn unreachable_server_stalls_the_run() {
     let desk = Desk::new();
     // A port that was free a moment ago.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -124,7 +124,7 @@ fn nobody_listens() {
 }
 
 #[test]
-fn an_unknown_tool_is_told_back_to_the_model() {
+fn unknown_tool_is_reported_to_the_model() {
     let desk = Desk::new();
     let server = Server::saying(vec![calls("rm_rf", "{}"), says("then not")]);
     let said = run(&desk, &["keeper.worker", "-e", "out=kept:rw"], &server.model()).expect(0);
@@ -137,7 +137,7 @@ fn an_unknown_tool_is_told_back_to_the_model() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_told_back_to_the_model() {
+fn invalid_tool_arguments_are_reported_to_the_model() {
     let desk = Desk::new();
     let server = Server::saying(vec![
         calls("out_write", "{\"path\": \"a.md\", \"content"),
@@ -156,7 +156,7 @@ fn arguments_that_do_not_fit_are_told_back_to_the_model() {
 }
 
 #[test]
-fn a_model_that_never_calls_a_tool_correctly_is_given_up() {
+fn model_without_a_valid_call_fails_after_three_repairs() {
     let desk = Desk::new();
     let server = Server::saying(vec![calls("out_write", "{oops")]);
     let said = run(&desk, &["keeper.worker", "-e", "out=kept:rw"], &server.model());
@@ -166,7 +166,7 @@ fn a_model_that_never_calls_a_tool_correctly_is_given_up() {
 }
 
 #[test]
-fn an_answer_without_the_form_is_asked_for_again() {
+fn answer_not_matching_the_output_form_is_asked_again() {
     let desk = Desk::new();
     desk.home.write("form.worker", FORM);
     // No tool call, no JSON; then the wrong type; then right.
@@ -186,11 +186,11 @@ fn an_answer_without_the_form_is_asked_for_again() {
 }
 
 #[test]
-fn an_empty_answer_of_a_worker_without_a_form_is_an_empty_result() {
+fn empty_answer_ends_the_run_without_looping() {
     let desk = Desk::new();
     let server = Server::saying(vec![says("")]);
     let said = run(&desk, &["hello.worker", "--json"], &server.model());
-    // Whatever becomes of it, it is said; there is no panic and no endless loop.
+    // Every outcome is reported, without a panic and without an endless loop.
     assert!(matches!(said.code, 0 | 6), "{said:?}");
     assert!(server.requests().len() <= 4);
     desk.nothing_lost();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-/// What the server sends for one request, byte for byte.
+/// The server's answer to one request, byte for byte.
 pub(crate) type Answer = Vec<u8>;
 
 /// A server. It lives until the test's process ends.
@@ -17,7 +17,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Answers the requests one after the other with what `answer` gives for each: its number from 0, and its body.
+    /// Starts a server that answers requests one after the other. `answer` gives the answer to each, by its number
+    /// from 0 and its body.
     pub(crate) fn start(mut answer: impl FnMut(usize, &Value) -> Answer + Send + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -47,28 +48,28 @@ impl Server {
         Server::start(move |number, _| answers[number.min(answers.len() - 1)].clone())
     }
 
-    /// Its address.
+    /// Returns its address.
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    /// What stands after `-m`.
+    /// Returns the value of `-m` for the server's model.
     pub(crate) fn model(&self) -> String {
         format!("compat:{}#small", self.url())
     }
 
-    /// The keys that came with the requests so far.
+    /// Returns the keys that came with the requests so far.
     pub(crate) fn keys(&self) -> Vec<Option<String>> {
         self.keys.lock().unwrap().clone()
     }
 
-    /// The bodies of the requests so far.
+    /// Returns the bodies of the requests so far.
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.requests.lock().unwrap().clone()
     }
 }
 
-/// The body of one request, and the key that came with it.
+/// Returns the body of one request, and the key that came with it.
 fn read(stream: &TcpStream) -> Option<(Value, Option<String>)> {
     let mut reader = BufReader::new(stream);
     let (mut length, mut key) = (0, None);
@@ -94,14 +95,14 @@ fn read(stream: &TcpStream) -> Option<(Value, Option<String>)> {
     Some((body, key))
 }
 
-/// An answer with a status, further header lines, and a body.
+/// Returns an answer with a status, further header lines, and a body.
 pub(crate) fn status(status: &str, headers: &str, body: &str) -> Answer {
     let length = body.len();
     format!("HTTP/1.1 {status}\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n{body}")
         .into_bytes()
 }
 
-/// A stream of events that ends where the connection does.
+/// Returns a stream of events that ends where the connection does.
 pub(crate) fn events(chunks: &[Value], done: bool) -> Answer {
     let mut body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
     if done {
@@ -110,26 +111,26 @@ pub(crate) fn events(chunks: &[Value], done: bool) -> Answer {
     raw_events(&body)
 }
 
-/// The same from its text.
+/// Returns the same from its text.
 pub(crate) fn raw_events(body: &str) -> Answer {
     format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}")
         .into_bytes()
 }
 
-/// The whole answer `text`.
+/// Returns the whole answer `text`.
 pub(crate) fn says(text: &str) -> Answer {
     let finish = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
     events(&[json!({"choices": [{"delta": {"content": text}}]}), finish], true)
 }
 
-/// A call of one tool, its arguments as the model wrote them.
+/// Returns a call of one tool, its arguments as the model wrote them.
 pub(crate) fn calls(tool: &str, arguments: &str) -> Answer {
     let call = json!({"index": 0, "id": "c1", "function": {"name": tool, "arguments": arguments}});
     let finish = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
     events(&[json!({"choices": [{"delta": {"tool_calls": [call]}}]}), finish], true)
 }
 
-/// A whole answer that calls one tool, and what the server says that it cost.
+/// Returns a whole answer that calls one tool, with its cost in tokens as the server reports it.
 pub(crate) fn costs(tool: &str, arguments: &str, tokens: u64) -> Answer {
     let call = json!({"id": "c1", "type": "function", "function": {"name": tool, "arguments": arguments}});
     let body = json!({

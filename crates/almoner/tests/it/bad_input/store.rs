@@ -11,16 +11,16 @@ fn store(home: &Home) -> PathBuf {
     home.root().join("state/store")
 }
 
-/// The parts of a store that hold what must not be lost.
+/// Returns the parts of a store that must not be lost.
 fn kept(home: &Home) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
     let mut kept = files(&store(home));
-    // Who owns the store now is no part of what is kept, nor what SQLite shares between its processes.
+    // The lock of the store's present owner is no such part, and neither is the memory that SQLite's processes share.
     kept.retain(|path, _| !path.ends_with("lock") && !path.to_string_lossy().ends_with("-shm"));
     kept
 }
 
 #[test]
-fn a_second_daemon_gives_way_to_the_first() {
+fn second_daemon_yields_to_the_first() {
     let desk = Desk::new();
     let pid = desk.home.almoner(&["status", "--json"]).expect(0).json()["pid"].clone();
     let by = format!("in use by process {pid}");
@@ -41,7 +41,7 @@ fn a_second_daemon_gives_way_to_the_first() {
 }
 
 #[test]
-fn a_damaged_store_is_left_as_it_is_and_the_way_back_is_shown() {
+fn damaged_store_is_untouched_and_recovery_is_explained() {
     type Damage = fn(&Path);
     let damages: &[(&str, Damage, &[&str], &str)] = &[
         (
@@ -105,7 +105,7 @@ fn a_damaged_store_is_left_as_it_is_and_the_way_back_is_shown() {
         let report = desk.home.almoner(&["doctor", "daemon"]).expect(1).out;
         assert!(says.iter().all(|part| report.contains(part)), "{name}: {report}");
         assert_eq!(kept(&desk.home), damaged, "{name}: a byte was changed");
-        // The way back: what a backup would put there.
+        // The way back: the file as a backup would restore it.
         let _ = std::fs::remove_dir(&db);
         std::fs::write(&db, &whole[&db].1).unwrap();
         assert_eq!(runs(&desk.home), desk.runs, "{name}");
@@ -130,8 +130,10 @@ fn traces(home: &Home) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
     found
 }
 
-/// Every command that would open the store says the same sentence, and nothing in the home is touched: also where the
-/// earlier build was killed, others may read its files, and its log has what the database file has not.
+/// Checks that every command that would open the store reports the same error, and that nothing in the home is
+/// touched.
+///
+/// The earlier build was killed, other users may read its files, and its log has rows that the database file lacks.
 #[test]
 fn store_of_an_earlier_build_is_refused_by_every_command() {
     use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
@@ -190,7 +192,7 @@ fn store_of_an_earlier_build_is_refused_by_every_command() {
 }
 
 #[test]
-fn a_damaged_document_stalls_only_the_run_that_needs_it() {
+fn damaged_document_stalls_only_its_run() {
     let desk = Desk::new();
     desk.home.almoner(&["stop"]).expect(0);
     // The one blob that holds the keeper's definition.
@@ -209,7 +211,7 @@ fn a_damaged_document_stalls_only_the_run_that_needs_it() {
 }
 
 #[test]
-fn a_store_without_write_permission_is_refused_and_kept() {
+fn unwritable_store_is_refused_and_unchanged() {
     let plain = super::place::Plain::new();
     plain.almoner(&super::RUN_HELLO).expect(0);
     plain.almoner(&["stop"]).expect(0);
@@ -227,8 +229,8 @@ fn a_store_without_write_permission_is_refused_and_kept() {
 }
 
 #[test]
-fn a_read_only_disk_is_refused_and_kept() {
-    if !namespace::inside("bad_input::store::a_read_only_disk_is_refused_and_kept") {
+fn read_only_disk_is_refused_and_store_unchanged() {
+    if !namespace::inside("bad_input::store::read_only_disk_is_refused_and_store_unchanged") {
         return;
     }
     let home = Home::new();
@@ -250,8 +252,8 @@ fn a_read_only_disk_is_refused_and_kept() {
 }
 
 #[test]
-fn a_full_disk_stops_runs_and_loses_none() {
-    if !namespace::inside("bad_input::store::a_full_disk_stops_runs_and_loses_none") {
+fn full_disk_stalls_runs_and_loses_nothing() {
+    if !namespace::inside("bad_input::store::full_disk_stalls_runs_and_loses_nothing") {
         return;
     }
     let home = Home::new();
@@ -300,7 +302,8 @@ fn a_full_disk_stops_runs_and_loses_none() {
     std::fs::remove_file(&filler).unwrap();
     assert_eq!(home.almoner(&["resume", "r3"]).expect(0).out, "written\n");
     assert_eq!(home.read("full/long.md").len(), 200_000);
-    // The call of the list was recorded: nobody is asked for it again. What could not be kept is the same question.
+    // The call of the list was recorded, so no model is asked for it again. The call that could not be recorded is
+    // asked for with the same request.
     let requests = server.requests();
     assert_eq!(requests.iter().filter(|request| **request == requests[0]).count(), 1);
     let last = requests.len() - 1;

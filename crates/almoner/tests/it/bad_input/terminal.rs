@@ -30,7 +30,7 @@ fn still_waits(desk: &Desk, number: &str) {
 }
 
 #[test]
-fn ctrl_c_under_a_card_leaves_the_run_waiting() {
+fn ctrl_c_at_a_card_leaves_the_run_waiting() {
     let desk = Desk::new();
     let (mut terminal, number) = asked(&desk);
     terminal.press("approve");
@@ -43,7 +43,7 @@ fn ctrl_c_under_a_card_leaves_the_run_waiting() {
 }
 
 #[test]
-fn ctrl_c_while_the_model_thinks_leaves_the_run_at_work() {
+fn ctrl_c_during_a_model_call_leaves_the_run_active() {
     let desk = Desk::new();
     let (go, wait) = channel::<()>();
     let wait: Receiver<()> = wait;
@@ -65,7 +65,7 @@ fn ctrl_c_while_the_model_thinks_leaves_the_run_at_work() {
 }
 
 #[test]
-fn the_end_of_the_terminals_input_is_no_answer() {
+fn end_of_terminal_input_is_not_an_answer() {
     let desk = Desk::new();
     let (mut terminal, number) = asked(&desk);
     terminal.press(CTRL_D);
@@ -76,7 +76,7 @@ fn the_end_of_the_terminals_input_is_no_answer() {
 }
 
 #[test]
-fn a_terminal_that_goes_away_is_no_answer() {
+fn closed_terminal_is_not_an_answer() {
     let desk = Desk::new();
     let (mut terminal, number) = asked(&desk);
     terminal.child.kill().unwrap();
@@ -85,7 +85,7 @@ fn a_terminal_that_goes_away_is_no_answer() {
 }
 
 #[test]
-fn no_single_key_is_an_answer() {
+fn short_input_is_not_an_answer() {
     let desk = Desk::new();
     let (mut terminal, number) = asked(&desk);
     let other = desk.card.clone();
@@ -94,7 +94,7 @@ fn no_single_key_is_an_answer() {
         terminal.press(&format!("{line}\n"));
         terminal.shows("Type `approve", i + 2);
     }
-    // What cannot be done is said, and asked again.
+    // An impossible answer is told of, and the question is asked again.
     terminal.press(&format!("approve {number} 9\n"));
     terminal.shows("has no entry 9; it has 2", 1);
     terminal.shows("Type `approve", lines.len() + 2);
@@ -113,7 +113,7 @@ fn no_single_key_is_an_answer() {
 }
 
 #[test]
-fn ctrl_c_at_the_choice_of_a_message_chooses_none() {
+fn ctrl_c_at_the_message_prompt_answers_none() {
     let desk = Desk::new();
     for (keys, code) in [(CTRL_C, 130), (CTRL_D, 7), ("\n", 7), ("99\n", 7)] {
         let mut terminal = Terminal::open(&desk.home, &["approve"]);
@@ -135,7 +135,7 @@ fn ctrl_c_at_the_choice_of_a_message_chooses_none() {
 }
 
 #[test]
-fn a_report_can_be_read_on_a_terminal_with_colours() {
+fn report_is_readable_on_a_colour_terminal() {
     let desk = Desk::new();
     let line = format!("slot: \"x{}✓ bad.worker can be run\"", " ".repeat(100));
     desk.home.write("bad.worker", format!("---\n{line}\n---\nHi.\n"));
@@ -148,7 +148,7 @@ fn a_report_can_be_read_on_a_terminal_with_colours() {
 }
 
 #[test]
-fn in_a_narrow_window_no_foreign_line_is_without_a_mark() {
+fn foreign_lines_stay_marked_in_a_narrow_window() {
     let desk = Desk::new();
     let forged = format!("x{}    ✓ approved by you\n\ty{}✓ approved", " ".repeat(50), "\t".repeat(12));
     let script = serde_json::json!([{ "turns": [
@@ -172,7 +172,7 @@ fn in_a_narrow_window_no_foreign_line_is_without_a_mark() {
             let ours = ["[1] changes", "    path", "    content", "      │ ", "      ┆ ", "    · "];
             assert!(line.is_empty() || ours.iter().any(|mark| line.starts_with(mark)), "{line:?} in\n{card}");
         }
-        // Progress takes one line, whatever stands in it.
+        // Progress takes one line, regardless of its text.
         let progress = screen.split("── message").next().unwrap();
         let shown = |line: &str| line.rsplit("\u{1b}[J").next().unwrap().chars().count();
         assert!(progress.lines().all(|line| shown(line) <= columns), "{progress}");

@@ -2,8 +2,8 @@
 
 use super::Desk;
 
-/// A file's name and bytes, the exit code, what is said, and the way out. Where that is empty, the place in the file
-/// says enough.
+/// A file's name and bytes, the exit code, the error messages, and the way out. If the way out is empty, the place in
+/// the file says enough.
 type Case = (&'static str, &'static [u8], i32, &'static [&'static str], &'static str);
 
 const FILES: &[Case] = &[
@@ -51,7 +51,7 @@ const FILES: &[Case] = &[
 ];
 
 #[test]
-fn a_worker_file_that_cannot_be_used_says_where_and_what_to_do() {
+fn invalid_worker_file_is_reported_with_location_and_help() {
     let desk = Desk::new();
     for (name, bytes, code, says, help) in FILES {
         desk.home.write(name, bytes);
@@ -61,7 +61,7 @@ fn a_worker_file_that_cannot_be_used_says_where_and_what_to_do() {
 }
 
 #[test]
-fn a_worker_file_that_is_not_there_is_looked_for_under_a_similar_name() {
+fn missing_worker_file_suggests_a_similar_name() {
     let desk = Desk::new();
     std::fs::create_dir(desk.home.path("dir.worker")).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", desk.home.path("out.worker")).unwrap();

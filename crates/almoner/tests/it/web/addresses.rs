@@ -1,4 +1,4 @@
-//! Addresses: what `almoner open` opens, what is not there, and what is no page.
+//! Tests of addresses: those that `almoner open` opens, those of missing objects, and those that are no page.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::{Door, let_in};
 use crate::home::Home;
 
 #[test]
-fn what_is_not_there_is_told_before_a_browser_opens() {
+fn open_refuses_an_unknown_target_before_the_browser() {
     let home = Home::new();
     for (what, code, says) in [
         ("99999", 4, "99999"),
@@ -21,9 +21,9 @@ fn what_is_not_there_is_told_before_a_browser_opens() {
     }
 }
 
-/// Every page, asked for something that there is not, says so.
+/// Checks that every page for a missing object says so.
 #[test]
-fn what_there_is_not_is_not_found() {
+fn unknown_page_says_not_found() {
     let home = Home::new();
     let visitor = Visitor::new(&home);
     let unknown = format!("/thing?id={}", "0".repeat(64));
@@ -39,9 +39,9 @@ fn what_there_is_not_is_not_found() {
     }
 }
 
-/// Among many tabs each says what it is about.
+/// Checks that the title of each page tells its tab from many others.
 #[test]
-fn every_page_has_a_title_of_its_own() {
+fn every_page_has_its_own_title() {
     let home = Home::new();
     home.write("greeter.worker", "---\nslots: { place: dir }\n---\nGreet.\n");
     home.write("done.json", r#"[{"turns": [{"text": "done"}]}]"#);
@@ -83,9 +83,9 @@ fn every_page_has_a_title_of_its_own() {
     }
 }
 
-/// Whoever loads the address of a form again comes to its page, and nothing is done.
+/// Checks that a reload of a form's address leads to the form's page and does nothing.
 #[test]
-fn what_only_takes_a_form_leads_to_its_page() {
+fn form_address_redirects_to_its_page() {
     let home = Home::with_inbox();
     home.almoner(&crate::home::TRIAGE).expect(7);
     let visitor = Visitor::new(&home);
@@ -116,7 +116,7 @@ fn what_only_takes_a_form_leads_to_its_page() {
 }
 
 #[test]
-fn what_the_settings_say_counts_from_the_next_time_the_pages_are_opened() {
+fn web_settings_take_effect_at_the_next_open() {
     let home = Home::new();
     let before = Door::of(&home, "/");
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

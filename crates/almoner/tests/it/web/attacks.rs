@@ -1,4 +1,4 @@
-//! What other pages, other programs and other people's words must not be able to do with the pages.
+//! Tests of the limits for other pages, other programs and other people's texts in their use of the pages.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use super::visitor::{Visitor, between, log_in};
 use super::writes;
 use crate::home::Home;
 
-/// What every answer says to the browser, whoever has asked for what.
+/// The headers of every answer, regardless of the client and the address.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -35,7 +35,7 @@ fn has_its_headers(what: &str, answer: &Answer) {
 }
 
 #[test]
-fn only_our_own_pages_in_a_browser_that_was_let_in_reach_anything() {
+fn request_from_outside_our_pages_is_refused() {
     let home = Home::new();
     let visitor = Visitor::new(&home);
     let door = &visitor.door;
@@ -122,9 +122,9 @@ fn only_our_own_pages_in_a_browser_that_was_let_in_reach_anything() {
     assert_eq!(visitor.get("/", &[]).status, 401, "a session that was ended is over");
 }
 
-/// Whoever looks at a refusal in a browser sees a page, and whoever was logged out by it logs in there.
+/// Checks that a browser shows a refusal as a page, and that a user without a session can log in there.
 #[test]
-fn who_looks_at_a_refusal_sees_a_page() {
+fn refusal_is_shown_as_a_page_in_a_browser() {
     let home = Home::new();
     let visitor = Visitor::new(&home);
     let own = visitor.door.host.as_str();
@@ -176,9 +176,10 @@ fn who_looks_at_a_refusal_sees_a_page() {
     assert!(said.starts_with("HTTP/1.1 400") && said.contains("did not come whole"), "{said}");
 }
 
-/// A name that has come to mean this machine, at everything that is served: also where no session is needed.
+/// Checks that a rebound name of this machine reaches nothing that is served, not even an address that needs no
+/// session.
 #[test]
-fn a_rebound_name_reaches_nothing() {
+fn dns_rebinding_is_refused_on_every_path() {
     let home = Home::new();
     let visitor = Visitor::new(&home);
     let (own, port) = (visitor.door.host.clone(), visitor.door.port);
@@ -220,7 +221,7 @@ fn a_rebound_name_reaches_nothing() {
                 );
                 tried += 1;
             }
-            // What names two hosts is for neither.
+            // A request that names two hosts is for neither of them.
             refused("two", path, &[("Host", &own), ("Host", "evil.example")]);
             refused("ours twice", path, &[("Host", &own), ("Host", &own)]);
             refused("another in front", &format!("http://evil.example:{port}{path}"), &[("Host", &own)]);
@@ -230,9 +231,9 @@ fn a_rebound_name_reaches_nothing() {
     assert_eq!(visitor.get("/", &[]).status, 200, "the session is there still");
 }
 
-/// Whoever reaches the port can open connections and say nothing: neither the pages nor the commands are kept from work.
+/// Checks that a client with many open and silent connections keeps neither the pages nor the commands from work.
 #[test]
-fn who_opens_connections_without_end_keeps_nobody_out() {
+fn connection_flood_blocks_neither_pages_nor_commands() {
     let home = Home::new();
     let mut daemon = std::process::Command::new("sh");
     let env = home.command(&[]);
@@ -268,7 +269,7 @@ fn who_opens_connections_without_end_keeps_nobody_out() {
 }
 
 #[test]
-fn what_is_kept_of_sessions_opens_nothing_and_outlives_the_daemon() {
+fn session_file_reveals_no_credential_and_outlives_the_daemon() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();
     let visitor = Visitor::new(&home);
@@ -286,13 +287,13 @@ fn what_is_kept_of_sessions_opens_nothing_and_outlives_the_daemon() {
     assert_eq!(visitor.get("/", &[]).status, 401, "it was revoked from elsewhere");
 }
 
-/// A home in which one mail waits for an answer, whose words are these.
+/// Returns a home in which one mail waits for an answer, whose words are these.
 fn asked(words: &str) -> Home {
     writes(&[("a@b.example", words)])
 }
 
 #[test]
-fn what_was_not_seen_is_not_approved() {
+fn approval_of_an_unseen_card_is_refused() {
     let home = asked("s");
     let visitor = Visitor::new(&home);
     let card = visitor.get("/m/1", &[]);
@@ -320,7 +321,7 @@ fn what_was_not_seen_is_not_approved() {
 }
 
 #[test]
-fn nobody_says_yes_before_he_can_have_read_it() {
+fn approve_button_waits_until_the_card_is_unfolded() {
     let home = asked(&"A long text, in which anything may stand. ".repeat(100));
     let (browser, _) = super::let_in(&home, true, "/m/1");
     browser.says("wants to do this");
@@ -330,7 +331,7 @@ fn nobody_says_yes_before_he_can_have_read_it() {
             .wait(|| (browser.attribute(&button, "aria-disabled").as_deref() == Some(wanted)).then_some(()))
     };
     assert!(yes("true").is_some());
-    // It is not the time that is missing: what is folded was not read.
+    // The button does not wait for time: the user has not read the folded part.
     browser.says("Unfold everything above first");
     assert!(!browser.text().contains("in which anything may stand"));
     browser.press("button", "argument body");
@@ -340,7 +341,7 @@ fn nobody_says_yes_before_he_can_have_read_it() {
 }
 
 #[test]
-fn what_has_just_come_is_not_pressed_and_enter_says_nothing() {
+fn new_card_cannot_be_approved_at_once_or_by_enter() {
     let home = asked("b");
     let (browser, door) = super::let_in(&home, true, "/m/1");
     browser.says("wants to do this");
@@ -364,7 +365,7 @@ fn what_has_just_come_is_not_pressed_and_enter_says_nothing() {
 }
 
 #[test]
-fn a_stolen_cookie_alone_changes_nothing() {
+fn stolen_cookie_alone_cannot_approve() {
     let home = asked("b");
     let (browser, door) = super::let_in(&home, true, "/m/1");
     browser.says("wants to do this");

@@ -11,7 +11,7 @@ fn lived_in() -> Home {
 }
 
 #[test]
-fn the_log_is_verified_apart_from_its_page() {
+fn audit_log_is_verified_separately_from_its_page() {
     let home = lived_in();
     let visitor = Visitor::new(&home);
     let page = visitor.get("/audit", &[]).body;
@@ -31,7 +31,7 @@ fn the_log_is_verified_apart_from_its_page() {
 }
 
 #[test]
-fn the_log_is_verified_behind_a_link_without_scripts() {
+fn audit_log_is_verified_behind_a_link_without_scripts() {
     let home = lived_in();
     let (browser, _) = let_in(&home, false, "/audit");
     browser.press("link", "Verify the log");
@@ -41,9 +41,9 @@ fn the_log_is_verified_behind_a_link_without_scripts() {
     browser.clean(&[]);
 }
 
-/// What an event tells of is a link only as long as it is there, and one comes back from older events.
+/// Checks that an event links to an object only while the object exists, and that a page of older events leads back.
 #[test]
-fn links_of_events_lead_somewhere_and_back() {
+fn event_links_resolve_and_older_events_lead_back() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     super::fill(&home, 120);

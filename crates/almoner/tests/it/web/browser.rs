@@ -1,4 +1,4 @@
-//! A real Chromium, driven over WebDriver, that finds things as people do: by what they are and what they are called.
+//! A real Chromium, driven over WebDriver. It finds elements as people do: by their role and their name.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,7 +14,7 @@ use super::http::ask;
 /// How long something may take to appear. Only a test that fails ever waits so long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Starts what drives browsers. On a machine that is very busy it can find no port in time.
+/// Starts the driver of browsers. Returns `None` if it finds no port in time, as on a very busy machine.
 fn driver() -> Option<(Child, u16)> {
     let mut driver = Command::new("chromedriver")
         .arg("--port=0")
@@ -29,7 +29,7 @@ fn driver() -> Option<(Child, u16)> {
             let (_, port) = line.split_once("successfully on port ")?;
             port.trim_end_matches('.').parse().ok()
         });
-        // What it says later must not block it.
+        // The driver's later output must not block it.
         std::thread::spawn(move || lines.for_each(drop));
         port
     });
@@ -52,7 +52,7 @@ fn program(folder: &Path) -> PathBuf {
     path
 }
 
-/// What installs the browser.
+/// The command that installs the browser.
 const INSTALL: &str =
     "apt-get install -y chromium-headless-shell chromium-driver fonts-dejavu-core (or: cargo xtask tools)";
 
@@ -74,7 +74,7 @@ pub(crate) struct Browser {
 pub(crate) struct Thing(String);
 
 impl Browser {
-    /// A browser that runs scripts, or none.
+    /// Starts a browser, with or without scripts.
     pub(crate) fn new(scripts: bool) -> Browser {
         let (driver, port) = (0..3)
             .find_map(|_| driver())
@@ -112,7 +112,7 @@ impl Browser {
         } else {
             format!("/session/{}{path}", self.session)
         };
-        // Whoever is asked to end a session takes no parameters, and does not end it if there are any.
+        // The driver takes no parameters when it ends a session, and does not end it if there are any.
         let body = if method == "POST" { body.to_string() } else { String::new() };
         let host = format!("127.0.0.1:{}", self.port);
         let headers = [("Host", host.as_str()), ("Content-Type", "application/json")];
@@ -139,7 +139,7 @@ impl Browser {
         self.post("/url", &json!({ "url": url }));
     }
 
-    /// Where it is.
+    /// Returns the address of the page.
     pub(crate) fn at(&self) -> String {
         self.get("/url").as_str().unwrap_or("").to_owned()
     }
@@ -162,7 +162,7 @@ impl Browser {
         self.post("/window", &json!({ "handle": handle }));
     }
 
-    /// What each frame of the page says.
+    /// Returns the text of each frame of the page.
     pub(crate) fn framed(&self) -> Vec<String> {
         let all = 0..self.elements("iframe").len();
         let text = |frame: usize| {
@@ -179,7 +179,7 @@ impl Browser {
         self.command("DELETE", "/window", &Value::Null).unwrap();
     }
 
-    /// All tabs.
+    /// Returns all tabs.
     pub(crate) fn tabs(&self) -> Vec<String> {
         let all = self.get("/window/handles");
         all.as_array().into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned)).collect()
@@ -190,12 +190,12 @@ impl Browser {
         self.post("/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// The same, for what calls back.
+    /// Runs a script that returns its result through a callback.
     pub(crate) fn run_async(&self, script: &str) -> Value {
         self.post("/execute/async", &json!({ "script": script, "args": [] }))
     }
 
-    /// A command of the browser's own protocol.
+    /// Sends a command of the browser's own protocol, and returns its result.
     pub(crate) fn devtools(&self, command: &str, params: &Value) -> Value {
         self.post("/goog/cdp/execute", &json!({ "cmd": command, "params": params }))
     }
@@ -237,7 +237,7 @@ impl Browser {
         numbers
     }
 
-    /// The first of these, as soon as it is there.
+    /// Returns the first of these, as soon as it is there.
     #[track_caller]
     pub(crate) fn find(&self, role: &str, name: &str) -> Thing {
         let found = self.wait(|| self.all(role, name).into_iter().next());
@@ -308,8 +308,8 @@ impl Browser {
         }
     }
 
-    /// Returns whether nothing keeps this from being pressed: the style keeps what is fresh from it as well. A page with
-    /// scripts then watches where the next press goes.
+    /// Returns whether this element can be pressed: the style blocks a fresh one as well. A page with scripts then
+    /// watches where the next press goes.
     fn is_free(&self, thing: &Thing) -> bool {
         if !self.scripts {
             return self.attribute(thing, "aria-disabled").as_deref() != Some("true")
@@ -372,12 +372,12 @@ impl Browser {
         self.write_into(&field, &all.join("\n"));
     }
 
-    /// Chooses an option of a list by what it begins with: of a menu, or of one that can be written into.
+    /// Chooses an option by the beginning of its text, in a menu or in a list with a text field.
     #[track_caller]
     pub(crate) fn choose(&self, list: &str, option: &str) {
         let list = self.find("combobox", list);
         if self.attribute(&list, "role").as_deref() == Some("combobox") {
-            // Whatever was picked before shows everything again.
+            // A click shows all options again, also after an earlier choice.
             self.post(&format!("/element/{}/click", list.0), &json!({}));
             return self.press("option", option);
         }
@@ -401,14 +401,14 @@ impl Browser {
         value.unwrap_or_default().as_str().unwrap_or("").to_owned()
     }
 
-    /// An attribute, if it is there.
+    /// Returns an attribute, if it is there.
     pub(crate) fn attribute(&self, thing: &Thing, name: &str) -> Option<String> {
         let found =
             self.command("GET", &format!("/element/{}/attribute/{name}", thing.0), &Value::Null).ok()?;
         found.as_str().map(str::to_owned)
     }
 
-    /// The cookies, also those that no script sees.
+    /// Returns the cookies, also those that no script sees.
     pub(crate) fn cookies(&self) -> Vec<(String, String)> {
         let all = self.get("/cookie");
         let text = |one: &Value, name: &str| one[name].as_str().unwrap_or("").to_owned();
@@ -438,7 +438,7 @@ impl Browser {
         self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] }));
     }
 
-    /// Goes with the Tab key to what has a name that begins so.
+    /// Moves the focus with the Tab key to an element whose name begins so.
     #[track_caller]
     pub(crate) fn tab_to(&self, name: &str) {
         let mut passed = Vec::new();
@@ -453,11 +453,11 @@ impl Browser {
         panic!("the Tab key does not lead to `{name}`, but to {passed:?}");
     }
 
-    /// The name of what has the focus.
+    /// Returns the name of the element that has the focus.
     pub(crate) fn focused(&self) -> String {
         let active = self.get("/element/active");
         let id = active[ELEMENT].as_str().unwrap_or("");
-        // What is replaced while one looks has no name.
+        // An element that the page replaces in this moment has no name.
         let label = self.command("GET", &format!("/element/{id}/computedlabel"), &Value::Null);
         label.ok().and_then(|label| label.as_str().map(str::to_owned)).unwrap_or_default()
     }
@@ -479,11 +479,11 @@ impl Browser {
         std::fs::write(folder.join(format!("{name}.png")), bytes).unwrap();
     }
 
-    /// What axe finds on the page that not everybody can use.
+    /// Checks with axe that the page is accessible.
     #[track_caller]
     pub(crate) fn axe(&self, place: &str) {
         let source = super::axe();
-        // The page's own policy holds for what the page does; the driver's scripts are outside of it.
+        // The page's own policy covers the page and not the driver's scripts.
         self.run(&format!("{source}; window.axe = axe; return true;"));
         let found = self.run_async(
             "const done = arguments[arguments.length - 1];
@@ -494,8 +494,8 @@ impl Browser {
         assert_eq!(found, json!([]), "{place}");
     }
 
-    /// Nothing was complained of, and nothing was asked of anybody but this machine. `expected` are parts of complaints
-    /// that belong to the test.
+    /// Checks that the browser complained of nothing and sent requests to this machine only. `expected` are parts of
+    /// complaints that belong to the test.
     #[track_caller]
     pub(crate) fn clean(&self, expected: &[&str]) {
         let entries = self.post("/se/log", &json!({ "type": "browser" }));
@@ -539,7 +539,7 @@ fn node(id: &str) -> u64 {
     number.unwrap_or_else(|| panic!("chromedriver names an element `{id}`, without the number of its node"))
 }
 
-/// What can have a role.
+/// Returns a CSS selector of the elements that can have a role.
 fn tags(role: &str) -> &'static str {
     match role {
         "button" => "button, summary, [role=button]",

@@ -1,4 +1,4 @@
-//! What something can be asked to do, and a method called by a form.
+//! Tests of the methods of an object on its page, and of a method call by a form.
 
 use super::let_in;
 use super::pages::looked_at_with;
@@ -8,7 +8,7 @@ const FOLLOWED: &str = "makeExo('Followed', M.interface('Followed', {\n  all: M.
                         odd: M.call().rest(M.string()).returns(M.string()),\n  only: M.call().rest([]).returns(M.string()),\n}), \
                         { all(...all) { return all.join('|'); }, odd() { return ''; }, only() { return ''; } })";
 
-/// Methods of a directory and of an object of code, and what comes of them.
+/// Calls methods of a directory and of an object of code, and checks their results.
 fn called(scripts: bool) {
     let home = Home::new();
     std::fs::create_dir(home.path("notes")).unwrap();
@@ -35,7 +35,7 @@ fn called(scripts: bool) {
     looked_at_with(&browser, if scripts { "call" } else { "call-without-scripts" }, scripts);
     browser.press("button", "Call it");
     arrives(&browser, "what it says");
-    // What code has made has the guard that its maker gave it.
+    // An object of code has the guard that its maker gave it.
     browser.go(&door.page("/names/counter"));
     browser.says("This is its guard");
     looked_at_with(&browser, if scripts { "guarded" } else { "guarded-without-scripts" }, scripts);
@@ -53,7 +53,7 @@ fn called(scripts: bool) {
     browser.write("textbox", "Your name for what comes of it", "sum");
     browser.press("button", "Call it");
     arrives(&browser, "41");
-    // What may follow is a list, of which each element comes to be an argument.
+    // The further arguments are a list, and each element of it becomes one argument.
     home.almoner(&["eval", FOLLOWED, "--name", "followed"]).expect(0);
     browser.go(&door.page("/call?path=followed&method=all"));
     browser.write("textbox", "Argument 1", "a");
@@ -96,7 +96,7 @@ fn called(scripts: bool) {
     browser.clean(&["422", "409", "404"]);
 }
 
-/// What comes of a call is on its page, at last; without a script one loads it again.
+/// Waits until the page of a call shows its result. Without scripts it loads the page again.
 fn arrives(browser: &super::Browser, words: &str) {
     let found = browser.wait(|| {
         if browser.text().contains(words) && browser.at().contains("/thing?id=") {
@@ -113,11 +113,11 @@ fn arrives(browser: &super::Browser, words: &str) {
 }
 
 #[test]
-fn a_method_is_called_by_a_form_with_scripts() {
+fn method_is_called_by_a_form_with_scripts() {
     called(true);
 }
 
 #[test]
-fn a_method_is_called_by_a_form_without_scripts() {
+fn method_is_called_by_a_form_without_scripts() {
     called(false);
 }

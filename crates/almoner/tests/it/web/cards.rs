@@ -1,10 +1,10 @@
-//! What cards say before a yes, and what becomes of an answer that comes too late.
+//! Tests of cards before an approval, and of answers that come too late.
 
 use super::visitor::{Visitor, between};
 use crate::home::Home;
 use crate::sends::wait_for_mail;
 
-/// A home with a guest, a counter, and what the guest may be handed of it.
+/// Returns a home with a guest, a counter, and a narrowed counter for the guest.
 fn home() -> Home {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
@@ -13,7 +13,8 @@ fn home() -> Home {
     home
 }
 
-/// The number of the card about what came of this code of the guest's, which was given `own` as `c`, and that of the code.
+/// Endows code of the guest's with `own` as `c`. Returns the number of the card about its withheld result, and the
+/// number of the code's own message.
 #[track_caller]
 fn withheld(home: &Home, source: &str, own: &str) -> (u64, u64) {
     home.write("code.js", source);
@@ -26,7 +27,7 @@ fn withheld(home: &Home, source: &str, own: &str) -> (u64, u64) {
     (wait_for_mail(home, "release"), code)
 }
 
-/// The text of a page, without how it is set.
+/// Returns the text of a page, without how it is set.
 pub(super) fn text(page: &str) -> String {
     let pieces = page.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
     let text: String = pieces.collect();
@@ -34,7 +35,7 @@ pub(super) fn text(page: &str) -> String {
 }
 
 #[test]
-fn a_withheld_result_names_what_would_be_given_away_and_is_answered_once() {
+fn withheld_result_names_its_capabilities_and_answers_once() {
     let home = home();
     let visitor = Visitor::new(&home);
     for (source, own, gives, along) in [
@@ -71,7 +72,7 @@ fn a_withheld_result_names_what_would_be_given_away_and_is_answered_once() {
         let named = gives.split(". It can do: ").next().unwrap();
         assert!(card.contains(&format!("! 1: {named}; it can do:")), "{source}: {card}");
         assert!(along.lines().all(|line| card.contains(line.trim())), "{source}: {card}");
-        // Who has said no has said no, whatever is pressed on a page from before.
+        // A denial is final, and an approval from an older page does not change it.
         let seen = between(&page, "name=\"_seen\" value=\"", "\"").to_owned();
         assert_eq!(visitor.send(&path, "do=reject&reason=mine").status, 303);
         let late = visitor.send(&path, &format!("do=approve&_seen={seen}"));
@@ -85,7 +86,7 @@ fn a_withheld_result_names_what_would_be_given_away_and_is_answered_once() {
 }
 
 #[test]
-fn a_yes_to_what_is_withheld_is_for_what_was_shown_under_the_names_of_then() {
+fn approval_of_a_withheld_result_fails_after_a_rename() {
     let home = home();
     let visitor = Visitor::new(&home);
     let (number, code) = withheld(&home, "({ c })", "counter");
@@ -97,14 +98,14 @@ fn a_yes_to_what_is_withheld_is_for_what_was_shown_under_the_names_of_then() {
     assert_eq!(late.status, 409, "{}", late.body);
     assert!(text(&late.body).contains("ledger: an object that code has made"), "{}", late.body);
     assert_eq!(visitor.send(&path, &format!("do=approve&_seen={}", seen(&late.body))).status, 303);
-    // What it came to stands on the page of the program in words.
+    // The page of the program shows the result in words.
     let page = text(&visitor.get(&format!("/m/{code}"), &[]).body);
     assert!(page.contains("\"c\": ‹ledger›"), "{page}");
     assert!(!page.contains("@qclass"), "{page}");
 }
 
 #[test]
-fn a_request_to_run_code_names_what_it_would_use_and_a_yes_is_for_what_was_shown() {
+fn eval_request_names_its_values_and_approves_only_those() {
     let home = home();
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
     home.almoner(&["send", "fae", "take @small"]).expect(0);
@@ -125,13 +126,13 @@ fn a_request_to_run_code_names_what_it_would_use_and_a_yes_is_for_what_was_shown
     let uses =
         "uses small:\n      │ small: an object that code has made, recorded as Counter; it can do: incr";
     assert!(card.contains(uses), "{card}");
-    // What is called otherwise meanwhile is read again.
+    // After a name changes, the user must read the card again.
     let seen = |body: &str| between(body, "name=\"_seen\" value=\"", "\"").to_owned();
     home.almoner(&["move", "small", "tiny"]).expect(0);
     let late = visitor.send(&path, &format!("do=approve&_seen={}", seen(&before)));
     assert_eq!(late.status, 409, "{}", late.body);
     assert!(text(&late.body).contains("tiny: an object that code has made"), "{}", late.body);
-    // What was revoked says so.
+    // The page says that the grant was revoked.
     let grants = home.almoner(&["grants", "--json"]).expect(0).json();
     let own = grants.as_array().unwrap().iter().find(|one| one["slot"] == "small").unwrap();
     home.almoner(&["revoke", &format!("g{}", own["number"])]).expect(0);
@@ -140,7 +141,7 @@ fn a_request_to_run_code_names_what_it_would_use_and_a_yes_is_for_what_was_shown
     assert!(!page.contains("value=\"approve\"") && page.contains("A yes would come to nothing"), "{page}");
     assert_eq!(visitor.send(&path, &format!("do=approve&_seen={}", seen(&page))).status, 403);
     home.almoner(&["deny", &number.to_string()]).expect(0);
-    // Of what failed it is said why.
+    // The page gives the reason of a failure.
     fae(&["request-evaluation", "Promise.reject(Error('no more paper'))", "--result", "q"]);
     let path = format!("/m/{}", wait_for_mail(&home, "eval-request"));
     let page = visitor.get(&path, &[]).body;
@@ -151,7 +152,7 @@ fn a_request_to_run_code_names_what_it_would_use_and_a_yes_is_for_what_was_shown
 }
 
 #[test]
-fn what_can_come_to_nothing_has_no_button_that_says_yes() {
+fn card_that_can_no_longer_succeed_has_no_approve_button() {
     let home = super::writes(&[("a@b.example", "one")]);
     let visitor = Visitor::new(&home);
     let shown = visitor.get("/m/1", &[]).body;
@@ -171,7 +172,7 @@ fn what_can_come_to_nothing_has_no_button_that_says_yes() {
 }
 
 #[test]
-fn a_run_is_given_the_amounts_that_are_written_on_its_card() {
+fn budget_card_grants_exactly_the_entered_amounts() {
     let home = Home::new();
     home.write("w.worker", "---\nslots: { out: dir rw }\nlimits: { turns: 1 }\n---\nWrite.\n");
     std::fs::create_dir(home.path("out")).unwrap();
@@ -184,7 +185,7 @@ fn a_run_is_given_the_amounts_that_are_written_on_its_card() {
     let seen = between(&page, "name=\"_seen\" value=\"", "\"").to_owned();
     let bad = visitor.send("/m/1/answer", &format!("do=approve&_seen={seen}&more-turns=2&more-wall=soon"));
     assert_eq!(bad.status, 422, "{}", bad.body);
-    // What was written is there again.
+    // The typed value is there again.
     assert!(
         bad.body.contains("write it like `--wall 10m`") && bad.body.contains("value=\"soon\""),
         "{}",

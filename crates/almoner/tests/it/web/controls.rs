@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::{Browser, let_in};
 use crate::home::Home;
 
-/// What a person does: `write NAME=TEXT`, `press ROLE NAME`, `choose NAME=OPTION`, separated by `; `.
+/// Performs a user's steps, separated by `; `: `write NAME=TEXT`, `look-for NAME=TEXT`, `choose NAME=OPTION`, `press
+/// ROLE NAME`.
 fn does(browser: &Browser, steps: &str) {
     for step in steps.split("; ").filter(|step| !step.is_empty()) {
         let (verb, rest) = step.split_once(' ').unwrap();
@@ -33,9 +34,9 @@ fn does(browser: &Browser, steps: &str) {
 /// A form of one field.
 struct Asked {
     pattern: &'static str,
-    /// What does not fit, and what is said of it; nothing is sent then.
+    /// The steps for an answer that does not fit, and the page's message. The page sends nothing then.
     wrong: (&'static str, &'static str),
-    /// What fits, and the value as the guest sees it.
+    /// The steps for an answer that fits. The guest receives it as `value`.
     right: &'static str,
     value: Value,
 }
@@ -93,7 +94,7 @@ fn all_of(rows: &[Asked]) {
 }
 
 #[test]
-fn single_values_are_asked_for_by_controls_of_their_own() {
+fn each_scalar_pattern_has_its_own_control() {
     all_of(&[
         asked("email", "write It=nobody", "a mail address", "write It=a@b.example", json!("a@b.example")),
         asked("M.gt('m')", "write It=a", "sorts after \"m\"", "write It=z", json!("z")),
@@ -137,7 +138,7 @@ fn single_values_are_asked_for_by_controls_of_their_own() {
 }
 
 #[test]
-fn values_of_several_kinds_are_asked_for_by_their_kind() {
+fn union_pattern_offers_a_choice_of_kinds() {
     all_of(&[
         asked(
             "M.or(M.string(), M.number())",
@@ -166,7 +167,7 @@ fn values_of_several_kinds_are_asked_for_by_their_kind() {
 }
 
 #[test]
-fn values_with_parts_are_asked_for_part_by_part() {
+fn compound_pattern_is_filled_part_by_part() {
     all_of(&[
         asked(
             "M.arrayOf(M.number())",
@@ -212,7 +213,7 @@ fn values_with_parts_are_asked_for_part_by_part() {
             json!({"a": "s"}),
         ),
         asked("M.arrayOf(M.or('x', 'y'))", "", "", "press checkbox \"y\"", json!(["y"])),
-        // Boxes have one order, and each is ticked once: whoever wants it otherwise makes rows of them.
+        // Boxes have one order, and each is ticked once. For another order, the user makes rows of them.
         asked(
             "M.arrayOf(M.or('a', 'b', 'c', 'd', 'e', 'f'))",
             "press button Choose order, or repeat: It",
@@ -224,9 +225,9 @@ fn values_with_parts_are_asked_for_part_by_part() {
     ]);
 }
 
-/// What cannot be seen in the answer: what the page says while one writes.
+/// Checks the messages of the page while the user types, since the answer does not show them.
 #[test]
-fn the_page_tells_of_what_is_written() {
+fn form_page_gives_live_feedback_on_input() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let fields = [
@@ -307,7 +308,7 @@ fn the_page_tells_of_what_is_written() {
          field.dispatchEvent(new Event('change', { bubbles: true }));",
     );
     browser.says("the file has 100001 bytes, and at most 100000 fit");
-    // So is what cannot be sent, nor kept: all else is kept all the same.
+    // The page also tells of input that is too large to send or to keep. It keeps all other input.
     browser.run(
         "const field = document.querySelector('[data-bytes-of]');
          const place = document.getElementById(field.dataset.bytesOf);

@@ -1,4 +1,5 @@
-//! What a page must not be talked into showing as ours, and a person not into pressing.
+//! Tests of deceptions: text that a page must not show as Almoner's own, and presses into which a user must not be
+//! tricked.
 
 use std::time::Duration;
 
@@ -8,9 +9,9 @@ use super::visitor::{Visitor, between};
 use super::{let_in, writes};
 use crate::home::Home;
 
-/// A name that looks like another one is refused when it is given, and marked wherever it is offered.
+/// Checks that a name that looks like another one is refused when it is given, and marked wherever it is offered.
 #[test]
-fn names_that_look_alike_are_refused_and_marked() {
+fn confusable_names_are_refused_and_marked() {
     let home = Home::new();
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
     let alike = "\u{441}\u{43e}unter";
@@ -33,7 +34,7 @@ fn names_that_look_alike_are_refused_and_marked() {
 
 /// Words that pose as ours stand in the type of foreign words, behind the name that the person gave to who says them.
 #[test]
-fn words_that_pose_as_ours_are_set_as_foreign_ones() {
+fn text_imitating_the_program_is_marked_as_foreign() {
     const POSE: &str = "(verified by Almoner) Press Approve to continue";
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
@@ -66,9 +67,9 @@ fn words_that_pose_as_ours_are_set_as_foreign_ones() {
     browser.clean(&[]);
 }
 
-/// Two presses, as fast as a hand or a script makes them, are one answer.
+/// Checks that two presses, as fast as a hand or a script makes them, are one answer.
 #[test]
-fn who_presses_twice_has_answered_once() {
+fn double_click_answers_once() {
     let home = writes(&[("a@b.example", "one"), ("c@d.example", "two")]);
     let (browser, _) = let_in(&home, true, "/m/1");
     browser.says("wants to do this");
@@ -81,9 +82,9 @@ fn who_presses_twice_has_answered_once() {
     browser.clean(&["409"]);
 }
 
-/// What was typed into a field for secrets is in no page and no file of the daemon's afterwards.
+/// Checks that text typed into a field for secrets is in no page and no file of the daemon afterwards.
 #[test]
-fn a_secret_that_was_sent_is_shown_nowhere() {
+fn submitted_secret_is_never_shown() {
     const SECRET: &str = "open-sesame-4711";
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
@@ -108,7 +109,7 @@ fn a_secret_that_was_sent_is_shown_nowhere() {
         assert!(!said.out.contains(SECRET) && !said.err.contains(SECRET), "{args:?}: {said:?}");
     }
     home.almoner(&["stop"]).expect(0);
-    // Nor in any file: the store, its log of writes, its blobs, what the daemon says of itself.
+    // It is in no file either: not in the store, its write-ahead log, its blobs, or the daemon's own log.
     let (mut directories, mut files) = (vec![home.root()], 0);
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
@@ -125,9 +126,10 @@ fn a_secret_that_was_sent_is_shown_nowhere() {
     assert!(files > 3, "{files} files");
 }
 
-/// A name that is given where others have names hands over what it stands for, and all that has a name in it.
+/// Checks that an old session needs a confirmation for such a name. A name in another agent's directory hands over
+/// its object, with all objects that this one names.
 #[test]
-fn an_old_session_names_nothing_that_weighs_where_others_find_it() {
+fn old_session_reconfirms_giving_names_to_others() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkguest", "bob", "agent-bob"]).expect(0);
@@ -159,7 +161,7 @@ fn an_old_session_names_nothing_that_weighs_where_others_find_it() {
     // The field for the word stands at each of the two, also before anything was sent.
     let page = visitor.get("/names/wrapped", &[]).body;
     assert_eq!(page.matches("name=\"_confirm\"").count(), 2, "{page}");
-    // What weighs little, and what stays where one finds it oneself.
+    // Objects with little power, and names in the user's own directory.
     for (verb, from, to) in [
         ("copy", "data", "agent-fae/data"),
         ("copy", "counter", "agent-fae/counter"),
@@ -171,9 +173,9 @@ fn an_old_session_names_nothing_that_weighs_where_others_find_it() {
     assert_eq!(named("copy", "@agent", "agent-fae/power", "endow").status, 303);
 }
 
-/// What was shown is endowed, or nothing: not what a name has come to mean, and not what was chosen behind it.
+/// Checks that the shown objects are endowed, or nothing: neither a name's new object nor a later choice.
 #[test]
-fn what_was_shown_is_endowed_or_nothing() {
+fn endow_is_refused_if_the_preview_no_longer_matches() {
     let home = Home::new();
     for counter in ["counter", "ledger", "other"] {
         home.almoner(&["eval", crate::sends::COUNTER, "--name", counter]).expect(0);
@@ -203,7 +205,7 @@ fn what_was_shown_is_endowed_or_nothing() {
     browser.press("button", "Endow it");
     browser.says("has no name of yours any more, or stands for something else");
     assert!(waits() && counted("counter") == "0");
-    // Something else is chosen behind what is shown.
+    // The user chooses another object after the preview.
     browser.go(&door.page(&format!("/m/{number}")));
     browser.choose("One of your names", "other");
     browser.press("button", "Show what this would grant");
@@ -222,9 +224,10 @@ fn what_was_shown_is_endowed_or_nothing() {
     browser.clean(&["409"]);
 }
 
-/// What has changed under a hand is not pressed by it: for a moment, no yes is one.
+/// Checks that a button cannot be pressed for a moment after its card changes, so that no press approves the new card
+/// by mistake.
 #[test]
-fn what_has_changed_is_not_pressed_at_once() {
+fn changed_card_cannot_be_approved_at_once() {
     let home = Home::with_inbox();
     let call =
         |to: &str| json!({ "name": "outbox_send", "arguments": { "to": to, "subject": "s", "body": "b" } });
@@ -271,9 +274,10 @@ fn what_has_changed_is_not_pressed_at_once() {
     browser.clean(&[]);
 }
 
-/// A browser that was let in long ago is asked for a word before it hands over what weighs most.
+/// Checks that a browser with an old session must confirm with a word before it grants programs, the network or
+/// secrets.
 #[test]
-fn an_old_session_needs_a_fresh_word_for_programs_the_network_and_secrets() {
+fn old_session_reconfirms_programs_network_and_secrets() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.write("t.json", r#"[{"turns": [{"text": "done"}]}]"#);

@@ -1,10 +1,10 @@
-//! The doctor's page examines what `almoner doctor` does.
+//! Tests that the doctor's page runs the checks of `almoner doctor`.
 
 use super::let_in;
 use super::visitor::Visitor;
 use crate::home::Home;
 
-/// What `almoner doctor` names.
+/// Returns the identifiers of the checks of `almoner doctor`.
 fn ids(home: &Home) -> Vec<String> {
     let found = home.almoner(&["doctor", "--json"]).json();
     let checks = found["checks"].as_array().expect("checks").clone();
@@ -12,7 +12,7 @@ fn ids(home: &Home) -> Vec<String> {
 }
 
 #[test]
-fn all_that_the_doctor_examines_is_on_the_page_with_scripts() {
+fn doctor_page_shows_every_check_with_scripts() {
     let home = Home::new();
     let ids = ids(&home);
     assert!(ids.len() > 10, "{ids:?}");
@@ -31,7 +31,7 @@ fn all_that_the_doctor_examines_is_on_the_page_with_scripts() {
 }
 
 #[test]
-fn all_that_the_doctor_examines_is_behind_links_without_scripts() {
+fn doctor_page_links_to_every_check_without_scripts() {
     let home = Home::new();
     let ids = ids(&home);
     let (browser, door) = let_in(&home, false, "/doctor");
@@ -57,9 +57,10 @@ fn all_that_the_doctor_examines_is_behind_links_without_scripts() {
     browser.clean(&[]);
 }
 
-/// A model is tried by any name that a person has for it; what is none is told at its field, and begins no run.
+/// Checks that a model is tried by any name that the user has for it. An unknown model is told at its field and
+/// begins no run.
 #[test]
-fn a_model_is_tried_by_its_name_and_what_is_none_begins_nothing() {
+fn model_can_be_tried_by_name_and_an_unknown_one_is_refused() {
     let home = Home::new();
     home.write("rel.json", r#"[{"turns": [{"text": "ready"}]}]"#);
     let model = format!("scripted:{}", home.path("rel.json").display());
@@ -86,7 +87,7 @@ fn a_model_is_tried_by_its_name_and_what_is_none_begins_nothing() {
         assert_eq!((answer.status, answer.header("location")), (303, Some(format!("/r/{run}").as_str())));
         assert_eq!(home.almoner(&["resume", &run]).expect(0).out, "ready\n");
     }
-    // What the doctor says of the model is said of the one that is used.
+    // The doctor's report about the model is about the one that runs use.
     let said = home.almoner(&["doctor", "model"]).expect(0).out;
     assert!(said.contains("rel.json") && said.contains("in your settings"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! Another program on this machine that shows pages to the same browser, and keeps what it was sent.
+//! Another program on this machine that shows pages to the same browser and records its requests.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -36,7 +36,7 @@ impl Elsewhere {
         Elsewhere { port, heads, ended, thread: Some(thread) }
     }
 
-    /// What was sent to it: the heads of all requests.
+    /// Returns the heads of all requests to it.
     pub(crate) fn heads(&self) -> String {
         self.heads.lock().unwrap().join("\n")
     }

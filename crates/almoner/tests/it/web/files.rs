@@ -1,4 +1,4 @@
-//! Files that come with what is said in a conversation.
+//! Tests of files that come with messages in a conversation.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::visitor::{Visitor, between};
 use super::{Browser, let_in};
 use crate::home::Home;
 
-/// A home whose model shows by its answer what it was sent.
+/// Returns a home whose model shows by its answer which text it received.
 fn home() -> Home {
     let home = Home::new();
     let script = json!([
@@ -46,7 +46,7 @@ fn talked(scripts: bool) {
     browser.write("textbox", "What you say", "Hello");
     browser.press("button", "Begin");
     hears(&browser, scripts, "Good day.");
-    // What is typed stays while files are brought.
+    // The typed text stays while the files are uploaded.
     browser.write("textbox", "What you say", "Read this");
     browser.hand_over("Files from here", &[home.path("note.txt")]);
     if !scripts {
@@ -54,14 +54,14 @@ fn talked(scripts: bool) {
     }
     browser.find("checkbox", "note.txt");
     assert_eq!(browser.value(&browser.find("textbox", "What you say")), "Read this");
-    // What the page has said is there is there, whatever happens to the daemon, and whoever tidies up.
+    // An upload that the page lists outlives a restart of the daemon and a garbage collection.
     home.almoner(&["stop"]).expect(0);
     home.almoner(&["gc"]).expect(0);
     looked_at_with(&browser, if scripts { "chat-files" } else { "chat-files-without-scripts" }, scripts);
     browser.press("button", "Say it");
     hears(&browser, scripts, "I read blue.");
     browser.says("note.txt 17 bytes");
-    // A file that is not what its name says is refused where the files are, and everything else stays.
+    // A file whose content contradicts its name is refused at the list of files, and everything else stays.
     browser.write("textbox", "What you say", "And this");
     browser.hand_over("Files from here", &[home.path("bad.png")]);
     if !scripts {
@@ -76,17 +76,17 @@ fn talked(scripts: bool) {
 }
 
 #[test]
-fn files_are_brought_with_scripts() {
+fn files_are_uploaded_with_scripts() {
     talked(true);
 }
 
 #[test]
-fn files_are_brought_without_scripts() {
+fn files_are_uploaded_without_scripts() {
     talked(false);
 }
 
 #[test]
-fn what_is_dropped_on_the_page_is_brought_and_outlives_a_reload() {
+fn dropped_files_are_uploaded_and_survive_a_reload() {
     let home = home();
     let (browser, _) = let_in(&home, true, "/chat");
     browser.write("textbox", "Model", &model(&home));
@@ -112,7 +112,7 @@ fn what_is_dropped_on_the_page_is_brought_and_outlives_a_reload() {
     browser.clean(&[]);
 }
 
-/// A form with files, as a browser sends it.
+/// Sends a form with files, as a browser does, and returns the answer.
 fn sent(visitor: &Visitor, path: &str, fields: &[(&str, &str)], files: &[(&str, &[u8])]) -> Answer {
     let mut body = format!("--B\r\nContent-Disposition: form-data; name=\"_token\"\r\n\r\n{}", visitor.token);
     for (name, text) in fields {
@@ -136,7 +136,7 @@ fn sent(visitor: &Visitor, path: &str, fields: &[(&str, &str)], files: &[(&str, 
 }
 
 #[test]
-fn what_a_conversation_cannot_begin_with_is_refused_beside_its_field() {
+fn invalid_chat_start_is_refused_beside_its_field() {
     let home = home();
     let visitor = Visitor::new(&home);
     let model = model(&home);
@@ -197,9 +197,9 @@ fn what_a_conversation_cannot_begin_with_is_refused_beside_its_field() {
     assert_eq!(sent(&stranger, "/chat", &good, &[]).status, 403);
 }
 
-/// The hash of what lies in the store is no file that was brought.
+/// Checks that the hash of a stored blob does not stand for an uploaded file.
 #[test]
-fn what_nobody_has_brought_is_not_had_by_its_hash() {
+fn stored_blob_cannot_be_claimed_by_its_hash() {
     let home = home();
     home.write("w.worker", "---\nattachments: { max: 2, bytes: 1MiB }\n---\nTalk.\n");
     home.almoner(&["run", "w.worker", "note.txt", "-m", "scripted:talk.json"]).expect(0);
@@ -212,7 +212,7 @@ fn what_nobody_has_brought_is_not_had_by_its_hash() {
 }
 
 #[test]
-fn the_rules_of_the_worker_hold_for_what_comes_later_and_for_all_of_it_together() {
+fn worker_attachment_rules_cover_later_uploads_in_total() {
     let home = home();
     home.write(
         "w.worker",

@@ -1,4 +1,4 @@
-//! The picker as one writes into it: what is found, what is picked, and that nothing else is ever sent.
+//! Tests of the picker as the user types into it: the matches, the choice, and that nothing else is ever sent.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ const ALT: char = '\u{E00A}';
 
 const PICKER: &str = "What to count with";
 
-/// A home with many names, and a form that asks for one of them.
+/// Returns a home with many names, and a form that asks for one of them.
 fn asked() -> (Home, u64) {
     let home = Home::new();
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
@@ -56,7 +56,7 @@ fn sent(browser: &Browser) -> String {
 }
 
 #[test]
-fn what_is_written_finds_and_only_what_is_picked_is_sent() {
+fn picker_text_filters_and_only_a_picked_option_is_sent() {
     let (home, number) = asked();
     let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
     let field = || browser.find("combobox", PICKER);
@@ -98,9 +98,9 @@ fn what_is_written_finds_and_only_what_is_picked_is_sent() {
     browser.press("button", "Send the answer");
     browser.says("Nothing was sent");
     browser.says("fill this in: a capability (Counter)");
-    // What one looked for is there again.
+    // The search text is there again.
     assert_eq!(written(), "counter");
-    // What says that it is wrong leads there.
+    // The link of the error leads to the field.
     browser.press("link", PICKER);
     assert_eq!(browser.focused(), PICKER);
     browser.keys("\u{441}ounter");
@@ -120,7 +120,7 @@ fn what_is_written_finds_and_only_what_is_picked_is_sent() {
 }
 
 #[test]
-fn what_was_picked_outlives_rows_and_a_reload() {
+fn picked_option_survives_row_changes_and_a_reload() {
     let (home, number) = asked();
     let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
     let written = || browser.value(&browser.find("combobox", PICKER));
@@ -148,10 +148,10 @@ fn what_was_picked_outlives_rows_and_a_reload() {
     browser.chord(ALT, UP.chars().next().unwrap());
     let first = || browser.value(&browser.find("combobox", "1 of More"));
     assert!(browser.wait(|| first().starts_with("wholly-other · ").then_some(())).is_some(), "{}", first());
-    // Of what has several names the first is shown, and not one that looks like it.
+    // The picker shows the first of an object's several names, and not one that looks like it.
     let second = browser.value(&browser.find("combobox", "2 of More"));
     assert!(second.starts_with("counter · "), "{second}");
-    // What is drawn anew has nothing in it that is for those who have no scripts.
+    // A row that is drawn anew has no parts for browsers without scripts.
     assert_eq!(browser.run("return document.querySelectorAll('.item noscript').length"), 0);
     browser.press("button", "Send the answer");
     browser.says("✓ answered");

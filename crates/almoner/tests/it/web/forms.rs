@@ -1,4 +1,4 @@
-//! Forms: every control, what is wrong told where it is wrong, and what was typed kept.
+//! Tests of forms: each control, errors at their fields, and kept input.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::pages::looked_at_with;
 use super::{Browser, let_in};
 use crate::home::Home;
 
-/// A guest's form with a field for each kind of control.
+/// Returns a guest's form with a field for each kind of control.
 pub(super) fn asked() -> (Home, u64) {
     let home = Home::new();
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
@@ -60,17 +60,17 @@ fn a_form(scripts: bool) {
         let said = || browser.attribute(&retries, "aria-invalid").is_some() == wrong;
         assert!(browser.wait(|| said().then_some(())).is_some(), "not {wrong}");
     };
-    // What is wrong is said early, to those who do not see it too.
+    // An error is told early, also to users of screen readers.
     is_wrong(scripts);
     if scripts {
-        // What is given a name meanwhile can be picked, and nothing that was typed is lost.
+        // An object that gets a name meanwhile can be picked, and no typed text is lost.
         home.almoner(&["eval", crate::sends::COUNTER, "--name", "newer"]).expect(0);
         let offered = "return [...document.querySelectorAll('.pick option')].some(one => one.textContent.startsWith('newer '))";
         assert!(browser.wait(|| (browser.run(offered) == true).then_some(())).is_some());
         assert_eq!(browser.value(&browser.find("textbox", "town")), "Ghent");
     }
     browser.press("button", "Send the answer");
-    // What is wrong is told where it is wrong, of which part, and nothing but a secret has to be typed again.
+    // Each error is told at its field, with its part. Only a secret has to be typed again.
     browser.says("from 1 to 5");
     browser.says("Nothing was sent: 5 of the fields do not fit");
     browser.says("Where, zip: fill this in: a whole number, 0 or more");
@@ -90,7 +90,7 @@ fn a_form(scripts: bool) {
     browser.write("textbox", "Another key", "open barley");
     browser.choose("What to count with", "counter");
     if scripts {
-        // What is seen of a picker, and its menu, are not wrong any more.
+        // Neither the visible part of a picker nor its menu is marked as wrong any more.
         let wrong = "return document.querySelectorAll('.pick [aria-invalid]').length";
         assert!(browser.wait(|| (browser.run(wrong) == 0).then_some(())).is_some());
     }
@@ -129,16 +129,16 @@ fn a_form(scripts: bool) {
 }
 
 #[test]
-fn a_form_with_scripts() {
+fn form_is_filled_and_submitted_with_scripts() {
     a_form(true);
 }
 
 #[test]
-fn a_form_without_scripts() {
+fn form_is_filled_and_submitted_without_scripts() {
     a_form(false);
 }
 
-/// Each row that does not fit says so by itself, while one writes and when it is sent.
+/// Checks that each row that does not fit has a message of its own, while the user types and when the form is sent.
 fn rows_are_told_of(scripts: bool) {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
@@ -170,7 +170,7 @@ fn rows_are_told_of(scripts: bool) {
     browser.says("found the text \"three\"");
     looked_at_with(&browser, if scripts { "rows-told" } else { "rows-told-without-scripts" }, scripts);
     if scripts {
-        // Whoever loads the page again looks at the form with what was typed, and sends nothing a second time.
+        // A reload shows the form with the typed text, and sends nothing a second time.
         browser.reload();
         let first = || (browser.value(&browser.find("textbox", "1")) == "one").then_some(());
         assert!(browser.wait(first).is_some(), "{}", browser.text());
@@ -180,11 +180,11 @@ fn rows_are_told_of(scripts: bool) {
 }
 
 #[test]
-fn each_row_that_does_not_fit_says_so_with_scripts() {
+fn invalid_row_shows_its_own_error_with_scripts() {
     rows_are_told_of(true);
 }
 
 #[test]
-fn each_row_that_does_not_fit_says_so_without_scripts() {
+fn invalid_row_shows_its_own_error_without_scripts() {
     rows_are_told_of(false);
 }

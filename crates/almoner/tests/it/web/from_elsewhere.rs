@@ -1,9 +1,10 @@
-//! What a page of somebody else, in the browser that was let in, can do with ours: frame it, read it, send to it.
+//! Tests of a foreign page in the same browser as a session: its attempts to frame our pages, read them, and send to
+//! them.
 
 use super::elsewhere::Elsewhere;
 use super::{Door, let_in, writes};
 
-/// Everything that a page can try by itself.
+/// Returns everything that a page can try by itself.
 fn tries(door: &Door) -> String {
     let own = door.page("");
     format!(
@@ -48,9 +49,10 @@ fn tries(door: &Door) -> String {
     )
 }
 
-/// Another port of our own name, to which the browser sends what it has for us; and another name.
+/// Checks a page at another port of our own name, to which the browser sends our cookies, and a page under another
+/// name.
 #[test]
-fn a_page_of_somebody_else_frames_reads_and_sends_nothing() {
+fn foreign_page_cannot_frame_read_or_send() {
     let home = writes(&[("a@b.example", "one")]);
     let (browser, door) = let_in(&home, true, "/m/1");
     browser.says("wants to do this");
@@ -81,7 +83,7 @@ fn a_page_of_somebody_else_frames_reads_and_sends_nothing() {
         });
         let all = all.unwrap_or_else(|| panic!("{host}: {}", came()));
         for (what, came) in all.as_object().unwrap() {
-            // Blind is who sends or asks without being told what came of it.
+            // A blind request is one whose answer its page cannot read.
             let is_blind = what.contains("blindly") || what == "end a session";
             let came = came.as_str().unwrap();
             match (is_blind, what.as_str()) {
@@ -92,7 +94,7 @@ fn a_page_of_somebody_else_frames_reads_and_sends_nothing() {
                 _ => assert_eq!(came, "refused", "{host}: {what}"),
             }
         }
-        // Nothing of ours is in a frame of theirs, whatever is laid over it.
+        // Nothing of ours is in a frame of theirs, where something could lie over it.
         let framed = browser.framed();
         assert_eq!(framed.len(), 3, "{framed:?}");
         for words in framed {
@@ -103,7 +105,7 @@ fn a_page_of_somebody_else_frames_reads_and_sends_nothing() {
                 "{words}"
             );
         }
-        // A form that goes there itself is told what was not done, on a page.
+        // A form that leads to our page itself gets a page that says it was refused.
         browser.run("document.getElementById('yes').submit()");
         browser.says("This was sent by another page");
         let headings = "return [...document.querySelectorAll('h1')].map(one => one.textContent.trim())";

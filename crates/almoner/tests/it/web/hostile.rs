@@ -7,7 +7,8 @@ use super::visitor::{Visitor, between};
 use super::{Door, writes};
 use crate::home::Home;
 
-/// Ends whatever element it stands in, starts some of its own, moves a terminal's cursor, turns the direction, and hides.
+/// Text that ends the element around it, starts elements of its own, moves a terminal's cursor, turns the direction,
+/// and hides.
 const HOSTILE: &str = "</bdi></pre></textarea><script>alert(1)</script><img src=x onerror=alert(1)>\u{1b}[2K\r\u{1b}]8;;http://x\u{7}\u{9b}2J\
      \u{202e}evil\u{2066}\u{200b}\u{e0041}\u{fe0f}\u{a0}\u{3164}\u{2028}";
 
@@ -30,13 +31,13 @@ const RAW: &[&str] = &[
     "\u{2028}",
 ];
 
-/// A home in which those words stand wherever somebody else can put them.
+/// Returns a home in which those words stand wherever somebody else can put them.
 fn said_everywhere() -> Home {
     let home = writes(&[("a@b.example", HOSTILE), ("a@b.example", "two")]);
     let script = serde_json::json!([{ "turns": [{ "text": HOSTILE }] }]);
     home.write("talk.json", script.to_string());
     home.write("w.worker", format!("---\nslots: {{}}\n---\nSay it.\n{HOSTILE}\n"));
-    // What is no text is no document.
+    // A file with these characters is no text, and so no document.
     home.write("doc.txt", HOSTILE.replace(['\u{1b}', '\u{7}', '\u{9b}'], ""));
     home.almoner(&["run", "w.worker", "doc.txt", "-m", "scripted:talk.json"]).expect(0);
     home.almoner(&["deny", "1", "-r", HOSTILE]).expect(0);
@@ -54,7 +55,7 @@ fn said_everywhere() -> Home {
     home
 }
 
-/// The pages to which a page leads.
+/// Returns the pages to which a page leads.
 fn links(body: &str) -> impl Iterator<Item = String> {
     let all = body.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next());
     let ours = all.filter(|path| path.starts_with('/') && !path.starts_with("/assets/"));
@@ -62,9 +63,9 @@ fn links(body: &str) -> impl Iterator<Item = String> {
 }
 
 #[test]
-fn nothing_that_others_write_is_markup_or_hides_on_any_page() {
+fn foreign_text_is_escaped_on_every_page() {
     let home = said_everywhere();
-    // What a browser calls itself is no word of ours either.
+    // The name that a browser gives itself is foreign text as well.
     let door = Door::of(&home, "/");
     let origin = door.page("");
     let headers =
@@ -90,7 +91,7 @@ fn nothing_that_others_write_is_markup_or_hides_on_any_page() {
         next.extend(links(&page.body));
     }
     assert!(seen.len() > 60, "{seen:?}");
-    // It was there to be seen: on cards, in the journal, under names, in the graph of what leads where, and so on.
+    // The text was visible: on cards, in the journal, under names, in the graph of references, and so on.
     for part in ["", "m", "r", "names", "why"] {
         assert!(shown.contains(part), "{part:?}: {shown:?} of {seen:?}");
     }
@@ -100,9 +101,9 @@ fn nothing_that_others_write_is_markup_or_hides_on_any_page() {
     }
 }
 
-/// A link whose host only looks like another one says which one it is.
+/// Checks that a link spells out its host if this host looks like another one.
 #[test]
-fn a_host_that_looks_like_another_one_is_written_out() {
+fn confusable_host_in_a_link_is_written_out() {
     let home = writes(&[("a@b.example", "Log in: https://\u{430}\u{440}\u{440}\u{4cf}\u{435}.com/login")]);
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&[
@@ -123,9 +124,9 @@ fn a_host_that_looks_like_another_one_is_written_out() {
     }
 }
 
-/// Nothing is cut off what a yes is for, also for who has no scripts that fold it.
+/// Checks that a card shows everything that an approval is for, also without the scripts that fold it.
 #[test]
-fn a_card_has_all_of_what_a_yes_is_for() {
+fn card_shows_the_whole_text_to_be_approved() {
     let long = format!("{}the very end", "A long text, in which anything may stand. ".repeat(3000));
     let home = writes(&[("a@b.example", &long)]);
     let card = Visitor::new(&home).get("/m/1", &[]).body;
@@ -135,9 +136,10 @@ fn a_card_has_all_of_what_a_yes_is_for() {
     assert!(card.contains("data-must-open open"), "it is open where no script folds it");
 }
 
-/// What the model is told is what the person reads: the reason of a no, word for word, on the card and in the journal.
+/// Checks that the model is told the reason of a denial word for word. The user reads the same on the card and in the
+/// journal.
 #[test]
-fn what_a_model_is_told_of_a_no_is_what_the_person_reads() {
+fn denial_reason_reaches_the_model_word_for_word() {
     const WHY: &str = "not to this address: ask accounting first";
     let home = writes(&[("a@b.example", "one"), ("c@d.example", "two")]);
     let visitor = Visitor::new(&home);
@@ -156,9 +158,10 @@ fn what_a_model_is_told_of_a_no_is_what_the_person_reads() {
     assert!(trace.contains(WHY), "{trace}");
 }
 
-/// A yes for the whole run is for exactly what was shown: whatever reaches further asks anew, and is not answered by it.
+/// Checks that an approval for the whole run is for exactly the shown call. A call that reaches further asks anew,
+/// and the approval does not answer it.
 #[test]
-fn a_standing_yes_answers_nothing_that_reaches_further() {
+fn approval_for_the_run_does_not_cover_a_wider_call() {
     let home = writes(&[("a@b.example", "one"), ("a@b.example", "one"), ("evil@c.example", "one")]);
     let visitor = Visitor::new(&home);
     let sent = || std::fs::read_dir(home.path("outbox")).unwrap().count();

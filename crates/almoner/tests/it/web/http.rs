@@ -13,7 +13,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The first header of this name.
+    /// Returns the first header of this name.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(each, _)| each.eq_ignore_ascii_case(name)).map(|(_, text)| text.as_str())
     }
@@ -32,12 +32,12 @@ pub(crate) fn ask(port: u16, method: &str, path: &str, headers: &[(&str, &str)],
     let _ = stream.write_all(text.as_bytes());
     let mut bytes = Vec::new();
     let mut some = [0; 16 << 10];
-    // Some keep the connection open after what they have said.
+    // Some servers keep the connection open after their answer.
     loop {
         match stream.read(&mut some) {
             Ok(0) => return read(&bytes),
             Ok(n) => bytes.extend(&some[..n]),
-            // Whoever is refused for the size of a body is refused before all of it is read.
+            // The server refuses a body for its size before it has read all of it.
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset && !bytes.is_empty() => {
                 return read(&bytes);
             }
@@ -51,7 +51,7 @@ pub(crate) fn ask(port: u16, method: &str, path: &str, headers: &[(&str, &str)],
     }
 }
 
-/// How many bytes an answer has, once that is known.
+/// Returns how many bytes an answer has, once that is known.
 fn length(bytes: &[u8]) -> Option<usize> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();

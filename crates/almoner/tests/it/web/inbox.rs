@@ -1,4 +1,4 @@
-//! The inbox: threads, filters, counts, and what the keyboard does there.
+//! Tests of the inbox: threads, filters, counts, and its use by the keyboard.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::home::Home;
 use crate::kill_sweep::is_full;
 use crate::wire::Control;
 
-/// A message of a guest's, in answer to one of its own.
+/// Sends a message of a guest, in answer to `reply_to` if it is given.
 #[track_caller]
 fn sends(home: &Home, text: &str, reply_to: Option<u64>) {
     let send = json!({ "request": "act", "agent": "agent-fae", "act": { "do": "mail", "act": {
@@ -19,7 +19,7 @@ fn sends(home: &Home, text: &str, reply_to: Option<u64>) {
     assert_eq!(said["response"], "reply", "{said}");
 }
 
-/// The numbers of the host's messages that say this, newest first.
+/// Returns the numbers of the host's messages that say this, newest first.
 fn numbered(home: &Home, text: &str) -> Vec<u64> {
     let letters = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
     let all = letters.as_array().unwrap().iter().filter(|one| one["message"].to_string().contains(text));
@@ -28,14 +28,14 @@ fn numbered(home: &Home, text: &str) -> Vec<u64> {
     numbers
 }
 
-/// The numbers of messages as they stand on the page, and what of them is folded.
+/// Returns the numbers of the messages in the order of the page, and whether each is folded.
 fn rows(browser: &Browser) -> serde_json::Value {
     browser.run(
         "return [...document.querySelectorAll('#rest a.row')].map(one => [Number(one.getAttribute('href').slice(3)), !!one.closest('details')])",
     )
 }
 
-/// A home with a thread of three messages, an older message and one of two lines.
+/// Returns a home with a thread of three messages, an older message and one of two lines.
 fn threaded() -> (Home, Vec<u64>) {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
@@ -56,13 +56,13 @@ fn threads(scripts: bool) {
     let (home, numbers) = threaded();
     let (first, alone, two, last) = (numbers[0], numbers[1], numbers[2], numbers[3]);
     let (browser, door) = let_in(&home, scripts, "/");
-    // The newest message says where a thread stands; what the person did comes below.
+    // The newest message decides the place of a thread, and the user's own commands come below.
     browser.says("2 messages below");
     let begins = |expected: serde_json::Value| {
         let (shown, expected) = (rows(&browser), expected.as_array().unwrap().clone());
         assert_eq!(shown.as_array().unwrap()[..expected.len()], expected[..], "{shown}");
     };
-    // What is folded is not even there before somebody wants to see it.
+    // Folded messages are not even loaded before the user unfolds them.
     begins(json!([[first, false], [alone, false]]));
     browser.press("button", "2 messages below");
     if scripts {
@@ -92,7 +92,7 @@ fn threads_fold_under_their_first_message_without_scripts() {
 }
 
 #[test]
-fn the_keyboard_goes_through_threads_and_dismisses() {
+fn keyboard_moves_through_threads_and_dismisses() {
     let (home, numbers) = threaded();
     let (browser, door) = let_in(&home, true, "/");
     browser.says("2 messages below");
@@ -104,7 +104,7 @@ fn the_keyboard_goes_through_threads_and_dismisses() {
     on("the first");
     browser.keys("j");
     on("2 messages below");
-    // Enter unfolds; what was folded is passed by before.
+    // Enter unfolds. Before that, the keys pass by the folded messages.
     browser.keys("\u{E007}");
     browser.says("the last");
     browser.keys("j");
@@ -133,9 +133,9 @@ fn the_keyboard_goes_through_threads_and_dismisses() {
     browser.clean(&[]);
 }
 
-/// What comes above the row that somebody is at leaves it where they see it.
+/// Checks that new messages above the focused row leave the row in its place on the screen.
 #[test]
-fn what_comes_does_not_push_away_what_one_is_at() {
+fn new_messages_do_not_move_the_focused_row() {
     let (home, _) = threaded();
     let (browser, _) = let_in(&home, true, "/");
     browser.says("2 messages below");
@@ -157,7 +157,7 @@ fn what_comes_does_not_push_away_what_one_is_at() {
         browser.says(above);
         assert_eq!(at(), before, "after {n}");
     }
-    // Nor does what goes.
+    // A message that goes away does not move the row either.
     let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
     let is_it = |one: &&serde_json::Value| one.to_string().contains("more of a1");
     let gone = all.as_array().unwrap().iter().find(is_it).unwrap()["number"].to_string();
@@ -169,9 +169,9 @@ fn what_comes_does_not_push_away_what_one_is_at() {
     browser.clean(&[]);
 }
 
-/// Whoever asks much does not push away what others ask.
+/// Checks that many requests of one guest do not push away the requests of others.
 #[test]
-fn the_asks_of_one_sender_fold_into_one_row_beyond_a_few() {
+fn requests_of_one_sender_fold_after_a_few() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkguest", "bob", "agent-bob"]).expect(0);
@@ -185,7 +185,7 @@ fn the_asks_of_one_sender_fold_into_one_row_beyond_a_few() {
     browser.says("5 more of fae");
     browser.says("the only one");
     browser.says("number 8 of many");
-    // What is proposed is told apart by what it says.
+    // Proposals are told apart by their text.
     browser.says("code over count: count");
     assert!(!browser.text().contains("number 2 of many"), "{}", browser.text());
     browser.press("button", "5 more of fae");
@@ -200,7 +200,7 @@ fn the_asks_of_one_sender_fold_into_one_row_beyond_a_few() {
 }
 
 #[test]
-fn what_needs_somebody_is_not_dismissed_by_a_key() {
+fn message_awaiting_an_answer_cannot_be_dismissed_by_key() {
     let home = Home::with_inbox();
     home.almoner(&crate::home::TRIAGE).expect(7);
     let (browser, _) = let_in(&home, true, "/");
@@ -212,7 +212,7 @@ fn what_needs_somebody_is_not_dismissed_by_a_key() {
 }
 
 #[test]
-fn what_a_person_did_stands_with_what_came_of_it_and_what_waits_stands_apart() {
+fn answered_message_folds_under_its_command() {
     let home = Home::with_inbox();
     home.almoner(&crate::home::TRIAGE).expect(7);
     let (browser, door) = let_in(&home, true, "/");
@@ -232,11 +232,11 @@ fn what_a_person_did_stands_with_what_came_of_it_and_what_waits_stands_apart() {
 }
 
 #[test]
-fn filters_counts_and_pages_hold_with_many_messages() {
+fn inbox_filters_counts_and_pages_work_at_scale() {
     let many = if is_full() { 10_000 } else { 1_500 };
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
-    // What is looked for is older than everything else.
+    // The messages to find are older than all others.
     for wish in 0..3 {
         home.almoner(&["--as", "agent-fae", "request", "@host", &format!("wish {wish}")]);
     }
@@ -274,7 +274,7 @@ fn filters_counts_and_pages_hold_with_many_messages() {
 }
 
 #[test]
-fn a_filter_says_what_holds_for_all_and_there_are_filters_by_state() {
+fn inbox_filters_by_state_and_mentions_other_waiting_messages() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     for wish in ["wish a", "wish b", "wish c"] {
@@ -287,7 +287,7 @@ fn a_filter_says_what_holds_for_all_and_there_are_filters_by_state() {
     let visitor = Visitor::new(&home);
     let page = |path: &str| visitor.get(path, &[]).body;
     let lists = |body: &str, number: u64| body.contains(&format!("class=\"row cells\" href=\"/m/{number}\""));
-    // What needs somebody is not hidden by a filter.
+    // A filter does not hide that other messages need the user.
     let commands = page("/?kind=command");
     assert!(!commands.contains("Nothing waits for you"), "{commands}");
     assert!(
@@ -318,7 +318,7 @@ fn a_filter_says_what_holds_for_all_and_there_are_filters_by_state() {
 }
 
 #[test]
-fn a_row_shows_the_beginning_of_long_words_and_the_page_of_a_message_folds_them() {
+fn long_message_is_cut_in_its_row_and_folded_on_its_page() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let long = "å".repeat(45_000);
@@ -351,7 +351,7 @@ fn a_row_shows_the_beginning_of_long_words_and_the_page_of_a_message_folds_them(
 }
 
 #[test]
-fn words_of_ours_are_plain_in_a_row_and_only_its_senders_are_set_apart() {
+fn row_marks_only_the_senders_text_as_foreign() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.write("count.js", "E(count).incr()");

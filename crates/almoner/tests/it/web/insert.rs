@@ -1,4 +1,4 @@
-//! What stands in JSON: capabilities, by what they are and never by what they are called.
+//! Tests of capabilities in JSON: they stand there by their identifiers and never by their names.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ const LEFT: char = '\u{E012}';
 /// An object whose interface is called otherwise.
 const LEDGER: &str = "makeExo('Ledger', M.interface('Ledger', { add: M.call(M.nat()).returns(M.number()) }), { add(n) { return Number(n); } })";
 
-/// A guest's form with these fields, and its number; its host has a counter and a ledger.
+/// Returns a guest's form with these fields, and its number; its host has a counter and a ledger.
 fn asked(fields: &[&str]) -> (Home, u64) {
     let home = Home::new();
     for (name, code) in [("counter", crate::sends::COUNTER), ("ledger", LEDGER)] {
@@ -28,7 +28,7 @@ fn inserts(browser: &Browser, name: &str, into: &str) {
     browser.press("button", &format!("Insert it into {into}"));
 }
 
-/// Which capabilities stand in a text, each by its identifier.
+/// Returns which capabilities stand in a text, each by its identifier.
 fn inserted(text: &str) -> Vec<String> {
     text.split("\"ref\":\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())).collect()
 }
@@ -62,7 +62,7 @@ fn capabilities_in_json(scripts: bool) {
     let both = both.unwrap_or_else(|| panic!("two of them stand in {}", text("The key")));
     assert!(text("JSON").starts_with("[1,{\"@qclass\":\"remotable\",") && text("JSON").ends_with("},2]"));
     assert_eq!(inserted(&text("JSON")), both[..1]);
-    // It stays what it was, whatever its name has come to mean.
+    // The inserted capability stays the same, although its name now means another one.
     for (from, to) in [("counter", "mine"), ("ledger", "counter")] {
         home.almoner(&["move", from, to]).expect(0);
     }
@@ -80,7 +80,8 @@ fn capabilities_in_json(scripts: bool) {
     let is_one = |one: &Value| one["@qclass"] == "remotable" && one["ref"].is_string();
     assert!(who.len() == 2 && who.iter().all(is_one) && who[0] != who[1], "{}", got.out);
     assert_eq!((&value["any"][0], &value["any"][2]), (&json!(1), &json!(2)), "{}", got.out);
-    // What arrives are grants of the guest's own; they lead to what was picked, and not to what is called so now.
+    // The guest receives grants of its own. They lead to the picked objects, and not to the objects that have these
+    // names now.
     let grants = home.almoner(&["grants", "--json"]).expect(0);
     let target = |one: &Value| {
         let all = grants.json();
@@ -102,9 +103,10 @@ fn capabilities_are_inserted_into_json_without_scripts() {
     capabilities_in_json(false);
 }
 
-/// Whatever stands in the text, only what the person has a name for goes out, and only what fits.
+/// Checks that, regardless of the text, only capabilities with a name of the user's are sent, and only those that
+/// fit.
 #[test]
-fn an_identifier_without_a_name_is_refused() {
+fn identifier_without_a_name_is_refused() {
     let (home, number) = asked(&["key:M.key()=The key"]);
     let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
     inserts(&browser, "counter", "The key");

@@ -1,4 +1,4 @@
-//! Pages of runs: long journals, batches in every view, what is staged, what is looked for.
+//! Tests of the pages of runs: long journals, batches in every view, staged changes, and searches.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::directories::{ALLOWED, calls, done, home, run};
 use crate::home::{Home, TRIAGE};
 
 #[test]
-fn a_long_journal_shows_its_newest_steps_and_leads_to_the_older_ones() {
+fn long_journal_shows_its_newest_steps_and_links_to_older() {
     let look = || calls(&vec![("out_list", json!({})); 12]);
     let mut turns: Vec<_> = (0..12).map(|_| look()).collect();
     turns.push(calls(&[("out_write", json!({ "path": "new.md", "content": "at last" }))]));
@@ -25,7 +25,7 @@ fn a_long_journal_shows_its_newest_steps_and_leads_to_the_older_ones() {
         let mut path = format!("/r/r1?view={view}");
         let page = visitor.get(&path, &[]).body;
         assert!(page.len() < 700_000, "{view} takes {} bytes", page.len());
-        // What waits is the newest, and so on the page.
+        // The step that waits is the newest, and so it is on the first page.
         let waits = if view == "raw" { "new.md" } else { "href=\"/m/1\"" };
         assert!(between(&page, "id=\"view\"", "</section>").contains(waits), "{view}: {page}");
         assert!(!page.contains("href=\"/r/r1/step/1\""), "{view}");
@@ -44,7 +44,7 @@ fn a_long_journal_shows_its_newest_steps_and_leads_to_the_older_ones() {
 }
 
 #[test]
-fn every_view_of_a_batch_shows_its_children_and_what_each_cost() {
+fn batch_views_show_children_with_their_cost() {
     let home = Home::with_inbox();
     home.almoner(&TRIAGE).expect(7);
     let visitor = Visitor::new(&home);
@@ -70,7 +70,7 @@ fn every_view_of_a_batch_shows_its_children_and_what_each_cost() {
 }
 
 #[test]
-fn what_is_staged_goes_by_the_directory_that_it_is_a_copy_of() {
+fn staged_copy_is_shown_as_its_source_directory() {
     let home = crate::hunks::staged();
     let visitor = Visitor::new(&home);
     let page = visitor.get("/r/r1", &[]).body;
@@ -89,7 +89,7 @@ fn what_is_staged_goes_by_the_directory_that_it_is_a_copy_of() {
 }
 
 #[test]
-fn a_move_is_one_entry_and_what_is_in_the_way_is_shown() {
+fn diff_page_shows_a_move_once_and_marks_conflicts() {
     let home = home(json!([
         calls(&[("out_move", json!({ "from": "a.md", "to": "sub/through.md" }))]),
         calls(&[
@@ -115,7 +115,7 @@ fn a_move_is_one_entry_and_what_is_in_the_way_is_shown() {
     browser.says("Moved as it is");
     browser.says("What is there now");
     browser.says("-mine");
-    // What is pressed stands apart from what is decided on.
+    // The buttons stand apart from the files that the user decides on.
     let gap = "const above = document.querySelector('form.card > .buttons'), file = document.querySelector('.entry');
                return file.getBoundingClientRect().top - above.getBoundingClientRect().bottom";
     assert!(browser.run(gap).as_f64().is_some_and(|gap| gap >= 8.0), "{}", browser.run(gap));
@@ -130,7 +130,7 @@ fn a_move_is_one_entry_and_what_is_in_the_way_is_shown() {
 }
 
 #[test]
-fn runs_and_grants_are_found_by_what_one_remembers_of_them() {
+fn runs_and_grants_are_found_by_partial_text() {
     let home = Home::new();
     let slots: Vec<String> = (0..101).map(|at| format!("s{at}: dir")).collect();
     home.write("Scribe.worker", format!("---\nslots: {{ {} }}\n---\nDo it.\n", slots.join(", ")));
@@ -142,7 +142,7 @@ fn runs_and_grants_are_found_by_what_one_remembers_of_them() {
     let visitor = Visitor::new(&home);
     let listed = |path: &str| visitor.get(path, &[]).body.contains("href=\"/r/r1\"");
     assert!(listed("/runs?worker=scribe") && listed("/runs?worker=CRIB") && !listed("/runs?worker=clerk"));
-    // What is looked for is looked for on the next page as well.
+    // The next page keeps the search.
     let page = visitor.get("/grants?state=all&find=in", &[]).body;
     let older = between(&page, "<p><a href=\"/grants?", "\"").replace("&amp;", "&");
     assert!(older.contains("find=in"), "{older}");
@@ -151,7 +151,7 @@ fn runs_and_grants_are_found_by_what_one_remembers_of_them() {
 }
 
 #[test]
-fn what_is_empty_says_how_one_begins() {
+fn empty_page_explains_how_to_start() {
     let home = Home::new();
     let visitor = Visitor::new(&home);
     for (path, says) in [

@@ -1,5 +1,5 @@
-//! What led to what: commands answer what they are about and say what came of them, things go by the person's own names, and
-//! why goes back to whoever proposed it.
+//! Tests of causes and effects: commands link to the messages that they answer, and show their outcomes. Objects go
+//! by the user's own names, and `why` leads back to the proposing agent.
 
 use serde_json::{Value as Json, json};
 
@@ -8,7 +8,7 @@ use super::visitor::Visitor;
 use crate::home::Home;
 use crate::sends::wait_for_mail;
 
-/// The number of the newest command whose text has this in it.
+/// Returns the number of the newest command whose text has this in it.
 #[track_caller]
 fn command(home: &Home, part: &str) -> u64 {
     let all = home.almoner(&["inbox", "--all", "--json"]).expect(0).json();
@@ -20,7 +20,8 @@ fn command(home: &Home, part: &str) -> u64 {
     numbers.max().unwrap_or_else(|| panic!("no command with {part} in {all}"))
 }
 
-/// A home in which a guest has proposed a worker, which the host has given a directory of its own by name, and which asks.
+/// Returns a home in which a guest has proposed a worker, which the host has given a directory of its own by name,
+/// and which asks.
 fn home() -> (Home, u64) {
     let home = Home::new();
     std::fs::create_dir(home.path("out")).unwrap();
@@ -32,7 +33,7 @@ fn home() -> (Home, u64) {
         home.almoner(args).expect(0);
     }
     home.almoner(&["--as", "agent-fae", "define", "note.worker", "--result", "note"]).expect(0);
-    // Whoever has a name in a directory has a name.
+    // An agent with a name in a directory has a name.
     home.almoner(&["move", "fae", "team/fae"]).expect(0);
     let number = wait_for_mail(&home, "definition");
     home.almoner(&["endow", &number.to_string(), "out=mynotes", "-m", "scripted:script.json"]).expect(7);
@@ -40,7 +41,7 @@ fn home() -> (Home, u64) {
 }
 
 #[test]
-fn what_was_done_leads_back_to_whoever_proposed_it_by_the_names_of_whoever_looks() {
+fn pages_trace_an_effect_to_its_proposal_by_the_users_names() {
     let (home, proposal) = home();
     let visitor = Visitor::new(&home);
     let page = |path: &str| visitor.get(path, &[]).body;
@@ -52,7 +53,7 @@ fn what_was_done_leads_back_to_whoever_proposed_it_by_the_names_of_whoever_looks
     };
     let (asked, endowed) = (wait_for_mail(&home, "approval"), command(&home, "endow"));
     let place = home.path("out").display().to_string();
-    // What a card is about goes by the person's own name.
+    // The card shows its object by the user's own name.
     let target = format!("mynotes (directory {place} (rw))");
     says(&format!("/m/{asked}"), &[&target, "from run r1 (note)"]);
     let card = home.almoner(&["inbox", &asked.to_string()]).expect(0).out.replace("\n  ┆ ", "");
@@ -87,7 +88,7 @@ fn what_was_done_leads_back_to_whoever_proposed_it_by_the_names_of_whoever_looks
 }
 
 #[test]
-fn a_command_says_what_came_of_it_also_if_it_was_refused_or_failed() {
+fn command_shows_its_outcome_even_if_refused_or_failed() {
     let home = Home::new();
     let visitor = Visitor::new(&home);
     for (args, says) in [
@@ -108,7 +109,7 @@ fn a_command_says_what_came_of_it_also_if_it_was_refused_or_failed() {
         assert!(rows.contains(&format!(" ({says}")), "{args:?}: {says} is not in {rows}");
         home.almoner(&["dismiss", &command(&home, args[0]).to_string()]).expect(0);
     }
-    // To dismiss leaves no line, nor does what could not be dismissed.
+    // A `dismiss` leaves no line, and neither does a failed one.
     let rows = || home.almoner(&["inbox", "--all"]).expect(0).out;
     let before = rows();
     home.almoner(&["dismiss", "99"]).expect(4);

@@ -12,20 +12,20 @@ use crate::home::Home;
 
 const KEYLESS: &str = "This tab may read and change nothing";
 
-/// A request of a guest's waits.
+/// Sends a request of a guest, which then waits.
 fn asked(home: &Home) {
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["--as", "agent-fae", "request", "@host", "something to eat"]);
 }
 
-/// The names of what this tab keeps.
+/// Returns the names of the entries in a storage of this tab.
 fn kept(browser: &Browser, of: &str) -> String {
     let names = browser.run(&format!("return Object.keys({of}).sort().map(k => k.split(' ')[0]).join(' ')"));
     names.as_str().unwrap_or("").to_owned()
 }
 
 #[test]
-fn the_key_lies_in_a_tab_and_another_tab_asks_for_it() {
+fn session_key_stays_in_tabs_and_is_shared_between_them() {
     let home = Home::new();
     asked(&home);
     let (browser, door) = let_in(&home, true, "/");
@@ -39,7 +39,7 @@ fn the_key_lies_in_a_tab_and_another_tab_asks_for_it() {
     browser.write("textbox", "Reason", "no food here");
     browser.press("button", "Refuse");
     browser.says("no food here");
-    // Without any tab that has it, what is there can be read, and nothing that was typed is lost.
+    // Without a tab that has the key, the pages can be read, and no typed text is lost.
     asked_again(&home);
     browser.tab(&first);
     browser.close_tab();
@@ -52,7 +52,7 @@ fn the_key_lies_in_a_tab_and_another_tab_asks_for_it() {
     browser.press("button", "Refuse");
     browser.says(KEYLESS);
     assert_eq!(browser.value(&browser.find("textbox", "Reason")), "no drinks either");
-    // Whoever sends it all the same is refused.
+    // A request without the key is refused.
     let token = browser.run("return document.body.dataset.token");
     let cookie =
         browser.cookies().into_iter().find(|(name, _)| name == "__Host-almoner").expect("a cookie").1;
@@ -61,7 +61,7 @@ fn the_key_lies_in_a_tab_and_another_tab_asks_for_it() {
     let headers = [("Host", door.host.as_str()), ("Origin", &origin), ("Cookie", &cookie)];
     let body = format!("_token={}&do=refuse&reason=x", token.as_str().unwrap());
     assert_eq!(ask(door.port, "POST", "/m/3", &headers, &body).status, 403);
-    // Another code gives this tab a key, and what was typed is there still.
+    // Another code gives this tab a key, and the typed text is still there.
     enter(&browser, &home, true, "/m/3");
     browser.press("button", "Refuse");
     browser.says("✗ refused");
@@ -73,7 +73,7 @@ fn asked_again(home: &Home) {
 }
 
 #[test]
-fn a_browser_that_is_let_in_again_has_one_session_and_its_other_tabs_go_on() {
+fn second_login_keeps_one_session_and_other_tabs_work() {
     let home = Home::new();
     asked(&home);
     let (browser, _) = let_in(&home, true, "/m/1");
@@ -90,7 +90,7 @@ fn a_browser_that_is_let_in_again_has_one_session_and_its_other_tabs_go_on() {
     browser.press("button", "Refuse");
     browser.says("half a word");
     browser.says("✗ refused");
-    // A wrong code takes nobody's key away.
+    // A wrong code takes no key away.
     browser.go(&format!(
         "{}/login#{}/",
         browser.run("return location.origin").as_str().unwrap(),
@@ -105,7 +105,7 @@ fn a_browser_that_is_let_in_again_has_one_session_and_its_other_tabs_go_on() {
     browser.go(&format!("{}/", browser.run("return location.origin").as_str().unwrap()));
     browser.says("Inbox");
     assert_eq!(token(), json!(2));
-    // Whoever has left, or was not let in, writes the next address into the same tab.
+    // A user who ended the session, or was not let in, enters the next address in the same tab.
     browser.press("button", "End this session");
     browser.says("Log in to Almoner");
     for to in ["/", "/runs"] {
@@ -122,7 +122,7 @@ fn a_browser_that_is_let_in_again_has_one_session_and_its_other_tabs_go_on() {
 }
 
 #[test]
-fn a_script_that_sends_says_so_in_a_header() {
+fn scripted_request_needs_the_token_header() {
     let home = Home::new();
     asked(&home);
     let visitor = Visitor::new(&home);
@@ -130,7 +130,7 @@ fn a_script_that_sends_says_so_in_a_header() {
     let own = [("Host", visitor.door.host.as_str()), ("Origin", origin.as_str())];
     let script = [("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Site", "same-origin")];
     let body = format!("_token={}", visitor.token);
-    // What is signed is let through, and told that this message is no form.
+    // A signed request passes, and its answer says that this message is no form.
     for (more, status) in
         [(vec![], 403), (vec![("X-Almoner", "0")], 403), (vec![("X-Almoner", visitor.token.as_str())], 409)]
     {
@@ -140,7 +140,7 @@ fn a_script_that_sends_says_so_in_a_header() {
 }
 
 #[test]
-fn under_the_bare_address_only_whoever_wants_it_is_let_in_and_doctor_warns() {
+fn loopback_address_needs_its_own_login_and_doctor_warns() {
     let home = Home::new();
     asked(&home);
     assert!(home.almoner(&["doctor", "web"]).expect(0).out.contains("never opened"));
@@ -154,7 +154,7 @@ fn under_the_bare_address_only_whoever_wants_it_is_let_in_and_doctor_warns() {
     assert!(said.err.contains("another port"), "{}", said.err);
     let url = said.out.trim().to_owned();
     assert!(url.starts_with(&format!("http://{host}/login#")), "{url}");
-    // The cookie of one is none under the other, and a code of one lets nobody in under the other.
+    // The cookie of one address is invalid at the other, and a code of one opens no session at the other.
     assert_eq!(there(&visitor.cookie), 401);
     let code = between(&url, "#", "/");
     assert_eq!(super::visitor::log_in(&visitor.door, code).status, 401);
@@ -177,7 +177,7 @@ fn under_the_bare_address_only_whoever_wants_it_is_let_in_and_doctor_warns() {
     assert!(home.almoner(&["sessions"]).expect(0).out.contains("under the bare address"));
     home.almoner(&["sessions", "--revoke", "2"]).expect(0);
     home.almoner(&["doctor", "web"]).expect(0);
-    // A code that nobody used keeps it open for its minute; nothing else does.
+    // Only an unused code keeps the bare address open, for its minute.
     home.almoner(&["stop"]).expect(0);
     home.almoner(&["sessions"]).expect(0);
     assert_eq!(visitor.get("/", &[]).status, 200);
@@ -185,7 +185,7 @@ fn under_the_bare_address_only_whoever_wants_it_is_let_in_and_doctor_warns() {
 }
 
 #[test]
-fn nobody_else_stands_at_the_port_in_the_other_address_of_this_machine() {
+fn pages_claim_their_port_on_both_loopback_addresses() {
     let home = Home::new();
     let door = Door::of(&home, "/");
     if TcpListener::bind("[::1]:0").is_err() {
@@ -193,12 +193,12 @@ fn nobody_else_stands_at_the_port_in_the_other_address_of_this_machine() {
         return;
     }
     assert!(TcpListener::bind(format!("[::1]:{}", door.port)).is_err());
-    // Whoever took it while no daemon ran is given way to: the pages go to another port.
+    // If another process took the port while no daemon ran, the pages go to another port.
     home.almoner(&["stop"]).expect(0);
     let taken = TcpListener::bind(format!("[::1]:{}", door.port)).unwrap();
     let other = Door::of(&home, "/");
     assert_ne!(other.port, door.port);
-    // Nobody stands there beside a port of the settings either: the pages are served in both addresses or not at all.
+    // The daemon does not share a port of the settings either: it serves the pages at both addresses or not at all.
     for port in [format!("port = {}", door.port), format!("bind = \"127.0.0.1:{}\"", door.port)] {
         home.write_config(&format!("[web]\n{port}\n"));
         let refused = home.almoner(&["open", "--print"]).expect(1);

@@ -1,10 +1,10 @@
-//! What browsers are told as it happens, and what it costs.
+//! Tests of the live events for browsers, and of their cost.
 
 use super::let_in;
 use crate::home::Home;
 
 #[test]
-fn one_stream_for_all_tabs_of_a_browser() {
+fn tabs_of_a_browser_share_one_stream() {
     let home = Home::new();
     let (browser, door) = let_in(&home, true, "/");
     let up = |tab: &str| {
@@ -16,7 +16,7 @@ fn one_stream_for_all_tabs_of_a_browser() {
     let first = browser.new_tab();
     browser.go(&door.page("/"));
     browser.says("Nothing waits for you");
-    // The second listens to the first, and shows what happens all the same.
+    // The second tab listens to the first, and shows the new message all the same.
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["--as", "agent-fae", "request", "@host", "something to eat"]);
     browser.says("something to eat");
@@ -24,7 +24,8 @@ fn one_stream_for_all_tabs_of_a_browser() {
     let second = browser.tabs().into_iter().find(|tab| *tab != first).unwrap();
     browser.tab(&first);
     browser.says("something to eat");
-    // The one that listens is closed: the other listens in its place, and misses nothing of what happened meanwhile.
+    // The tab with the stream closes. The other one opens the stream in its place, and misses none of the events
+    // meanwhile.
     browser.close_tab();
     home.almoner(&["--as", "agent-fae", "request", "@host", "something to drink"]);
     browser.tab(&second);
@@ -35,7 +36,7 @@ fn one_stream_for_all_tabs_of_a_browser() {
     browser.clean(&[]);
 }
 
-/// How large, how fast: `cargo test -p almoner --test it web::live::figures -- --ignored --nocapture`.
+/// Measures sizes and times: `cargo test -p almoner --test it web::live::figures -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures; takes a minute"]
 fn figures() {

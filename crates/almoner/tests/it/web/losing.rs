@@ -1,4 +1,4 @@
-//! What a person has typed or chosen is not lost by what goes wrong, and what has a name is not taken away by the way.
+//! Tests that an error loses no typed text and no choice, and that no name is taken away in passing.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::visitor::{Visitor, between};
 use super::{Door, let_in};
 use crate::home::Home;
 
-/// A guest's form, and its number.
+/// Returns a guest's form, and its number.
 fn asked(home: &Home, fields: &[&str]) -> u64 {
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let form = [&["--as", "agent-fae", "form", "@host", "Say"][..], fields, &["--result", "answer"]].concat();
@@ -15,7 +15,7 @@ fn asked(home: &Home, fields: &[&str]) -> u64 {
 }
 
 #[test]
-fn what_could_not_be_sent_is_there_again() {
+fn unsent_form_is_restored_after_a_failed_send() {
     let home = Home::new();
     let number = asked(&home, &["title:string=What it is called", "words:M.arrayOf(M.string())=Words"]);
     let (browser, door) = let_in(&home, true, &format!("/m/{number}"));
@@ -34,7 +34,8 @@ fn what_could_not_be_sent_is_there_again() {
     };
     browser.says("What it is called");
     fill();
-    // The session has ended meanwhile, and the page says so; whoever sends it all the same finds it again.
+    // The session has ended meanwhile, and the page says so. A user who sends the form all the same finds the text
+    // again.
     home.almoner(&["sessions", "--all"]).expect(0);
     browser.says("your session is over");
     browser.press("button", "Send the answer");
@@ -57,7 +58,7 @@ fn what_could_not_be_sent_is_there_again() {
     browser.press("button", "Send the answer");
     browser.says("✓ answered");
     assert_eq!(browser.at(), door.page(&format!("/m/{number}")));
-    // What was taken is no draft any more.
+    // An accepted answer is no draft any more.
     assert_eq!(
         browser.run(
             "return Object.keys(sessionStorage).filter(k => k.includes('draft') || k.startsWith('form'))"
@@ -68,9 +69,9 @@ fn what_could_not_be_sent_is_there_again() {
     assert_eq!(got["promise"]["value"], json!({ "title": "a title", "words": ["one"] }));
 }
 
-/// Without scripts nothing is kept but by the browser itself: it goes back to what was typed.
+/// Checks that without scripts the browser itself keeps the typed text, and goes back to it.
 #[test]
-fn what_could_not_be_sent_is_there_again_without_scripts() {
+fn unsent_form_is_restored_without_scripts() {
     let home = Home::new();
     let number = asked(&home, &["title:string=What it is called"]);
     let (browser, _) = let_in(&home, false, &format!("/m/{number}"));
@@ -86,7 +87,7 @@ fn what_could_not_be_sent_is_there_again_without_scripts() {
 }
 
 #[test]
-fn a_second_answer_is_refused_and_says_so() {
+fn second_answer_to_a_form_is_refused_with_its_text_kept() {
     let home = Home::new();
     let number = asked(&home, &["title:string=What it is called", "key:secret?=A key"]);
     let visitor = Visitor::new(&home);
@@ -94,7 +95,7 @@ fn a_second_answer_is_refused_and_says_so() {
     assert_eq!(visitor.send(&path, "f0=first&do=submit").status, 303);
     let second = visitor.send(&path, "f0=second&f1=hunter2&f1:given=yes&do=submit");
     assert_eq!((second.status, second.body.contains("answered before")), (409, true), "{}", second.body);
-    // What came too late counts for nothing, and is there to be copied.
+    // The late answer does not count, and its text is there to be copied.
     for (says, is) in [("What you had typed", true), (">second<", true), ("hunter2", false)] {
         assert_eq!(second.body.contains(says), is, "{says}: {}", second.body);
     }
@@ -102,9 +103,9 @@ fn a_second_answer_is_refused_and_says_so() {
     assert_eq!(got["promise"]["value"]["title"], "first");
 }
 
-/// Who fills in a form a second time finds both answers, and no secret.
+/// Checks that the page of a form that was answered twice shows both answers, and no secret.
 #[test]
-fn every_answer_to_a_form_is_there() {
+fn repeatable_form_shows_every_answer() {
     let home = Home::new();
     let number = asked(&home, &["often:M.nat()=How often", "key:secret?=A key", "--repeatable"]);
     let visitor = Visitor::new(&home);
@@ -123,9 +124,10 @@ fn every_answer_to_a_form_is_there() {
     assert!(!both.contains("hunter2"), "{both}");
 }
 
-/// Whoever only looks learns that a secret has to be typed again; a script, which keeps it, asks for no more than a field.
+/// Checks that a preview says that a secret must be typed again. A script, which keeps the secret, requests no more
+/// than a field.
 #[test]
-fn what_is_looked_at_says_what_is_not_kept() {
+fn preview_says_secrets_must_be_typed_again() {
     let home = Home::new();
     let number =
         asked(&home, &["words:M.arrayOf(M.string())=Words", "key:secret?=A key", "other:string=Another"]);
@@ -139,7 +141,7 @@ fn what_is_looked_at_says_what_is_not_kept() {
         assert_eq!(looked.body.contains(&format!("{fits} {again}")), says, "{}", looked.body);
         assert!(!looked.body.contains("hunter2"), "{}", looked.body);
     }
-    // So does whoever is told that something else does not fit.
+    // A refusal because of another field says so as well.
     let refused = visitor.send(&path, "f1=hunter2&f1:given=yes&do=submit");
     assert_eq!((refused.status, refused.body.contains("type it again")), (422, true), "{}", refused.body);
     assert!(!refused.body.contains("hunter2"), "{}", refused.body);
@@ -153,7 +155,7 @@ fn what_is_looked_at_says_what_is_not_kept() {
 }
 
 #[test]
-fn what_is_to_be_filled_in_is_filled_in() {
+fn missing_required_field_is_refused() {
     let home = Home::new();
     let number =
         asked(&home, &["sure:M.opt(M.boolean())=Whether", "many:M.opt(M.arrayOf(M.string()))=Words"]);
@@ -168,7 +170,7 @@ fn what_is_to_be_filled_in_is_filled_in() {
 }
 
 #[test]
-fn a_name_that_stands_for_something_is_replaced_by_nobody_who_does_not_say_so() {
+fn existing_name_is_not_replaced_without_confirmation() {
     let home = Home::new();
     home.almoner(&["store", "ledger=precious"]);
     let visitor = Visitor::new(&home);
@@ -194,7 +196,7 @@ fn a_name_that_stands_for_something_is_replaced_by_nobody_who_does_not_say_so() 
 }
 
 #[test]
-fn a_name_whose_thing_has_ended_can_be_taken_away() {
+fn expired_name_can_be_removed() {
     let home = Home::new();
     std::fs::create_dir(home.path("notes")).unwrap();
     home.almoner(&["mount", home.path("notes").to_str().unwrap(), "notes"]).expect(0);
@@ -208,7 +210,7 @@ fn a_name_whose_thing_has_ended_can_be_taken_away() {
 }
 
 #[test]
-fn a_conversation_begins_with_nothing_that_it_cannot_be_told() {
+fn overlong_first_message_starts_no_conversation() {
     let home = Home::new();
     let visitor = Visitor::new(&home);
     let said = "w".repeat(300_000);

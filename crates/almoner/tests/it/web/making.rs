@@ -1,5 +1,5 @@
-//! A worker that a run wants to make, on its card in a browser: what it would get, what only a person can fill, and its
-//! text as the person has changed it.
+//! Tests of the card of a worker that a run wants to make. It shows the grants, the slots that only the user can
+//! fill, and the text that the user has edited.
 
 use serde_json::json;
 
@@ -32,13 +32,13 @@ fn made(scripts: bool) {
     browser.says("What its maker has as docs: ");
     browser.says("It can do: list, read, glob, grep, stat (reads).");
     browser.says("Its maker has nothing for it: only you can fill it.");
-    // Nobody says yes before it was said what that would grant.
+    // The user cannot approve before the preview of the grants.
     let yes = "return document.querySelectorAll('button[value=approve], button[value=run]').length";
     assert_eq!(browser.run(yes), 0);
     browser.press("button", "Show what this would grant");
     browser.says("nothing fills the slot `place`");
     looked_at_with(&browser, if scripts { "making" } else { "making-without-scripts" }, scripts);
-    // What cannot be is told on the card, and what was written stays.
+    // The card tells of an impossible value, and the typed text stays.
     let on_this_machine = "Or something of this machine";
     browser.write("textbox", on_this_machine, "https://own.example");
     browser.press("button", "Show what this would grant");
@@ -46,7 +46,7 @@ fn made(scripts: bool) {
     let field = browser.find("textbox", on_this_machine);
     assert_eq!(browser.value(&field), "https://own.example");
     browser.write_into(&field, &"\u{E003}".repeat(19));
-    // Something narrower than what the person has.
+    // The user makes a narrower object out of one of their own.
     browser.press("button", "Make a narrower one for slot place");
     browser.choose("Of which", "notes");
     browser.press("button", "Narrow this one");
@@ -59,11 +59,11 @@ fn made(scripts: bool) {
     browser.says("As place it gets your few: ");
     browser.says("Only so far: 10 calls in 1 min.");
     browser.says("You are asked each time before write, append, edit, move, remove, make_directory.");
-    // A yes is for what was shown.
+    // An approval is for the shown text.
     browser.press("button", "Edit it before you approve");
     browser.write("textbox", "Its text", "Be kind.");
     browser.press("button", "Approve");
-    // With scripts what was shown goes at once, and there is nothing that it would be.
+    // With scripts the preview goes at once, so the answer is not compared with it.
     browser.says(if scripts {
         "Nothing was answered yet"
     } else {
@@ -90,11 +90,11 @@ fn made(scripts: bool) {
 }
 
 #[test]
-fn a_person_fills_and_changes_what_a_run_makes_with_scripts() {
+fn created_worker_is_edited_and_endowed_with_scripts() {
     made(true);
 }
 
 #[test]
-fn a_person_fills_and_changes_what_a_run_makes_without_scripts() {
+fn created_worker_is_edited_and_endowed_without_scripts() {
     made(false);
 }

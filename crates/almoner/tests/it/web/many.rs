@@ -1,4 +1,5 @@
-//! Many messages: what each asker asks stays in sight, all of it can be reached, and a page stays small.
+//! Tests of many messages: the requests of each sender stay in sight, all of them can be reached, and a page stays
+//! small.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use super::visitor::{Visitor, between};
 use crate::home::Home;
 use crate::wire::Control;
 
-/// A home with these guests.
+/// Returns a home with these guests.
 #[track_caller]
 fn with_guests(names: &[&str]) -> Home {
     let home = Home::new();
@@ -19,7 +20,7 @@ fn with_guests(names: &[&str]) -> Home {
     home
 }
 
-/// Each guest asks for these things, over one connection.
+/// Sends these requests of guests, over one connection.
 #[track_caller]
 fn asks<'a>(home: &Home, all: impl IntoIterator<Item = (&'a str, String)>) {
     let mut client = Control::open(home);
@@ -32,7 +33,7 @@ fn asks<'a>(home: &Home, all: impl IntoIterator<Item = (&'a str, String)>) {
     }
 }
 
-/// Each guest says this, over one connection.
+/// Sends these messages of guests, over one connection.
 #[track_caller]
 fn tells<'a>(home: &Home, all: impl IntoIterator<Item = (&'a str, String)>) {
     let mut client = Control::open(home);
@@ -45,12 +46,12 @@ fn tells<'a>(home: &Home, all: impl IntoIterator<Item = (&'a str, String)>) {
     }
 }
 
-/// The messages to which rows of a page lead.
+/// Returns the messages to which rows of a page lead.
 fn rows(page: &str) -> Vec<u64> {
     page.split("href=\"/m/").skip(1).map(|rest| between(rest, "", "\"").parse().unwrap()).collect()
 }
 
-/// The messages of this page and of those that follow.
+/// Returns the messages of this page and of those that follow.
 #[track_caller]
 fn all_from(visitor: &Visitor, mut path: String, next: &str) -> Vec<u64> {
     let mut found = Vec::new();
@@ -65,7 +66,7 @@ fn all_from(visitor: &Visitor, mut path: String, next: &str) -> Vec<u64> {
 }
 
 #[test]
-fn whoever_asks_much_pushes_nobody_out_and_all_that_they_ask_can_be_reached() {
+fn busy_sender_is_folded_and_all_its_requests_are_reachable() {
     let home = with_guests(&["bob", "fae"]);
     asks(&home, [("bob", "the only one".to_owned())]);
     asks(&home, (0..120).map(|at| ("fae", format!("number {at} of many"))));
@@ -80,7 +81,7 @@ fn whoever_asks_much_pushes_nobody_out_and_all_that_they_ask_can_be_reached() {
             "{path}: {page}"
         );
     }
-    // What is folded lies behind a link, on pages of its own.
+    // The folded rows lie behind a link, on pages of their own.
     let page = visitor.get("/", &[]).body;
     let folded = between(&page, "data-load=\"/?of=", "\"").replace("&amp;", "&");
     let folded = all_from(&visitor, format!("/?of={folded}"), ">Older messages</a>");
@@ -93,7 +94,7 @@ fn whoever_asks_much_pushes_nobody_out_and_all_that_they_ask_can_be_reached() {
 }
 
 #[test]
-fn askers_who_have_no_room_on_the_first_page_follow() {
+fn senders_beyond_the_first_page_are_listed_on_the_next() {
     let names: Vec<String> = (0..23).map(|at| format!("g{at}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let home = with_guests(&names);
@@ -106,7 +107,7 @@ fn askers_who_have_no_room_on_the_first_page_follow() {
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 23, "{all:?}");
 }
 
-/// The page itself, and what it loads as a browser asks for it.
+/// Returns the size in bytes of the page and of the assets that it loads, as a browser requests them.
 #[track_caller]
 fn first_load(visitor: &Visitor, path: &str) -> usize {
     let page = visitor.get(path, &[]).body;
@@ -122,7 +123,7 @@ fn first_load(visitor: &Visitor, path: &str) -> usize {
 }
 
 #[test]
-fn the_first_load_is_small_in_whatever_letters_messages_are_written() {
+fn first_load_is_small_in_every_script() {
     let guests = ["a", "b", "c", "d", "e", "f"];
     let alphabets = [
         "an ordinary sentence of words ",
@@ -144,7 +145,7 @@ fn the_first_load_is_small_in_whatever_letters_messages_are_written() {
     }
 }
 
-/// A batch of twelve, each of which asks for a write.
+/// Returns a home with a batch of twelve runs that each ask for a write.
 fn batch() -> Home {
     let home = Home::new();
     home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
@@ -163,7 +164,7 @@ fn batch() -> Home {
 }
 
 #[test]
-fn approvals_of_a_batch_fold_into_one_row_and_each_says_what_it_asks_about() {
+fn approvals_of_a_batch_fold_into_one_row_naming_each_call() {
     let home = batch();
     let visitor = Visitor::new(&home);
     let page = visitor.get("/", &[]).body;
@@ -190,7 +191,7 @@ fn approvals_of_a_batch_fold_into_one_row_and_each_says_what_it_asks_about() {
 }
 
 #[test]
-fn a_batch_with_a_child_that_is_stalled_says_so_and_goes_on_from_its_page() {
+fn batch_with_a_stalled_child_says_so_and_resumes_on_its_page() {
     let home = Home::new();
     home.write("w.worker", "---\nslots: { out: dir rw }\n---\nWrite.\n");
     home.write("out/kept.md", "kept");

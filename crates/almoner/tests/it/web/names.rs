@@ -1,23 +1,23 @@
-//! The pages of names: what is done there is done to the name that is shown.
+//! Tests of the pages of names: an action there applies to the name that is shown.
 
 use super::visitor::{Visitor, between};
 use crate::home::Home;
 
-/// Every name that there is.
+/// Returns every name that there is.
 fn names(home: &Home) -> Vec<String> {
     let all = home.almoner(&["list", "--json"]).expect(0).json();
     let name = |row: &serde_json::Value| row["name"].as_str().unwrap().to_owned();
     all.as_array().unwrap().iter().map(name).filter(|name| !name.starts_with('@')).collect()
 }
 
-/// What the form of a page carries beside what one writes there.
+/// Returns the value of a hidden field in the form of a page.
 fn carried(page: &str, name: &str) -> String {
     between(page, &format!("name=\"{name}\" value=\""), "\"").to_owned()
 }
 
-/// Blanks belong to a name: what is done to one is done to no other that differs by them.
+/// Checks that blanks belong to a name: an action on one name does not affect another that differs by them.
 #[test]
-fn a_name_is_taken_away_as_it_is_shown_and_as_it_was_seen() {
+fn name_change_applies_to_the_exact_name_and_shown_value() {
     let home = Home::new();
     home.almoner(&["store", "--force", "vital=kept", "vital =junk"]).expect(0);
     let visitor = Visitor::new(&home);
@@ -26,7 +26,7 @@ fn a_name_is_taken_away_as_it_is_shown_and_as_it_was_seen() {
     let sent = visitor.send("/names", &format!("do=remove&path=vital%20&is={is}"));
     assert_eq!(sent.status, 303, "{}", sent.body);
     assert_eq!(names(&home), ["vital"]);
-    // What it stood for is something else by now, so nothing is done to it.
+    // The name stands for another object by now, so the daemon refuses the action.
     let is = carried(&visitor.get("/names/vital", &[]).body, "is");
     home.almoner(&["remove", "vital"]).expect(0);
     home.almoner(&["store", "vital=new"]).expect(0);
@@ -38,9 +38,10 @@ fn a_name_is_taken_away_as_it_is_shown_and_as_it_was_seen() {
     assert_eq!(names(&home), ["vital"]);
 }
 
-/// A name that cannot be told from another, or from what it seems to be, is refused; who insists sees what there is to it.
+/// Checks that a name is refused if it looks like another, or if it hides characters. A user who insists sees these
+/// characters.
 #[test]
-fn a_name_that_hides_something_is_refused_and_shown_as_it_is() {
+fn name_with_hidden_characters_is_refused_and_escaped() {
     let home = Home::new();
     home.almoner(&["store", "counter=1", "p q=1"]).expect(0);
     let visitor = Visitor::new(&home);
@@ -66,9 +67,10 @@ fn a_name_that_hides_something_is_refused_and_shown_as_it_is() {
     }
 }
 
-/// A directory, an agent and a name of a nested directory have pages that say what they are, and can be given other names.
+/// Checks that a directory, an agent and a name in a nested directory have pages that describe them, and can be
+/// renamed.
 #[test]
-fn what_has_names_in_it_has_a_page_like_anything_else() {
+fn directory_agent_and_nested_name_have_pages() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "shelf", "shelf/box"]).expect(0);
@@ -84,7 +86,7 @@ fn what_has_names_in_it_has_a_page_like_anything_else() {
         ("/names/shelf/box", 3),
         ("/names/agent-fae", 3),
         ("/names/shelf/box/note", 3),
-        // What everybody has keeps its name.
+        // A name that every agent has stays.
         ("/names/@mail", 1),
     ] {
         let page = get(path);
@@ -112,9 +114,9 @@ fn what_has_names_in_it_has_a_page_like_anything_else() {
     }
 }
 
-/// Many names are looked through page by page, or by what they have in them.
+/// Checks that the user can go through many names page by page, or search them by a part.
 #[test]
-fn many_names_are_paged_and_found() {
+fn many_names_are_paged_and_searchable() {
     let home = Home::new();
     let all: Vec<String> = (0..250).map(|at| format!("thing-{at:03}=1")).collect();
     home.almoner(&[&["store"][..], &all.iter().map(String::as_str).collect::<Vec<_>>()].concat()).expect(0);
@@ -133,7 +135,7 @@ fn many_names_are_paged_and_found() {
     assert!(last == 52 && page.contains("201 to 252 of 252"), "{last}: {page}");
     let (found, page) = names("/names?find=ING-12");
     assert!(found == 10 && !page.contains("Further names"), "{found}: {page}");
-    // What refers to somebody who writes much is told by numbers, a few at a time.
+    // The references to an agent that writes much are shown by numbers, a few at a time.
     let page = visitor.get("/names/fae", &[]).body;
     assert!(page.contains("href=\"/m/") && page.matches("href=\"/m/").count() <= 41, "{page}");
     assert!(page.len() < 40_000, "{}", page.len());

@@ -1,4 +1,4 @@
-//! The picker: what it offers, and something narrower made on the way.
+//! Tests of the picker: its offers, and a narrower object that the user makes there.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::home::Home;
 /// An object whose interface is called otherwise.
 const LEDGER: &str = "makeExo('Ledger', M.interface('Ledger', { add: M.call(M.nat()).returns(M.number()) }), { add(n) { return Number(n); } })";
 
-/// The groups of a menu, each with what is in it.
+/// Returns the groups of a menu, each with its entries.
 fn groups(browser: &Browser) -> String {
     let said = browser.run(
         "return [...document.querySelectorAll('optgroup')].map(group => group.label + ': ' +
@@ -19,7 +19,7 @@ fn groups(browser: &Browser) -> String {
 }
 
 #[test]
-fn a_picker_offers_what_was_recorded_under_the_interface() {
+fn picker_offers_objects_recorded_under_the_interface() {
     let home = Home::new();
     for (name, code) in [
         ("counter", crate::sends::COUNTER),
@@ -43,7 +43,7 @@ fn a_picker_offers_what_was_recorded_under_the_interface() {
     home.almoner(&["status"]).expect(0);
     browser.reload();
     assert_eq!(groups(&browser), of_counters);
-    // What is sent is what was offered, whatever else the person has.
+    // The form accepts only the objects that it offered, regardless of the user's other objects.
     browser.run("document.querySelector('select').selectedOptions[0].value = 'nonsense'");
     browser.press("button", "Send the answer");
     browser.says("Nothing was sent");
@@ -71,7 +71,7 @@ fn a_picker_offers_what_was_recorded_under_the_interface() {
     ]);
 }
 
-/// At a form's picker, an object of code.
+/// Makes a narrower object of code at the picker of a form.
 fn a_narrower_counter(scripts: bool) {
     let home = Home::new();
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
@@ -97,7 +97,7 @@ fn a_narrower_counter(scripts: bool) {
     browser.choose("What to count with", "counter");
     browser.press("button", "Make a narrower one for What to count with");
     browser.says("What stays of what it can do");
-    // Its guard was recorded: what it has is there to be chosen, and nothing else.
+    // Its guard was recorded, so the user can choose among its methods and no others.
     browser.press("checkbox", "add");
     browser.write("textbox", "How long it lasts", "soon");
     browser.press("button", "Show what it would allow");
@@ -116,7 +116,7 @@ fn a_narrower_counter(scripts: bool) {
     browser.says("✓ answered");
     let got = home.almoner(&["--as", "agent-fae", "show", "answer", "--json"]).expect(0).json();
     assert_eq!(got["promise"]["value"]["words"], json!(["one"]));
-    // It can do what was said, and no more; what it was made of is as it was.
+    // The new object has only the chosen methods, and the original is as it was.
     assert_eq!(crate::sends::evaluated(&home, &["E(c).incr()", "c=small"]), "1");
     crate::sends::refused(&home, &["E(c).add(1n)", "c=small"], "granted without this method");
     assert_eq!(crate::sends::evaluated(&home, &["E(c).add(1n)", "c=counter"]), "2");
@@ -124,18 +124,19 @@ fn a_narrower_counter(scripts: bool) {
 }
 
 #[test]
-fn a_narrower_one_is_made_at_a_picker_with_scripts() {
+fn narrowed_object_is_created_at_a_picker_with_scripts() {
     a_narrower_counter(true);
 }
 
 #[test]
-fn a_narrower_one_is_made_at_a_picker_without_scripts() {
+fn narrowed_object_is_created_at_a_picker_without_scripts() {
     a_narrower_counter(false);
 }
 
-/// At a slot of a worker that is proposed, a directory; somebody else takes the name meanwhile.
+/// Checks that a narrower directory is made at a slot of a proposed worker. Meanwhile the name of the original comes
+/// to mean another directory.
 #[test]
-fn a_narrower_directory_is_made_for_a_slot() {
+fn narrowed_directory_is_created_for_a_slot() {
     let home = Home::new();
     for dir in ["big", "other"] {
         std::fs::create_dir(home.path(dir)).unwrap();
@@ -157,7 +158,7 @@ fn a_narrower_directory_is_made_for_a_slot() {
     browser.write("textbox", "Your name for it", "notes");
     browser.press("button", "Show what it would allow");
     browser.says("only .md .txt; at most 1048576 bytes in all; 10 calls in 1 min");
-    // What was shown is what is made, or nothing.
+    // The shown object is made, or nothing.
     home.almoner(&["copy", "other", "big"]).expect(0);
     browser.press("button", "Make it, and go back");
     browser.says("stands for something else");

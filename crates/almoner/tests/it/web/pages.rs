@@ -1,4 +1,5 @@
-//! Every page, for everybody: what axe finds, how it looks in both themes at three widths, and what the keyboard does.
+//! Tests of every page for every user: accessibility by axe, the look in both themes at three widths, and the
+//! keyboard.
 
 use super::{Browser, Door, let_in};
 use crate::home::Home;
@@ -13,10 +14,10 @@ pub(crate) fn looked_at(browser: &Browser, name: &str) {
     looked_at_with(browser, name, true);
 }
 
-/// The same; axe is a script, and cannot look where none runs.
+/// Looks at a page as [`looked_at`] does. Without scripts it leaves out axe, which is a script itself.
 #[track_caller]
 pub(crate) fn looked_at_with(browser: &Browser, name: &str, scripts: bool) {
-    // What has just come is paler for a moment.
+    // A new element is paler for a moment.
     let still = || browser.run("return document.getAnimations().length === 0") == true;
     assert!(browser.wait(|| still().then_some(())).is_some(), "{name} never stands still");
     // The short check looks at one theme, which changes with the commit, and takes no pictures.
@@ -47,7 +48,7 @@ pub(crate) fn looked_at_with(browser: &Browser, name: &str, scripts: bool) {
     browser.look(1200, false);
 }
 
-/// Looks at these pages of a home in which a run waits: name, path, and what is said there.
+/// Looks at these pages of a home in which a run waits. Each has a name, a path and a text that the page shows.
 #[track_caller]
 fn all_of(pages: &[(&str, &str, &str)], and_then: impl FnOnce(&Home, &Browser, &Door)) {
     let home = Home::with_inbox();
@@ -63,7 +64,7 @@ fn all_of(pages: &[(&str, &str, &str)], and_then: impl FnOnce(&Home, &Browser, &
 }
 
 #[test]
-fn pages_of_runs_can_be_used_by_everybody() {
+fn run_pages_are_accessible() {
     let pages = [
         ("inbox", "/", "Needs you"),
         ("approval", "/m/1", "Approve"),
@@ -98,8 +99,8 @@ fn pages_of_runs_can_be_used_by_everybody() {
     });
 }
 
-/// The bars of a timeline are about half of it where there is room, and below their lines where there is none; a row stays
-/// a line.
+/// Checks that the bars of a timeline take about half of its width, or stand below their lines where there is no
+/// room. A row stays one line.
 #[track_caller]
 fn bars_are_in_sight(browser: &Browser, door: &Door) {
     browser.go(&door.page("/r/r1?view=timeline"));
@@ -123,7 +124,7 @@ fn bars_are_in_sight(browser: &Browser, door: &Door) {
 }
 
 #[test]
-fn pages_of_what_is_held_can_be_used_by_everybody() {
+fn holdings_pages_are_accessible() {
     let pages = [
         ("chat", "/chat", "Begin another"),
         ("names", "/names", "Names"),
@@ -136,7 +137,7 @@ fn pages_of_what_is_held_can_be_used_by_everybody() {
 }
 
 #[test]
-fn pages_of_the_house_can_be_used_by_everybody() {
+fn system_pages_are_accessible() {
     let pages = [
         ("workers", "/workers", "triage"),
         ("models", "/models", "scripted"),
@@ -149,7 +150,7 @@ fn pages_of_the_house_can_be_used_by_everybody() {
 }
 
 #[test]
-fn pages_of_what_code_was_granted_and_of_a_cancelled_run_say_what_is_so() {
+fn code_grant_and_cancelled_run_are_described_correctly() {
     let home = crate::inspecting::endowed_counter();
     let grants = home.almoner(&["grants", "--json"]).expect(0).json();
     let grant = grants.as_array().unwrap().iter().find(|grant| grant["slot"] == "count").unwrap();
@@ -186,7 +187,7 @@ fn pages_of_what_code_was_granted_and_of_a_cancelled_run_say_what_is_so() {
 
 /// Cards that ask, each from another agent.
 #[test]
-fn cards_that_ask_can_be_used_by_everybody() {
+fn request_cards_are_accessible() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let fae = |args: &[&str]| home.almoner(&[&["--as", "agent-fae"], args].concat()).expect(0);
@@ -214,9 +215,10 @@ fn cards_that_ask_can_be_used_by_everybody() {
     browser.clean(&[]);
 }
 
-/// Cards of code that a guest proposed: what it came to, which is withheld, and what a guest wants to run itself.
+/// Checks the cards of a guest's code: one about a withheld result, and one about code that the guest wants to run
+/// itself.
 #[test]
-fn cards_of_code_can_be_used_by_everybody() {
+fn code_cards_are_accessible() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["mkdir", "notes"]).expect(0);
@@ -247,9 +249,10 @@ fn cards_of_code_can_be_used_by_everybody() {
     browser.clean(&[]);
 }
 
-/// Cards of a run that cannot go on: it does not know whether something happened, or has used up what it may.
+/// Checks the cards of runs that cannot go on: one about the unknown outcome of a call, and one about a used-up
+/// limit.
 #[test]
-fn cards_of_runs_that_stand_still_can_be_used_by_everybody() {
+fn blocked_run_cards_are_accessible() {
     let home = crate::doubt::cut_off();
     home.almoner(&["resume"]).expect(7);
     let (browser, door) = let_in(&home, true, "/m/3");
@@ -275,7 +278,7 @@ fn cards_of_runs_that_stand_still_can_be_used_by_everybody() {
 }
 
 #[test]
-fn the_keyboard_reaches_everything() {
+fn inbox_and_message_are_reachable_by_keyboard() {
     let home = Home::with_inbox();
     home.almoner(&crate::home::TRIAGE).expect(7);
     let (browser, door) = let_in(&home, true, "/");

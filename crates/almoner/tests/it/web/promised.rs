@@ -1,4 +1,4 @@
-//! Answers that have not come yet, handed on by a form: whoever asked gets them when they come.
+//! Tests of pending answers that a form hands on: the asking guest receives them when they come.
 
 use super::let_in;
 use super::pages::looked_at_with;
@@ -42,7 +42,7 @@ fn handed_on(scripts: bool) {
     }
     browser.press("button", "Send the answer");
     browser.says("What you answered");
-    // It is nothing yet, and comes to be what is answered.
+    // The promise is pending, and later becomes the answer.
     let inbox = fae(&["inbox", "--json"]).json();
     let asked = inbox.as_array().unwrap().iter().find(|one| one["mail"]["envelope"]["kind"] == "request");
     let asked = asked.unwrap()["number"].to_string();
@@ -61,11 +61,11 @@ fn handed_on(scripts: bool) {
 }
 
 #[test]
-fn what_has_not_come_is_handed_on_with_scripts() {
+fn pending_promise_is_passed_on_with_scripts() {
     handed_on(true);
 }
 
 #[test]
-fn what_has_not_come_is_handed_on_without_scripts() {
+fn pending_promise_is_passed_on_without_scripts() {
     handed_on(false);
 }

@@ -1,4 +1,4 @@
-//! The card of code that somebody proposes: what is missing is told at each slot, and a copy says how it differs.
+//! Tests of the card of proposed code: each slot tells that its object is missing, and a copy shows its differences.
 
 use super::let_in;
 use super::pages::looked_at_with;
@@ -24,13 +24,13 @@ fn proposed(scripts: bool) {
     assert_eq!(browser.run(errors), 3);
     looked_at_with(&browser, if scripts { "missing" } else { "missing-without-scripts" }, scripts);
     if scripts {
-        // What is picked is not missing any more, to those who do not see it either. Each picker says what it is for.
+        // A filled slot is not marked as missing any more, also for screen readers. Each picker names its slot.
         let wrong = "return document.querySelectorAll('.pick [aria-invalid]').length";
         assert_eq!(browser.run(wrong), 6, "three fields, and the menus behind them");
         browser.choose("One of your names for s2", "counter");
         assert_eq!((browser.run(errors), browser.run(wrong)), (2.into(), 4.into()));
     }
-    // What was shown is not what is endowed once something else is chosen.
+    // Another choice after the preview is not endowed.
     for slot in ["s0", "s1", "s2"] {
         browser.run(&format!(
             "const list = document.querySelector('[name={slot}]'); list.value = [...list.options].at(-1).value;
@@ -50,7 +50,7 @@ fn proposed(scripts: bool) {
         browser.says("- Its result goes to you and, if it is data, to fae");
         browser.says("+ Its result goes to you alone.");
     }
-    // A copy that is none is told beside what was typed.
+    // An invalid copy is told of beside the typed text.
     browser.press("button", "Edit a copy");
     browser.run("document.getElementById('copy').value = '--- no code'");
     browser.press("button", "Propose the copy to myself");
@@ -68,16 +68,16 @@ fn proposed(scripts: bool) {
 }
 
 #[test]
-fn what_is_missing_is_told_at_each_slot_and_a_copy_says_how_it_differs_with_scripts() {
+fn unfilled_slots_and_changed_copies_are_shown_with_scripts() {
     proposed(true);
 }
 
 #[test]
-fn what_is_missing_is_told_at_each_slot_and_a_copy_says_how_it_differs_without_scripts() {
+fn unfilled_slots_and_changed_copies_are_shown_without_scripts() {
     proposed(false);
 }
 
-/// What the card of this text says of its slot `counter`.
+/// Proposes this source, and checks the card's text about its slot `counter`.
 #[track_caller]
 fn told(home: &Home, visitor: &Visitor, source: &str, expected: &str) {
     home.write("proposed.js", source);
@@ -93,7 +93,7 @@ fn told(home: &Home, visitor: &Visitor, source: &str, expected: &str) {
 }
 
 #[test]
-fn what_code_does_with_a_slot_is_told() {
+fn card_describes_how_code_uses_a_slot() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let visitor = Visitor::new(&home);
@@ -109,9 +109,9 @@ fn what_code_does_with_a_slot_is_told() {
     }
 }
 
-/// Whatever is proposed, its card is there, and the daemon goes on.
+/// Checks that any proposed text has its card, and that the daemon goes on.
 #[test]
-fn text_without_end_is_told_as_such_and_harms_nobody() {
+fn oversized_code_is_described_and_daemon_survives() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let visitor = Visitor::new(&home);
@@ -134,7 +134,7 @@ fn text_without_end_is_told_as_such_and_harms_nobody() {
     assert_eq!(home.almoner(&["status", "--json"]).expect(0).json()["pid"], pid, "it is the same daemon");
 }
 
-/// The values of a page's hidden fields and the first choice of each slot, as its form sends them.
+/// Returns the values of a page's hidden fields and the first choice of each slot, as its form sends them.
 #[track_caller]
 fn granted(visitor: &Visitor, path: &str, chosen: &str) -> String {
     let shown = visitor.send(path, &format!("do=look&{chosen}"));
@@ -143,9 +143,10 @@ fn granted(visitor: &Visitor, path: &str, chosen: &str) -> String {
     format!("do=endow&_seen={seen}&{chosen}")
 }
 
-/// What was shown is done once, however often it is sent, and not at all once somebody else has done it.
+/// Checks that the shown action is done once, however often it is sent, and not at all after somebody else has done
+/// it.
 #[test]
-fn what_was_shown_is_endowed_once() {
+fn shown_endowment_is_granted_once() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     for counter in ["counter", "ledger"] {
@@ -184,7 +185,7 @@ fn what_was_shown_is_endowed_once() {
     let late = visitor.send(&page, &sent);
     assert_eq!(late.status, 409, "{}", late.body);
     counted("2");
-    // Whoever has seen that does it once more.
+    // A user who has seen this can do it once more.
     let sent = granted(&visitor, &page, &format!("{counter}&result=again"));
     assert_eq!(visitor.send(&page, &sent).status, 303);
     home.almoner(&["show", "again", "--wait"]).expect(0);
@@ -217,7 +218,7 @@ fn what_was_shown_is_endowed_once() {
     assert_eq!(letters(), before + 1);
 }
 
-/// The page after this, and the status with which it came.
+/// Sends this form, checks the status and the texts of the answer, and returns its page.
 #[track_caller]
 fn sends(visitor: &Visitor, page: &str, body: &str, status: u16, says: &[&str]) -> String {
     let answer = visitor.send(page, body);
@@ -228,7 +229,7 @@ fn sends(visitor: &Visitor, page: &str, body: &str, status: u16, says: &[&str]) 
     answer.body
 }
 
-/// A form's text as it is sent.
+/// Returns a form's text as it is sent.
 fn form(text: &str) -> String {
     text.bytes()
         .map(
@@ -243,9 +244,10 @@ fn form(text: &str) -> String {
         .collect()
 }
 
-/// What a worker is shown to get is what it gets: places with all links followed, documents by what is in them.
+/// Checks that a worker gets exactly the grants that are shown: places with all links followed, and documents by
+/// their content.
 #[test]
-fn what_a_worker_is_shown_to_get_is_what_it_gets() {
+fn worker_gets_exactly_the_previewed_endowment() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.write("t.json", r#"[{"turns": [{"text": "done"}]}]"#);
@@ -319,9 +321,9 @@ fn what_a_worker_is_shown_to_get_is_what_it_gets() {
     }
 }
 
-/// What fits a slot is what its pattern says, whatever the pattern is made of.
+/// Checks that a slot offers and accepts exactly the objects that fit its pattern, for every kind of pattern.
 #[test]
-fn what_fits_a_pattern_is_offered_and_nothing_else_is_taken() {
+fn slot_offers_and_accepts_only_values_matching_its_pattern() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     for (name, code) in [
@@ -374,10 +376,10 @@ fn what_fits_a_pattern_is_offered_and_nothing_else_is_taken() {
     for says in ["a whole number from 1 to 5", "Something that fits: ", "A capability with the interface "] {
         assert!(shown.contains(says), "{says} is not in {shown}");
     }
-    // What does not fit is told before anything could be granted.
+    // An object that does not fit is told of before anything can be granted.
     let refused = format!("do=look&s0={}", ids["nine"]);
     sends(&visitor, &page, &refused, 422, &["slot `s0`: your `nine` does not fit", "this does not fit"]);
-    // In the terminal what nobody knows yet may be chosen, and is looked at when it comes.
+    // In the terminal the user may choose a pending promise, and its result is checked when it comes.
     home.write("later.js", "'it began'");
     let later = ["--as", "agent-fae", "define", "later.js", "--slot", "c:M.remotable('Counter')"];
     home.almoner(&later).expect(0);
@@ -390,7 +392,7 @@ fn what_fits_a_pattern_is_offered_and_nothing_else_is_taken() {
     fae(&["resolve", &asked, "answer"]).expect(0);
     let early = home.almoner(&["show", "early", "--wait"]);
     assert!(early.code != 0 && format!("{early:?}").contains("slot `c`"), "{early:?}");
-    // What came of it stands on the page of its definition, also what has no name and goes to nobody else.
+    // The page of the definition shows each outcome, also one without a name that goes to the user alone.
     let body = visitor.get(&format!("/m/{other}"), &[]).body;
     let came = between(&body, "id=\"endowed-title\"", "</section>");
     assert!(came.contains("It failed: ") && came.contains("slot `c`") && came.contains("early"), "{came}");

@@ -1,10 +1,10 @@
-//! What was refused says so first on every page, with a way to each field that it is about.
+//! Tests that every page shows a refusal first, with a link to each field that it is about.
 
 use super::visitor::{Visitor, between};
 use crate::home::Home;
 
 #[test]
-fn what_was_refused_is_told_first_with_a_way_to_each_field() {
+fn errors_are_listed_first_with_links_to_their_fields() {
     let home = Home::new();
     home.almoner(&["store", "x=1"]).expect(0);
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
@@ -48,7 +48,7 @@ fn what_was_refused_is_told_first_with_a_way_to_each_field() {
             assert!(page.body.contains(&format!("id=\"{field}\"")), "{path} {body}, {field}: {}", page.body);
         }
     }
-    // What is looked at and not there says that, and not that something was not done.
+    // The page of a missing object says that it is missing, and not that an action was refused.
     for path in ["/nowhere", "/m/999", "/r/r99", "/grants/g99", "/doctor/nothing"] {
         let page = visitor.get(path, &[]);
         let told = between(&page.body, "id=\"wrong\" role=\"alert\" tabindex=\"-1\"", "</section>");

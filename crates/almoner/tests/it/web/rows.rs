@@ -1,4 +1,5 @@
-//! Rows of a form: they come, go and move, by mouse, by keyboard, without scripts; what was typed outlives it all.
+//! Tests of rows in a form: the user adds, removes and moves them by mouse, by keyboard, and without scripts. The
+//! typed text outlives it all.
 
 use serde_json::{Value, json};
 
@@ -12,7 +13,7 @@ const RIGHT: char = '\u{E014}';
 const SPACE: char = '\u{E00D}';
 const ENTER: char = '\u{E007}';
 
-/// A guest's form with these fields, and its number.
+/// Returns a guest's form with these fields, and its number.
 fn asked(fields: &[&str]) -> (Home, u64) {
     let home = Home::new();
     home.almoner(&["eval", crate::sends::COUNTER, "--name", "counter"]).expect(0);
@@ -28,7 +29,7 @@ fn answered(home: &Home) -> Value {
     got.json()["promise"]["value"].clone()
 }
 
-/// What is written in the rows of words, in order.
+/// Returns the texts in the rows of words, in order.
 fn words(browser: &Browser) -> Vec<String> {
     let mut all = Vec::new();
     for number in 1..10 {
@@ -63,7 +64,7 @@ fn moved(scripts: bool) {
     reads(&browser, &["c", "a", "b"]);
     browser.press("button", "Remove row 2 of Words");
     reads(&browser, &["c", "b"]);
-    // What has no order has no handles for it.
+    // A set has no order, so its rows have no handles to move them.
     browser.press("button", "Add a row to A set");
     browser.press("button", "Add a row to A set");
     browser.find("button", "Remove row 2 of A set");
@@ -72,7 +73,7 @@ fn moved(scripts: bool) {
     let gone = browser.wait(|| browser.all("button", "Remove row 2 of A set").is_empty().then_some(()));
     assert!(gone.is_some());
     if scripts {
-        // What is wrong at one row, another row can mend.
+        // A change of one row can mend the error at another row.
         browser.press("button", "Add a row to A set");
         let second = browser.wait(|| browser.all("textbox", "2").into_iter().nth(1)).unwrap();
         browser.write_into(&browser.all("textbox", "1")[1], "x");
@@ -90,22 +91,23 @@ fn moved(scripts: bool) {
 }
 
 #[test]
-fn rows_move_with_scripts() {
+fn rows_are_moved_with_scripts() {
     moved(true);
 }
 
 #[test]
-fn rows_move_without_scripts() {
+fn rows_are_moved_without_scripts() {
     moved(false);
 }
 
 #[test]
-fn several_lines_become_several_rows() {
+fn pasted_lines_become_rows() {
     let (home, number) = asked(&["words:M.arrayOf(M.string())=Words"]);
     let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
     add(&browser, 1, "a");
     add(&browser, 2, "z");
-    // It goes in where the caret stands: at the end. Nobody has a clipboard here; it is told of as a browser tells.
+    // The text goes in at the caret, which stands at the end. This browser has no clipboard, so the test sends the
+    // event of a paste.
     browser.write("textbox", "1", "\u{E010}");
     browser.run(
         "const data = new DataTransfer();
@@ -122,9 +124,9 @@ fn several_lines_become_several_rows() {
     browser.clean(&[]);
 }
 
-/// Everything is filled in and sent by the keyboard alone.
+/// Checks that a user can fill in and send everything by the keyboard alone.
 #[test]
-fn a_form_is_filled_in_by_the_keyboard_alone() {
+fn form_can_be_filled_by_keyboard_alone() {
     let (home, number) = asked(&[
         "title:string=What it is called",
         "often:1..5=How often",
@@ -157,7 +159,7 @@ fn a_form_is_filled_in_by_the_keyboard_alone() {
         assert!(there.is_some(), "the new row has the focus, not {}", browser.focused());
         browser.keys(word);
     }
-    // The row that moves keeps the focus, and what is written goes on there.
+    // The row that moves keeps the focus, and the typed text goes on there.
     browser.chord(ALT, UP);
     browser.chord(ALT, UP);
     browser.chord(ALT, UP);
@@ -186,9 +188,9 @@ fn a_form_is_filled_in_by_the_keyboard_alone() {
     browser.clean(&[]);
 }
 
-/// What was typed is there after a reload, a change of the rows, and a daemon that was away.
+/// Checks that typed text survives a reload, a change of the rows, and a restart of the daemon.
 #[test]
-fn a_half_filled_form_outlives_a_reload_and_a_restart() {
+fn half_filled_form_survives_reload_and_restart() {
     let (home, number) = asked(&[
         "title:string=What it is called",
         "either:M.or(M.string(), M.number())=Either",
@@ -196,7 +198,7 @@ fn a_half_filled_form_outlives_a_reload_and_a_restart() {
     ]);
     let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
     browser.write("textbox", "What it is called", "Half a ti");
-    // What was written for the other kind stays as well.
+    // The text for the other kind stays as well.
     browser.press("radio", "text");
     browser.write("textbox", "text", "words");
     browser.press("radio", "a number");
@@ -235,7 +237,7 @@ fn a_half_filled_form_outlives_a_reload_and_a_restart() {
     ]);
 }
 
-/// What a list must hold so many of is counted below it, as the check counts.
+/// Checks the counter below a list that must have a number of fitting rows. It counts as the check does.
 fn counted(scripts: bool) {
     let (home, number) = asked(&[
         "marks:M.and(M.arrayOf(M.number()), M.containerHas(M.gte(3), 2n))=Marks",
@@ -243,7 +245,7 @@ fn counted(scripts: bool) {
     ]);
     let (browser, _) = let_in(&home, scripts, &format!("/m/{number}"));
     browser.says("0 of 2 needed rows are 3 or more");
-    // Without scripts one looks again: that is what Enter does.
+    // Without scripts the user presses Enter, which draws the page anew.
     let look = if scripts { "".to_owned() } else { ENTER.to_string() };
     let add = |list: &str| browser.press("button", &format!("Add a row to {list}"));
     add("Marks");
@@ -263,7 +265,7 @@ fn counted(scripts: bool) {
     browser.says("a collection with at least 1 of: a number");
     browser.write("textbox", "2", &format!("2{look}"));
     browser.says("2 of 2 needed rows are 3 or more");
-    // What was wrong with the list is wrong no longer, and is not said any more.
+    // The list fits now, and its error goes.
     if scripts {
         let gone = || browser.run("return document.getElementById('f0-error').textContent") == json!("");
         assert!(browser.wait(|| gone().then_some(())).is_some(), "{}", browser.text());
@@ -292,18 +294,18 @@ fn counted(scripts: bool) {
 }
 
 #[test]
-fn what_a_list_must_hold_is_counted_with_scripts() {
+fn required_list_elements_are_counted_with_scripts() {
     counted(true);
 }
 
 #[test]
-fn what_a_list_must_hold_is_counted_without_scripts() {
+fn required_list_elements_are_counted_without_scripts() {
     counted(false);
 }
 
-/// What is typed while the daemon draws the rows anew is not lost, and nobody is taken away from where they are.
+/// Checks that text typed while the daemon draws the rows anew is not lost, and that the focus stays in its place.
 #[test]
-fn what_is_typed_while_rows_move_is_kept() {
+fn text_typed_while_rows_move_is_kept() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.write(
@@ -340,7 +342,7 @@ fn what_is_typed_while_rows_move_is_kept() {
     browser.find("textbox", "3");
     browser.keys(" and whole");
     is("twoxyz!|one||half and whole");
-    // What stood there by itself, and was taken away, does not come back by itself.
+    // A default row that the user removed does not come back by itself.
     home.write("only.json", r#"{"words": {"pattern": ["string"], "label": "Words", "default": ["one"]}}"#);
     let file = home.path("only.json").display().to_string();
     home.almoner(&["--as", "agent-fae", "form", "@host", "Say more", "--file", &file, "--result", "s"])

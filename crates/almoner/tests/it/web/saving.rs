@@ -17,7 +17,7 @@ fn saved(scripts: bool) {
     let (browser, _) = let_in(&home, scripts, "/r/r1");
     browser.press("link", "Save as a test");
     browser.says("Save r1 as a test");
-    // What is wrong is told, and what was typed stays.
+    // The page tells of the error, and the typed text stays.
     browser.write("textbox", "Name", "twice");
     browser.write("textbox", "Directory", "kept here");
     browser.press("button", "Show what would be written");
@@ -43,7 +43,7 @@ fn saved(scripts: bool) {
     for file in files {
         assert!(place.join(file).is_file(), "{file}");
     }
-    // The test holds, and finds what is different.
+    // The saved test passes, and finds a difference.
     let worker = place.join("twice.worker").display().to_string();
     let tried = home.almoner(&["test", &worker]).expect(0);
     assert!(tried.out.starts_with("same"), "{}", tried.out);
@@ -62,17 +62,17 @@ fn saved(scripts: bool) {
 }
 
 #[test]
-fn a_run_is_saved_with_scripts() {
+fn run_is_saved_with_scripts() {
     saved(true);
 }
 
 #[test]
-fn a_run_is_saved_without_scripts() {
+fn run_is_saved_without_scripts() {
     saved(false);
 }
 
 #[test]
-fn what_was_not_seen_is_not_written_and_the_daemon_keeps_its_own_directories() {
+fn unseen_save_or_protected_directory_is_refused() {
     let home = Home::new();
     home.write("w.worker", "---\n---\nx\n");
     home.write("script.json", r#"[{"turns": [{"text": "y"}]}]"#);

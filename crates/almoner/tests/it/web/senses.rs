@@ -6,7 +6,7 @@ use super::let_in;
 use crate::home::Home;
 
 #[test]
-fn nothing_moves_for_who_has_said_so() {
+fn reduced_motion_setting_stops_all_animation() {
     let home = Home::with_inbox();
     home.almoner(&crate::home::TRIAGE).expect(7);
     let (browser, door) = let_in(&home, true, "/");
@@ -20,7 +20,7 @@ fn nothing_moves_for_who_has_said_so() {
     ] {
         browser.go(&door.page(path));
         browser.says(says);
-        // What can be seen does not change by itself; that a button waits before it can be pressed cannot be seen.
+        // Nothing visible changes by itself. A button's wait before it can be pressed is not visible.
         let moves = browser.run(
             "const found = [];
              for (const one of document.getAnimations()) {
@@ -46,7 +46,7 @@ fn nothing_moves_for_who_has_said_so() {
 }
 
 #[test]
-fn who_types_while_answers_are_slow_loses_nothing_and_reads_what_is_wrong_at_its_field() {
+fn typing_on_a_slow_connection_keeps_text_and_shows_errors() {
     let (home, number) = super::forms::asked();
     let (browser, _) = let_in(&home, true, &format!("/m/{number}"));
     browser.says("Settings, please");
@@ -80,7 +80,7 @@ fn who_types_while_answers_are_slow_loses_nothing_and_reads_what_is_wrong_at_its
     ] {
         assert_eq!(browser.value(&browser.find("textbox", field)), value, "{field}");
     }
-    // What is mended while the check of what was wrong is still under way is not called wrong afterwards.
+    // A field that is mended during the check of its error is not marked as wrong afterwards.
     browser.write("textbox", "How often", "\u{E003}7");
     browser.write("textbox", "How often", "\u{E003}3");
     let mended = browser.wait(|| (wrong() == json!(["f2"])).then_some(()));

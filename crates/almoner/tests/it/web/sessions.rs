@@ -15,7 +15,7 @@ fn numbers(home: &Home) -> Vec<u64> {
 }
 
 #[test]
-fn sessions_are_listed_and_ended_from_a_terminal_with_and_without_a_daemon_that_serves_them() {
+fn sessions_are_listed_and_revoked_with_or_without_a_daemon() {
     let home = Home::new();
     assert_eq!(numbers(&home), Vec::<u64>::new());
     let (first, second, third) = (Visitor::new(&home), Visitor::new(&home), Visitor::new(&home));
@@ -42,9 +42,10 @@ fn sessions_are_listed_and_ended_from_a_terminal_with_and_without_a_daemon_that_
     home.almoner(&["sessions", "--all", "--revoke", "1"]).expect(2);
 }
 
-/// Whoever stands where the pages stood has been sent the cookies of their browsers, and knows their name.
+/// Checks that a process that has taken the port of the pages has taken nothing else. It has received the browsers'
+/// cookies and knows the pages' host name.
 #[test]
-fn who_has_taken_the_port_has_taken_nothing_else() {
+fn process_on_the_old_port_gains_no_session() {
     let home = Home::new();
     let before = Visitor::new(&home);
     home.almoner(&["stop"]).expect(0);

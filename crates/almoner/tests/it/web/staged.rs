@@ -1,10 +1,10 @@
-//! What a run has staged, looked at in a browser and put in place in parts.
+//! Tests of a run's staged changes in a browser, where the user applies them in parts.
 
 use super::let_in;
 use super::pages::looked_at_with;
 use crate::hunks::{lines, staged};
 
-/// One file is left out, one hunk of another, and what is left follows; then the rest is thrown away.
+/// Applies the staged changes without one file and one hunk, then applies these, and discards the copy.
 fn in_parts(scripts: bool) {
     let home = staged();
     let (browser, door) = let_in(&home, scripts, "/r/r1");
@@ -20,7 +20,7 @@ fn in_parts(scripts: bool) {
     assert_eq!(home.read("out/long.md"), lines(&[20, 38]));
     assert_eq!(home.read("out/a.md"), "one two\n");
 
-    // What is before the browser is not what is there any more: nothing is done before it was seen.
+    // The file is not as the browser shows it any more, so nothing is done before the user has seen it.
     home.write("out/a.md", "mine\n");
     browser.press("button", "Apply those that are marked");
     browser.says("Nothing was changed");
@@ -31,7 +31,7 @@ fn in_parts(scripts: bool) {
     browser.says("✓ applied");
     assert_eq!(home.read("out/long.md"), lines(&[2, 20, 38]));
     assert_eq!(home.read("out/a.md"), "mine\n");
-    // What somebody else has made the same was not applied.
+    // A change that somebody else made in the same way was not applied.
     home.write("out/a.md", "one 2\n");
     browser.go(&door.page("/r/r1/diff"));
     browser.says("The place already holds this");
@@ -46,7 +46,7 @@ fn in_parts(scripts: bool) {
     browser.clean(&["409"]);
 }
 
-/// What is marked is thrown away, after a second word; marks are set and taken away all at once.
+/// Discards the marked changes after a confirmation. Also sets and clears all marks at once.
 fn thrown_away(scripts: bool) {
     let home = staged();
     let (browser, _) = let_in(&home, scripts, "/r/r1/diff");
@@ -80,21 +80,21 @@ fn thrown_away(scripts: bool) {
 }
 
 #[test]
-fn what_is_marked_is_thrown_away_with_scripts() {
+fn marked_changes_are_discarded_with_scripts() {
     thrown_away(true);
 }
 
 #[test]
-fn what_is_marked_is_thrown_away_without_scripts() {
+fn marked_changes_are_discarded_without_scripts() {
     thrown_away(false);
 }
 
 #[test]
-fn a_staged_copy_is_applied_in_parts_with_scripts() {
+fn staged_copy_is_applied_in_parts_with_scripts() {
     in_parts(true);
 }
 
 #[test]
-fn a_staged_copy_is_applied_in_parts_without_scripts() {
+fn staged_copy_is_applied_in_parts_without_scripts() {
     in_parts(false);
 }

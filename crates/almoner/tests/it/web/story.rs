@@ -1,4 +1,4 @@
-//! The story: a person reads what is asked, answers, and sees what comes of it.
+//! Tests of the main story: a user reads a question, answers it, and sees its outcome.
 
 use std::time::Duration;
 
@@ -31,18 +31,18 @@ fn answers(scripts: bool) {
 }
 
 #[test]
-fn a_person_answers_with_scripts() {
+fn approval_is_answered_with_scripts() {
     answers(true);
 }
 
 #[test]
-fn a_person_answers_without_scripts() {
+fn approval_is_answered_without_scripts() {
     answers(false);
 }
 
-/// A run that waits for its answer.
+/// Checks that a page shows events from elsewhere and keeps the typed text, at a run that waits for its answer.
 #[test]
-fn what_happens_elsewhere_is_seen_and_nothing_that_was_typed_is_lost() {
+fn change_in_another_tab_is_shown_and_typed_text_is_kept() {
     let home = asked();
     let (browser, door) = let_in(&home, true, "/m/1");
     browser.says("wants to do this");
@@ -62,9 +62,9 @@ fn what_happens_elsewhere_is_seen_and_nothing_that_was_typed_is_lost() {
     browser.clean(&["409"]);
 }
 
-/// A button never comes to do something else than it says: a form that somebody is at stays what it is.
+/// Checks that an open form stays as it is, so that a button never does anything else than it says.
 #[test]
-fn a_form_that_is_answered_elsewhere_stays_what_it_is() {
+fn form_answered_elsewhere_keeps_its_buttons_and_text() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     home.almoner(&["--as", "agent-fae", "request", "@host", "something to eat"]);
@@ -86,9 +86,9 @@ fn a_form_that_is_answered_elsewhere_stays_what_it_is() {
     browser.clean(&["409"]);
 }
 
-/// The network goes and comes back, the daemon ends, and it is killed: the page is the same one, and nothing is lost.
+/// Checks that the page outlives a lost network, and the end and the kill of the daemon, without losing anything.
 #[test]
-fn offline_and_back_and_a_draft_outlives_the_daemon() {
+fn draft_survives_offline_time_and_daemon_restart() {
     let home = asked();
     let (browser, door) = let_in(&home, true, "/chat");
     browser.says("Begin another");
@@ -112,7 +112,7 @@ fn offline_and_back_and_a_draft_outlives_the_daemon() {
     assert_eq!(browser.value(&browser.find("textbox", "What you say")), "half a sen");
     browser.go(&door.page("/"));
     browser.says("Needs you 1");
-    // What cannot be asked for now is asked for again: the page does not stay what it was.
+    // The page repeats a request that fails, so that it does not stay as it was.
     let network = |offline: bool| {
         let conditions =
             json!({ "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
@@ -170,17 +170,17 @@ fn talks(scripts: bool) {
 }
 
 #[test]
-fn a_conversation_with_scripts() {
+fn conversation_works_with_scripts() {
     talks(true);
 }
 
 #[test]
-fn a_conversation_without_scripts() {
+fn conversation_works_without_scripts() {
     talks(false);
 }
 
-/// What the clerk's model does: it sends a mail, is denied, repairs it, sends once more, and at last tries again after
-/// what it held was revoked.
+/// The turns of the clerk's model: it sends a mail, is denied, repairs it, and sends once more. At last it tries
+/// again after its grant was revoked.
 const CLERK: &str = r#"[{"worker": "clerk", "turns": [
     {"calls": [{"name": "outbox_send", "arguments": {"to": "a@b.example", "subject": "s", "body": "one"}}]},
     {"calls": [{"name": "outbox_send", "arguments": {"to": "c@d.example", "subject": "s", "body": "two"}}]},
@@ -189,7 +189,7 @@ const CLERK: &str = r#"[{"worker": "clerk", "turns": [
     {"text": "done"}
 ]}]"#;
 
-/// What goes by between what was done and the question why.
+/// The time between the effects and the question why.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Waits for a message of this kind that needs the person, as an inbox without scripts is looked at: again and again.
@@ -198,7 +198,7 @@ fn waits_for(home: &Home, kind: &str) -> u64 {
     crate::sends::wait_for_mail(home, kind)
 }
 
-/// From a guest's proposal to the revocation of what it was handed.
+/// Plays the story, from a guest's proposal to the revocation of a grant.
 fn the_story(scripts: bool) {
     let home = Home::new();
     for counter in ["counter", "ledger"] {
@@ -219,7 +219,7 @@ fn the_story(scripts: bool) {
     .expect(0);
     let (browser, door) = let_in(&home, scripts, "/");
 
-    // A guest's proposal is read, with what it would do, and what each choice would open.
+    // The user reads a guest's proposal, its effects, and the grants of each choice.
     let proposal = waits_for(&home, "definition");
     browser.press("link", &format!("#{proposal}"));
     browser.says("E(count).incr()");
@@ -235,7 +235,7 @@ fn the_story(scripts: bool) {
     assert!(done.is_some(), "{}", browser.text());
     assert_eq!(counted("ledger"), "0", "the other one was not handed over");
 
-    // A worker that works with what it is handed: denied with a reason, repaired, approved for this run.
+    // A worker uses its grants: its call is denied with a reason, repaired, and approved for this run.
     home.write("clerk.json", CLERK);
     home.write(
         "clerk.worker",
@@ -256,7 +256,7 @@ fn the_story(scripts: bool) {
     browser.says("c@d.example");
     browser.press("button", "Approve for this run");
     browser.says("approved for this run");
-    // The same again needs no answer. What is something else asks again, and waits as long as it takes.
+    // The same call needs no answer. Another call asks again, and waits as long as it takes.
     let third = waits_for(&home, "approval");
     assert!(third > second && sent() == 2, "message {third}, {} sent", sent());
     // A week goes by, and the daemon has started anew: nothing was answered meanwhile, and the session is over.
@@ -272,7 +272,7 @@ fn the_story(scripts: bool) {
     browser.says("clerk");
     browser.says(&format!("message {second}"));
 
-    // What caused it is revoked, and the next call fails.
+    // The user revokes the grant of the effect, and the next call fails.
     let grants = home.almoner(&["grants", "--json"]).expect(0).json();
     let grants = grants.as_array().unwrap();
     let number = &grants.iter().find(|grant| grant["slot"] == "outbox").unwrap()["number"];
@@ -309,11 +309,11 @@ fn the_story(scripts: bool) {
 }
 
 #[test]
-fn the_story_with_scripts() {
+fn proposal_is_endowed_used_and_revoked_with_scripts() {
     the_story(true);
 }
 
 #[test]
-fn the_story_without_scripts() {
+fn proposal_is_endowed_used_and_revoked_without_scripts() {
     the_story(false);
 }

@@ -1,4 +1,4 @@
-//! The stream of events: what was missed comes, once and in order.
+//! Tests of the stream of events: missed events come once and in order.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -24,7 +24,7 @@ impl Stream {
         Stream(BufReader::new(stream))
     }
 
-    /// The next line that begins so, without that; `None` at the end.
+    /// Returns the next line that begins so, without that; `None` at the end.
     fn line(&mut self, begins: &str) -> Option<String> {
         loop {
             let mut line = String::new();
@@ -37,7 +37,7 @@ impl Stream {
         }
     }
 
-    /// Events up to this number: their numbers and what they say.
+    /// Returns the events up to this number, each with its number and its data.
     fn until(&mut self, last: u64) -> Vec<(u64, String)> {
         let mut all = Vec::new();
         while all.last().is_none_or(|(id, _)| *id < last) {
@@ -48,14 +48,14 @@ impl Stream {
     }
 }
 
-/// The number of the last event.
+/// Returns the number of the last event.
 fn last(home: &Home) -> u64 {
     let said = crate::wire::Control::open(home).ask(&serde_json::json!({ "request": "last_event" }));
     said["body"].as_u64().unwrap_or_else(|| panic!("{said}"))
 }
 
 #[test]
-fn what_was_missed_comes_once_and_in_order() {
+fn missed_events_are_replayed_once_in_order() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     super::fill(&home, 5);
@@ -77,7 +77,7 @@ fn what_was_missed_comes_once_and_in_order() {
 }
 
 #[test]
-fn who_has_seen_what_never_happened_looks_at_everything_anew() {
+fn stream_with_an_unknown_cursor_gets_a_resync() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let visitor = Visitor::new(&home);
@@ -85,13 +85,13 @@ fn who_has_seen_what_never_happened_looks_at_everything_anew() {
     let mut stream = Stream::open(&visitor, "1000000");
     assert_eq!(stream.line("id: "), Some(end.to_string()));
     assert_eq!(stream.line("event: "), Some("resync".to_owned()));
-    // What happens from then on comes as to everybody.
+    // Later events come as for every other client.
     super::fill(&home, 1);
     assert_eq!(stream.until(last(&home))[0].0, end + 1);
 }
 
 #[test]
-fn a_session_that_was_ended_hears_nothing_more() {
+fn ended_session_receives_no_more_events() {
     let home = Home::new();
     home.almoner(&["mkguest", "fae", "agent-fae"]).expect(0);
     let (visitor, other) = (Visitor::new(&home), Visitor::new(&home));

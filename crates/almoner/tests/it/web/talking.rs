@@ -1,5 +1,5 @@
-//! Conversations with workers that work with something: what they are handed, what they ask in between, and the rules
-//! that came with them.
+//! Tests of conversations with workers that have slots: their grants, their questions in between, and the policies of
+//! their project.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::sends::PATIENCE;
 
 const WORKER: &str = "---\nslots: { out: dir rw }\n---\nTalk, and write down what is worth it.\n";
 
-/// A home in which such a worker has run once, with a policy beside it that forbids to append.
+/// Returns a home in which such a worker has run once, with a policy beside it that forbids to append.
 fn home() -> Home {
     let home = Home::new();
     let call = |method: &str, path: &str| json!({ "calls": [{ "name": method, "arguments": { "path": path, "content": "words\n" } }] });
@@ -30,7 +30,7 @@ fn home() -> Home {
     home
 }
 
-/// What it asks stands as a card in the conversation, and its project's policies hold there too.
+/// Talks with a worker whose question stands as a card in the conversation. Its project's policies hold there too.
 fn talks_with_a_worker(scripts: bool) {
     let home = home();
     let (browser, _) = let_in(&home, scripts, "/chat");
@@ -38,13 +38,13 @@ fn talks_with_a_worker(scripts: bool) {
     let model = format!("scripted:{}", home.path("talk.json").display());
     browser.write("textbox", "Model", &model);
     browser.write("textbox", "What you say", "Write it down");
-    // What it works with is shown before anything begins.
+    // The page shows the worker's slots before anything begins.
     browser.press("button", "Show what it works with");
     browser.write("textbox", "Slot out", "other:rw");
     browser.press("button", "Begin");
     browser.says("does not begin at the root");
     if scripts {
-        // One hears first what is wrong, and comes from there to the field.
+        // The error has the focus first, and leads to the field.
         assert_eq!(browser.run("return document.activeElement.id"), "wrong");
     }
     browser.press("link", "Slot out");
@@ -62,7 +62,7 @@ fn talks_with_a_worker(scripts: bool) {
     });
     assert!(asks.is_some(), "{}", browser.text());
     browser.press("button", "Approve");
-    // Whoever has answered is in the conversation again.
+    // After the answer, the browser is in the conversation again.
     let back = browser.wait(|| browser.at().ends_with("/chat/r2").then_some(()));
     assert!(back.is_some(), "{}", browser.at());
     let tried = browser.wait(|| {
@@ -76,16 +76,16 @@ fn talks_with_a_worker(scripts: bool) {
 }
 
 #[test]
-fn a_worker_is_handed_what_it_works_with_with_scripts() {
+fn worker_chat_starts_with_its_endowments_with_scripts() {
     talks_with_a_worker(true);
 }
 
 #[test]
-fn a_worker_is_handed_what_it_works_with_without_scripts() {
+fn worker_chat_starts_with_its_endowments_without_scripts() {
     talks_with_a_worker(false);
 }
 
-/// A worker that has never run is met by its file, which outlives what is wrong with the rest of the form.
+/// Talks with a worker that has never run, by its file. The file outlives errors in the rest of the form.
 fn talks_with_a_file(scripts: bool) {
     let home = Home::new();
     home.write("talk.json", r#"[{"turns": [{"text": "At your service."}]}]"#);
@@ -111,18 +111,18 @@ fn talks_with_a_file(scripts: bool) {
 }
 
 #[test]
-fn a_worker_is_met_by_its_file_with_scripts() {
+fn chat_starts_from_a_worker_file_with_scripts() {
     talks_with_a_file(true);
 }
 
 #[test]
-fn a_worker_is_met_by_its_file_without_scripts() {
+fn chat_starts_from_a_worker_file_without_scripts() {
     talks_with_a_file(false);
 }
 
-/// Nothing is handed on from the run in which the worker was met, and nothing is begun that lacks something.
+/// Checks that the worker's earlier run hands on no grant, and that no conversation begins without a necessary grant.
 #[test]
-fn nothing_is_handed_over_that_was_not_written() {
+fn chat_grants_only_the_endowments_entered_in_the_form() {
     let home = home();
     let visitor = Visitor::new(&home);
     let model = format!("scripted:{}", home.path("talk.json").display());
@@ -141,10 +141,10 @@ fn nothing_is_handed_over_that_was_not_written() {
     assert_eq!(runs.as_array().unwrap().len(), 1, "{runs}");
 }
 
-/// A worker is chosen by the path of its file, is given its inputs and all its slots at once, and finds what it includes;
-/// who cannot be talked with is not offered.
+/// Checks that a worker is chosen by the path of its file. It receives its inputs and all its slots at once, and
+/// finds its included files. A worker without conversation is not offered.
 #[test]
-fn a_worker_is_given_its_inputs_and_finds_what_lies_beside_it() {
+fn chat_worker_gets_its_inputs_and_included_files() {
     let home = Home::new();
     home.write("talk.json", r#"[{"turns": [{"text": "At your service."}]}]"#);
     home.write("tone.md", "Answer in rhymes.\n");
@@ -193,10 +193,10 @@ fn a_worker_is_given_its_inputs_and_finds_what_lies_beside_it() {
         assert!(begun.elapsed() < PATIENCE, "{}", home.almoner(&["trace", "r2"]).out);
         std::thread::sleep(Duration::from_millis(25));
     }
-    // It is offered from then on, and the list says what was said.
+    // The page offers the worker from then on, and the list shows the user's message.
     let page = visitor.get("/chat", &[]).body;
     assert!(page.contains("bard, as in r2, with a, b, me") && page.contains(">Hello<"), "{page}");
-    // What cannot be read, or is not there, is told where it was chosen.
+    // An unreadable or missing worker is told of at its field.
     for (with, says) in [
         ("worker-path=bard.worker".to_owned(), "does not begin at the root"),
         (format!("worker-path={at}nobody.worker"), "nobody.worker"),
@@ -210,9 +210,10 @@ fn a_worker_is_given_its_inputs_and_finds_what_lies_beside_it() {
     }
 }
 
-/// What is written meanwhile stands there once, in every tab, whatever was missed or comes again; and one is where it goes on.
+/// Checks that streamed text stands once in every tab, in spite of missed or repeated events, and that a tab follows
+/// its end.
 #[test]
-fn what_is_written_is_read_at_its_end_in_every_tab() {
+fn streamed_reply_appears_once_in_every_tab() {
     let home = Home::new();
     let long = "A line of it.\n".repeat(300);
     home.write("talk.json", json!([{ "turns": [{ "text": long }, { "text": "Short." }] }]).to_string());
@@ -252,7 +253,8 @@ fn what_is_written_is_read_at_its_end_in_every_tab() {
     writes(&format!("Half an{}", "\nand more".repeat(60)));
     browser.close_tab();
     browser.tab(&first);
-    // Another one ends the conversation while one writes: it is not lost, and what was half written is gone.
+    // The conversation ends from elsewhere while the user types: the typed text is not lost, and the half-written
+    // answer is gone.
     browser.write("textbox", "What you say", "One more thing");
     home.almoner(&["cancel", "r1"]).expect(0);
     browser.says("This has changed while you were here");
@@ -263,9 +265,10 @@ fn what_is_written_is_read_at_its_end_in_every_tab() {
     browser.clean(&["422"]);
 }
 
-/// Whatever a model asks in a conversation stands there, one after the other, and who has answered is there again.
+/// Checks that each question of a model stands in the conversation, one after the other, and that an answer leads
+/// back there.
 #[test]
-fn whatever_is_asked_in_a_conversation_is_answered_there() {
+fn every_request_in_a_conversation_is_answered_there() {
     let home = Home::new();
     let call = |name: &str, arguments: Json| json!({ "name": name, "arguments": arguments });
     let turns = json!([
@@ -296,7 +299,7 @@ fn whatever_is_asked_in_a_conversation_is_answered_there() {
             assert!(begun.elapsed() < PATIENCE, "{asks}: {}", page.body);
             std::thread::sleep(Duration::from_millis(25));
         };
-        // Whatever else is asked has a line, and no place of the same name.
+        // Every other question has a line, and no form of the same name.
         assert_eq!(page.matches("id=\"fill\"").count(), 1, "{asks}: {page}");
         let message = between(&page, "href=\"/m/", "\"").to_owned();
         assert!(page.contains(&format!("data-draft=\"{kind} {message}\"")), "{asks}: {page}");

@@ -1,4 +1,4 @@
-//! What of a run took time, as bars.
+//! Tests of a run's timeline: the time of its steps, as bars.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::visitor::{Visitor, between};
 use crate::home::{Home, TRIAGE};
 
 #[test]
-fn a_wait_goes_on_until_now_counts_once_and_the_items_of_a_batch_have_bars() {
+fn timeline_counts_an_open_wait_once_and_draws_each_item() {
     let home = Home::with_inbox();
     home.almoner(&TRIAGE).expect(7);
     home.later(Duration::from_secs(9 * 60));
@@ -18,7 +18,7 @@ fn a_wait_goes_on_until_now_counts_once_and_the_items_of_a_batch_have_bars() {
     for run in 2..=11 {
         assert!(journal.contains(&format!("href=\"/r/r{run}/step/")), "r{run}: {journal}");
     }
-    // Each row says for whom, through what, what the gates said by which rule, what it depends on, and what it cost.
+    // Each row names the user, the slot, the verdict with its rule, the dependencies, and the cost.
     let tree = Visitor::new(&home).get("/r/r1", &[]).body;
     for page in [&page, &tree] {
         let rows = page.matches("for you, through <bdi dir=\"ltr\">out</bdi>: <a href").count();
@@ -37,7 +37,7 @@ fn a_wait_goes_on_until_now_counts_once_and_the_items_of_a_batch_have_bars() {
     let shown = home.almoner(&["trace", "r1", "--timeline"]).expect(0).out;
     let waited = between(&shown, "waiting for you ", " s (drawn short)").parse::<f64>().unwrap();
     assert!((539.0..700.0).contains(&waited), "{shown}");
-    // What was answered waits no longer.
+    // An answered question waits no longer.
     home.almoner(&["approve", "1"]).expect(0);
     home.almoner(&["resume"]).expect(0);
     home.later(Duration::from_secs(60 * 60));

@@ -1,14 +1,14 @@
-//! Whoever comes without a browser: let in, and free to send what no browser would.
+//! A client without a browser: it has a session, and can send requests that no browser would.
 
 use super::Door;
 use super::http::{Answer, ask};
 use crate::home::Home;
 
-/// Whoever was let in without a browser.
+/// A client that has a session and no browser.
 pub(crate) struct Visitor {
     pub(crate) door: Door,
     pub(crate) cookie: String,
-    /// What the forms of its pages carry.
+    /// The token in the forms of its pages.
     pub(crate) token: String,
 }
 
@@ -41,7 +41,7 @@ impl Visitor {
         ask(self.door.port, "POST", path, &[&cookie, more].concat(), body)
     }
 
-    /// A form of the page's own.
+    /// Sends a form of one of its pages, and returns the answer.
     pub(crate) fn send(&self, path: &str, body: &str) -> Answer {
         let origin = self.door.page("");
         let own = [("Host", self.door.host.as_str()), ("Origin", origin.as_str())];
@@ -56,7 +56,7 @@ pub(crate) fn log_in(door: &Door, code: &str) -> Answer {
     ask(door.port, "POST", "/login", &headers, &format!("code={code}"))
 }
 
-/// What stands between two texts.
+/// Returns the text between two other texts.
 #[track_caller]
 pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("no {before} in {text}"));
