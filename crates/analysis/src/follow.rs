@@ -12,20 +12,20 @@ use oxc_span::{GetSpan, Span};
 
 use crate::{SlotUse, Uses};
 
-/// What is said of a slot that is called as a function is.
+/// The method name for a slot that is called like a function.
 const ITSELF: &str = "(itself)";
 
-/// Functions that every program has, and that give what they are given.
+/// Functions that every program has, and that return their argument.
 const SAME: [&str; 2] = ["harden", "E"];
 
-/// Methods of what every program has that give what they are given.
+/// Methods of global objects that return their argument, as object and method.
 const SAME_OF: [(&str, &str); 4] =
     [("E", "get"), ("E", "sendOnly"), ("E", "resolve"), ("Promise", "resolve")];
 
 /// How many names for the same thing are looked through.
 const ALIASES: usize = 16;
 
-/// Everything that a program does with its slots, and the names that it has from nowhere.
+/// Returns all uses that a program makes of its slots, and its undeclared names.
 pub(crate) fn all(semantic: &Semantic<'_>, slots: &[&str]) -> Uses {
     let scoping = semantic.scoping();
     let unresolved = scoping.root_unresolved_references();
@@ -56,9 +56,9 @@ pub(crate) fn all(semantic: &Semantic<'_>, slots: &[&str]) -> Uses {
 /// Something that may be the slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// What an expression comes to.
+    /// The value of an expression.
     Is(NodeId),
-    /// What a name stands for that the text declares.
+    /// The value of a name that the text declares.
     Called(SymbolId),
 }
 
@@ -66,7 +66,7 @@ enum Step {
 struct Follow<'s, 'a> {
     semantic: &'s Semantic<'a>,
     slots: &'s [&'s str],
-    /// Whether a function looks at what it was given without naming it.
+    /// Whether a function of the program reads its arguments by `arguments`, without naming them.
     has_arguments: bool,
     seen: BTreeSet<Step>,
     next: Vec<Step>,
@@ -94,7 +94,7 @@ impl<'a> Follow<'_, 'a> {
         self.semantic.nodes().kind(node)
     }
 
-    /// What is done with what this expression comes to, which may be the slot.
+    /// Records how the program uses the value of this expression, which may be the slot.
     fn is(&mut self, node: NodeId) {
         let span = self.kind(node).span();
         let above = self.semantic.nodes().parent_id(node);
@@ -175,7 +175,8 @@ impl<'a> Follow<'_, 'a> {
         }
     }
 
-    /// Whether what this statement comes to may be what the program comes to: that of the last one, wherever it stands.
+    /// Returns whether the value of this statement may be the result of the program: the last statement gives it, at
+    /// any depth.
     fn may_be_result(&self, statement: NodeId) -> bool {
         let nodes = self.semantic.nodes();
         if let AstKind::Program(program) = nodes.parent_kind(statement) {
@@ -191,7 +192,7 @@ impl<'a> Follow<'_, 'a> {
         })
     }
 
-    /// It gets a name, or parts of it get names.
+    /// Follows a binding: the value gets a name, or parts of it get names.
     fn bound(&mut self, to: &BindingPattern<'a>) {
         match to {
             BindingPattern::BindingIdentifier(name) => self.next.push(Step::Called(name.symbol_id())),
@@ -226,7 +227,7 @@ impl<'a> Follow<'_, 'a> {
         }
     }
 
-    /// A method of it is named; none if the name is computed.
+    /// Records a method that is named on the value; `name` is `None` if the name is computed.
     fn member(&mut self, member: NodeId, name: Option<&str>) {
         let Some(name) = name else {
             self.found.elsewhere = true;
@@ -234,7 +235,7 @@ impl<'a> Follow<'_, 'a> {
         };
         let nodes = self.semantic.nodes();
         let span = self.kind(member).span();
-        // What a promise of it comes to is it.
+        // The value of a promise for it is the same object.
         if name == "then"
             && let AstKind::CallExpression(call) = nodes.parent_kind(member)
             && call.callee.span() == span
@@ -255,7 +256,7 @@ impl<'a> Follow<'_, 'a> {
         }
     }
 
-    /// It is an argument of a call.
+    /// Follows the value as an argument of a call.
     fn given(&mut self, above: NodeId, call: &CallExpression<'a>, span: Span) {
         let Some(at) = call.arguments.iter().position(|one| one.span() == span) else {
             self.found.elsewhere = true;
@@ -299,7 +300,7 @@ impl<'a> Follow<'_, 'a> {
         }
     }
 
-    /// Whether this is what every program has by this name, perhaps under another one.
+    /// Returns whether the expression is the global of this name, perhaps under another name.
     fn is_global(&self, what: &Expression<'a>, name: &str) -> bool {
         let mut what = what.get_inner_expression();
         for _ in 0..ALIASES {
@@ -318,7 +319,7 @@ impl<'a> Follow<'_, 'a> {
         false
     }
 
-    /// What declares a name, if it never stands for anything else.
+    /// Returns the declaration of a name, if the name never stands for anything else.
     fn always(&self, name: &IdentifierReference<'a>) -> Option<AstKind<'a>> {
         let scoping = self.semantic.scoping();
         let symbol = scoping.get_reference(name.reference_id.get()?).symbol_id()?;
@@ -326,7 +327,7 @@ impl<'a> Follow<'_, 'a> {
         is_one.then(|| self.kind(scoping.symbol_declaration(symbol)))
     }
 
-    /// The slot that an expression plainly is.
+    /// Returns the slot that an expression plainly is.
     fn slot(&self, what: &Expression<'a>) -> Option<&'a str> {
         let mut what = what;
         loop {
@@ -345,12 +346,12 @@ impl<'a> Follow<'_, 'a> {
         }
     }
 
-    /// The parameters of a function that stands there as an argument, or that the argument names.
+    /// Returns the parameters of a function that stands there as an argument, or that the argument names.
     fn function(&self, argument: &Argument<'a>) -> Option<&'a FormalParameters<'a>> {
         self.parameters_of(argument.as_expression()?).filter(|_| !self.has_arguments)
     }
 
-    /// The parameters of a function that is written there, or of the one that a name always stands for.
+    /// Returns the parameters of a function that is written there, or of the one that a name always stands for.
     fn parameters_of(&self, what: &Expression<'a>) -> Option<&'a FormalParameters<'a>> {
         let kind = match what.get_inner_expression() {
             Expression::Identifier(name) => self.always(name)?,
@@ -372,18 +373,18 @@ impl<'a> Follow<'_, 'a> {
         }
     }
 
-    /// It is what a function is given at this place.
+    /// Follows the value into the parameter at this position.
     fn parameter(&mut self, all: &'a FormalParameters<'a>, at: usize) {
         match all.items.get(at) {
             Some(parameter) => self.bound(&parameter.pattern),
             None if all.rest.is_some() => self.found.elsewhere = true,
-            // Nobody looks at it.
+            // The function ignores the argument.
             None => {}
         }
     }
 }
 
-/// Object and method, if a method with a name that the text tells is what is called.
+/// Returns the object and the method of a callee, if it is a method whose name the text tells.
 fn member_of<'e, 'a>(callee: &'e Expression<'a>) -> Option<(&'e Expression<'a>, &'e str)> {
     let member = callee.get_inner_expression().as_member_expression()?;
     Some((member.object(), member.static_property_name()?))

@@ -1,11 +1,11 @@
-//! What a program does with what it is given, read from its text without running any of it.
+//! The uses that a program makes of its slots, read from its text without running any of it.
 //!
-//! The text is parsed, and each name is followed to what declares it, so a slot is told from whatever else has its name.
-//! What may hold the same thing under another name is followed as well. What is said errs to one side: more may be named
-//! than happens when the program runs, and where the text does not tell what happens with a slot, that is said.
+//! The text is parsed, and each name is followed to its declaration. So a slot is told apart from other things of the
+//! same name. Other names of the same object are followed as well. The result errs to one side: it may name more uses
+//! than happen when the program runs. Where the text does not tell how a slot is used, the result says so.
 //!
-//! The parser follows nesting on the stack, so whoever reads what strangers wrote does so in a process of its own, which
-//! may end.
+//! The parser follows nesting on the stack. So a caller that reads foreign code does this in a separate process,
+//! which may end.
 #![forbid(unsafe_code)]
 
 mod follow;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use parse::of;
 
-/// What was found.
+/// The result of an analysis.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uses {
     /// Every slot that the text uses, by its name.
@@ -28,7 +28,7 @@ pub struct Uses {
     pub trouble: Option<Trouble>,
 }
 
-/// What the text does with one slot.
+/// The uses of one slot in the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotUse {
     /// Methods that it calls, or takes to call them later.
@@ -46,7 +46,7 @@ pub struct Trouble {
     pub line: u32,
     /// The column, from 1, in characters.
     pub column: u32,
-    /// What is wrong there. Quotes the text.
+    /// The syntax error. Quotes the text.
     pub message: String,
 }
 
@@ -54,7 +54,7 @@ pub struct Trouble {
 mod tests {
     use super::*;
 
-    /// What is found with the slots `out` and `counter`: `slot: methods -> given ?`, then what is free.
+    /// Returns the uses of the slots `out` and `counter` as `slot: methods -> given ?`, then the free names.
     fn found(source: &str) -> String {
         let uses = of(source, &["out", "counter"]);
         if let Some(Trouble { line, column, message }) = uses.trouble {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_are_found_however_they_are_called() {
+    fn method_calls_of_every_form_are_found() {
         for (source, expected) in [
             ("E(out).write('a', 1)", "out:write | E"),
             ("out.write(1); out?.read(2)", "out:read+write |"),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_hidden_by_how_it_is_written() {
+    fn unusual_syntax_hides_no_use() {
         for (source, expected) in [
             (r"\u0063ounter.reset()", "counter:reset |"),
             (r"counter.\u0072eset()", "counter:reset |"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_slots_name_is_no_slot() {
+    fn same_named_things_are_not_slots() {
         for (source, expected) in [
             ("({ out: 1 }).out", "|"),
             ("x.out.write(); this.counter.reset()", "| x"),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_of_a_slot_are_followed() {
+    fn aliases_of_a_slot_are_followed() {
         for (source, expected) in [
             ("const o = out; o.write()", "out:write |"),
             ("let o; o = out; E(o).write()", "out:write | E"),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_text_does_not_tell_is_said() {
+    fn unknown_uses_of_a_slot_are_reported() {
         for (source, expected) in [
             ("out[name]()", "out:? | name"),
             ("out['wri' + 'te']()", "out:? |"),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_says_where() {
+    fn syntax_errors_report_line_and_column() {
         for (source, expected) in [
             ("out.write(\n  1", "2:4 Expected `)` but found `EOF`"),
             ("return counter", "1:1 A 'return' statement can only be used within a function body."),

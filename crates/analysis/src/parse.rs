@@ -1,4 +1,4 @@
-//! From text to what was found.
+//! From the text of a program to its uses of slots.
 
 use oxc_allocator::Allocator;
 use oxc_diagnostics::{Diagnostics, Severity};
@@ -9,13 +9,14 @@ use oxc_span::SourceType;
 use crate::follow;
 use crate::{Trouble, Uses};
 
-/// Code is evaluated as strict, whatever it says. On the text's own first line, so that lines stay what they are.
+/// The prefix that makes code strict, as it is evaluated. It stands on the text's own first line, so that line
+/// numbers stay the same.
 const STRICT: &str = "'use strict';";
 
 /// Names that every program has beside its slots.
 const GIVEN: [&str; 2] = ["$id", "$cancelled"];
 
-/// Looks through the text of a program for what it does with these slots.
+/// Returns the uses that the text of a program makes of these slots.
 pub fn of(source: &str, slots: &[&str]) -> Uses {
     // A first line for a shell is a comment; as such it still is one behind other code.
     let text = match source.strip_prefix("#!") {
@@ -38,7 +39,7 @@ pub fn of(source: &str, slots: &[&str]) -> Uses {
     uses
 }
 
-/// The first thing that is wrong.
+/// Returns the first error of the parser.
 fn trouble(source: &str, all: &Diagnostics) -> Option<Trouble> {
     let first = all.iter().find(|one| one.severity == Severity::Error)?;
     let at = first.labels.first().map_or(0, |label| label.offset() as usize).saturating_sub(STRICT.len());
