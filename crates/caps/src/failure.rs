@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind};
 use kernel::proposal::Finding;
 use passable::{quoting, visible_line};
 
-/// A file system's failure as a finding. `doing` is a phrase such as "write `report.md`"; `at` the parameter.
+/// Returns a file system's failure as a finding. `doing` is a phrase such as "write `report.md`"; `at` the parameter.
 pub(crate) fn finding(error: &Error, doing: &str, at: &str) -> Finding {
     let doing = visible_line(doing);
     let (rule, what, allowed) = match error.kind() {
@@ -43,7 +43,7 @@ fn other(error: &Error, doing: &str, at: &str) -> Finding {
         .allowed("the same call, once the operating system lets it pass")
 }
 
-/// Whether a path was refused because it led out, which has no error number of its own.
+/// Returns whether a path was refused because it led out, which has no error number of its own.
 fn is_escape(error: &Error) -> bool {
     error.raw_os_error().is_none() || error.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error())
 }

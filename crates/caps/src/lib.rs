@@ -1,9 +1,9 @@
-//! Built-in capabilities: what a grant can lead to on this machine.
+//! Built-in capabilities: the resources of this machine that a grant can open.
 //!
-//! A capability is opened for one grant and confined to it. It is asked three things: what it knows of a call
-//! before the call is made ([`Capability::facts`]), to make it ([`Capability::perform`], which takes nothing but a
-//! [`Begun`]), and, after a crash, whether it was made ([`Capability::probe`]). Facts can go stale, so whatever
-//! they promise is enforced again at the moment of effect, on open directories and not on paths.
+//! A capability is opened for one grant and confined to it. It has three tasks. It gives the facts of a call before
+//! the call is made ([`Capability::facts`]). It makes the call ([`Capability::perform`], which takes nothing but a
+//! [`Begun`]). After a crash, it tells whether the call was made ([`Capability::probe`]). Facts can go stale. So the
+//! capability enforces them again at the moment of effect, on open directories and not on paths.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "capabilities are where files are touched")]
 
@@ -41,37 +41,38 @@ pub use http::{NoSecret, Nobody, Outside};
 pub use mcp::{McpError, ask_tools, endow_server, named_files};
 pub use program::{ProgramError, endow_program, sweep as sweep_calls};
 
-/// What a grant can lead to.
+/// A resource that a grant opens.
 pub trait Capability: Send + Sync {
-    /// Its methods.
+    /// Returns its methods.
     fn interface(&self) -> &Interface;
 
-    /// The schema of a method's arguments as whoever answers wrote it, where that says more to a model than the guard. The
-    /// guard is what is checked.
+    /// Returns the schema of a method's arguments as the server wrote it, where it tells a model more than the guard
+    /// does. The daemon checks the guard only.
     fn schema(&self, method: &str) -> Option<serde_json::Value> {
         let _ = method;
         None
     }
 
-    /// What is known of a call before it is made. Changes nothing. Arguments that do not fit the method give facts
-    /// that say little; the shape gate refuses them.
+    /// Returns the facts of a call before it is made. Changes nothing. Arguments that do not fit the method give few
+    /// facts; the shape gate refuses them.
     fn facts(&self, method: &str, args: &[Value]) -> Facts;
 
-    /// The bytes of something that a call depends on, as they are now, if they are few enough to be shown to a person.
+    /// Returns the bytes of something that a call depends on, as they are now, if they are few enough to be shown to
+    /// a person.
     fn operand(&self, pin: &Pin) -> Option<Vec<u8>> {
         let _ = pin;
         None
     }
 
-    /// The bytes of something that a call is about to change, if they are what the pin says: kept, so that it can be put
-    /// back.
+    /// Returns the bytes that a call is about to change, if they match the pin. The daemon keeps them so that the
+    /// user can restore them.
     fn before(&self, pin: &Pin) -> Option<Vec<u8>> {
         let _ = pin;
         None
     }
 
-    /// What keeps a call from being made now, and a person can put right, so that what was approved need not be spent
-    /// on it: the vault is locked. Anything else is for [`Capability::perform`] to say.
+    /// Returns the finding that blocks a call now and that the user can remove, such as a locked vault. The approval
+    /// is kept until then. [`Capability::perform`] reports every other problem.
     fn hindrance(&self, method: &str, args: &[Value]) -> Option<Finding> {
         let _ = (method, args);
         None
@@ -80,24 +81,25 @@ pub trait Capability: Send + Sync {
     /// Makes a call that was begun.
     fn perform(&self, begun: &Begun) -> Completion;
 
-    /// Whether [`Capability::probe`] can tell of each call of this method if it was made, or may let it be made again.
+    /// Returns whether [`Capability::probe`] can tell of each call of this method if it was made, or may let it be
+    /// made again.
     fn can_be_looked_up(&self, method: &str) -> bool {
         let _ = method;
         true
     }
 
-    /// Whether a call that an earlier process had begun was made.
+    /// Returns whether a call that an earlier process had begun was made.
     fn probe(&self, begun: &Begun) -> Probe;
 }
 
-/// What is known of an effect after a crash.
+/// The state of an effect after a crash.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Probe {
     /// It happened.
     Done {
-        /// What the method would have returned.
+        /// The value that the method would have returned.
         value: Value,
-        /// What the value depends on.
+        /// The sources that the value depends on.
         provenance: Provenance,
     },
     /// It did not happen, or it may happen again without harm.
@@ -146,14 +148,14 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// The same as a finding, for the model whose call it stops.
+    /// Returns the same as a finding, for the model whose call it stops.
     pub fn finding(&self) -> Finding {
         Finding::new("caps/open", self.to_string())
             .allowed("nothing through this grant, until the user mends it")
     }
 }
 
-/// Opens what a grant leads to, confined to what the grant leaves of it, on a machine without secrets.
+/// Opens the target of a grant, confined to the grant's limits, on a machine without secrets.
 ///
 /// # Errors
 /// When it cannot be opened.
@@ -161,7 +163,7 @@ pub fn open(target: &Formula, grant: &Grant) -> Result<Box<dyn Capability>, Open
     open_with(target, grant, &(Arc::new(Nobody) as Arc<dyn Outside>))
 }
 
-/// The same with what a part of the web needs of the machine.
+/// Opens the target of a grant with the services of the host: name lookups and secrets.
 ///
 /// # Errors
 /// When it cannot be opened.
@@ -213,13 +215,13 @@ pub fn interfaces() -> impl Iterator<Item = (&'static str, &'static Interface)> 
     rows.filter_map(|row| Some((row.label, interface_of(row.kind)?)))
 }
 
-/// The interface of programs, for who holds secrets to hand on to them and for who holds none.
+/// Returns the interface of programs, for who holds secrets to hand on to them and for who holds none.
 pub fn programs(holds_secrets: bool) -> &'static Interface {
     if holds_secrets { program::interface() } else { program::without_secrets() }
 }
 
-/// What a method does to the world, in words. Of a program only the call itself says whether it sends: with the network, a
-/// shell or a script it does.
+/// Returns the effect of a method in words. For a program, only the call itself tells whether it sends: it does with
+/// the network, a shell or a script.
 pub fn effect_words(interface: &Interface, method: &kernel::Method) -> &'static str {
     match interface.name == program::interface().name {
         true => "changes or sends",
@@ -227,7 +229,7 @@ pub fn effect_words(interface: &Interface, method: &kernel::Method) -> &'static 
     }
 }
 
-/// The interface of what a formula makes, if it makes a capability of this machine.
+/// Returns the interface of the capability that a formula makes, if it makes one of this machine.
 pub fn interface_for(target: &Formula) -> Option<Cow<'static, Interface>> {
     let Formula::Resource(resource) = target else { return None };
     match resource {
@@ -238,15 +240,15 @@ pub fn interface_for(target: &Formula) -> Option<Cow<'static, Interface>> {
     }
 }
 
-/// Returns the word that policies use for what a formula makes, if it makes a capability of this machine.
+/// Returns the word that policies use for the capability that a formula makes, if it makes one of this machine.
 fn kind(target: &Formula) -> Option<&'static str> {
     let Formula::Resource(resource) = target else { return None };
     let kind = resource.kind().read_only();
     interface_of(kind).map(|_| kind.row().label)
 }
 
-/// What a grant leads to, in the words of policies. The path of a directory is told as it was given, and as it is with
-/// all links followed.
+/// Returns the target of a grant in the words of policies. A directory has two names: its path as given, and its path
+/// with all links followed.
 pub fn subject(target: &Formula, grant: &Grant) -> Subject {
     let kind = kind(target).unwrap_or(target.kind());
     let mut names = match target {
@@ -255,7 +257,7 @@ pub fn subject(target: &Formula, grant: &Grant) -> Subject {
         _ => vec![grant.words.clone()],
     };
     if let Formula::Resource(Resource::Directory { path, .. } | Resource::Outbox { path }) = target {
-        // What is done to a staged copy is meant for the directory itself.
+        // A change of a staged copy is meant for the directory itself.
         let path = grant.attenuation.staged_from.as_ref().unwrap_or(path);
         names = vec![path.clone()];
         if let Ok(real) = std::fs::canonicalize(path)
@@ -267,7 +269,7 @@ pub fn subject(target: &Formula, grant: &Grant) -> Subject {
     Subject { kind: kind.to_owned(), names }
 }
 
-/// Text of at most `most` UTF-16 units. The capability's own limit is what holds, in bytes.
+/// Returns a pattern for text of at most `most` UTF-16 units. The capability enforces its own limit, in bytes.
 fn text(most: u64) -> Pattern {
     Pattern::string_within(Limits::of([(Limit::StringLength, most as f64)]))
 }
@@ -278,8 +280,8 @@ fn open_directory(path: &str) -> Result<cap_std::fs::Dir, OpenError> {
         .map_err(|source| OpenError::Directory { path: passable::visible_line(path).into_owned(), source })
 }
 
-/// Why a begun call cannot be one of this capability's, if it cannot. The kernel has checked the same; a capability
-/// does not take its word for it.
+/// Returns why a begun call cannot be one of this capability's, if it cannot. The kernel has checked the same; a
+/// capability does not take its word for it.
 fn foreign(begun: &Begun, grant: &Grant) -> Option<Finding> {
     let proposal = begun.proposal();
     let is_ours = proposal.grant == grant.id && begun.grant().id == grant.id;

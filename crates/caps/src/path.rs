@@ -1,14 +1,14 @@
 //! Paths that a caller gives: checked as text, before anything is looked up.
 //!
-//! What passes is a plain relative path. Nothing here is what confines a caller: a directory capability resolves
-//! every path beneath its own open directory whatever it says. These checks are there so that what is shown is what
-//! happens, and so that a caller learns at once what was wrong.
+//! A path that passes is a plain relative path. These checks do not confine the caller: a directory capability
+//! resolves every path beneath its own open directory. The checks ensure that the path shown is the path used, and
+//! that the caller learns at once about a mistake.
 
 use kernel::begun::Begun;
 use kernel::proposal::Finding;
 use passable::visible_line;
 
-/// The longest name of one file or directory, in bytes: what file systems take.
+/// The longest name of one file or directory, in bytes: the limit of file systems.
 const LONGEST_NAME: usize = 255;
 
 /// The longest path, in bytes.
@@ -20,10 +20,10 @@ const DEEPEST: usize = 32;
 /// How the names of our own temporary files begin and end.
 const TEMPORARY: (&str, &str) = (".almoner-", ".tmp");
 
-/// What a path is for.
+/// The purpose of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To look at what is there.
+    /// To look at an existing file.
     Look,
     /// To make a file: its name must also be one that people can read.
     Make,
@@ -41,7 +41,7 @@ impl Plain {
         refuse(path, purpose).map_or_else(|| Plain::reduce(path), Err)
     }
 
-    /// The path without its `.` and empty names.
+    /// Returns the path without its `.` and empty names.
     fn reduce(path: &str) -> Result<Plain, Finding> {
         let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
         match names.as_slice() {
@@ -55,33 +55,33 @@ impl Plain {
         }
     }
 
-    /// The path.
+    /// Returns the path.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The directories on the way, and the last name.
+    /// Returns the directories on the way, and the last name.
     pub(crate) fn split(&self) -> (impl Iterator<Item = &str> + Clone, &str) {
         let (parents, name) = self.text.rsplit_once('/').unwrap_or(("", &self.text));
         (parents.split('/').filter(|name| !name.is_empty()), name)
     }
 }
 
-/// Whether a name is one of our own temporary files.
+/// Returns whether a name is one of our own temporary files.
 pub(crate) fn is_temporary(name: &str) -> bool {
     // Some file systems do not tell letters by case.
     let name = name.to_ascii_lowercase();
     name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1)
 }
 
-/// The name of the temporary file of one effect: the same for every try, so that a leftover is found again, and not
-/// the same for the runs of two hosts, whose numbers are each host's own.
+/// Returns the name of the temporary file of one effect: the same for every try, so that a leftover is found again,
+/// and not the same for the runs of two hosts, whose numbers are each host's own.
 pub(crate) fn temporary(begun: &Begun) -> String {
     let (step, host) = (begun.step(), begun.proposal().principal.short());
     format!("{}{}-{}-{host}{}", TEMPORARY.0, step.run, step.step, TEMPORARY.1)
 }
 
-/// What is wrong with a path, if anything is.
+/// Returns the first problem of a path, if it has one.
 fn refuse(path: &str, purpose: Purpose) -> Option<Finding> {
     const RELATIVE: &str = "a path relative to the capability's own directory, such as `notes/report.md`";
     let wrong = |rule: &str, message: &'static str, allowed: &'static str| {
@@ -154,9 +154,9 @@ fn refuse(path: &str, purpose: Purpose) -> Option<Finding> {
     None
 }
 
-/// Whether the path would mean something else to whoever undid percent-encoding or look-alike characters in it.
-/// A name such as `100%.md` or `50%25.md` is what it is. A look-alike of a slash may stand in the name of a file
-/// that is there, for people write such names, but not in one that is to be made.
+/// Returns whether the path would mean something else to a reader that decodes percent-encoding or look-alike
+/// characters. A name such as `100%.md` or `50%25.md` is taken literally. A look-alike of a slash may stand in the
+/// name of an existing file, since people write such names. It may not stand in the name of a new file.
 fn hides_traversal(path: &str, purpose: Purpose) -> bool {
     // An overlong UTF-8 form of `.`, `/` or `\`: bytes that are no text, so a decoder would not show them.
     let lower = path.to_ascii_lowercase();
@@ -191,7 +191,7 @@ fn hides_traversal(path: &str, purpose: Purpose) -> bool {
     true
 }
 
-/// A finding about a path.
+/// Returns a finding about a path.
 fn finding(rule: &str, message: &'static str, path: &str, allowed: &'static str) -> Finding {
     let shown: String = path.chars().take(200).collect();
     Finding::new(rule, message).at("path").counter_example(visible_line(&shown)).allowed(allowed)
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_may_have_an_odd_name() {
+    fn look_accepts_unusual_names_of_existing_files() {
         for path in ["見積／請求.md", "a∕b", "a\u{200d}b", "報告。md"] {
             assert!(Plain::check(path, Purpose::Look).is_ok(), "{path}");
         }
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_mislead_is_refused() {
+    fn misleading_paths_are_refused() {
         for (path, rule) in [
             ("", "path/empty"),
             (" ", "path/empty"),

@@ -12,7 +12,7 @@ use crate::walk::{self, Present};
 /// Why a file was not put in its place. Nothing is left of it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlaceError {
-    /// What is there is not what was expected.
+    /// The present content is not the expected one.
     #[error("what is there has changed")]
     Changed,
     /// The file system failed.
@@ -26,7 +26,7 @@ impl From<Errno> for PlaceError {
     }
 }
 
-/// What is to be put where.
+/// An atomic write of one file: the content, and the place where it goes.
 pub(crate) struct Placing<'a> {
     /// The directory.
     pub(crate) directory: BorrowedFd<'a>,
@@ -36,23 +36,23 @@ pub(crate) struct Placing<'a> {
     pub(crate) temporary: &'a str,
     /// The content.
     pub(crate) bytes: &'a [u8],
-    /// What must be there now: this content, or no file.
+    /// The content that must be there now; `None` if there must be no file.
     pub(crate) expected: Option<Present>,
-    /// The most bytes that are read to see what is there.
+    /// The most bytes that are read to check the present content.
     pub(crate) limit: u64,
 }
 
 impl Placing<'_> {
-    /// Writes a temporary file beside the place, makes it durable, moves it into the place in one step and makes
-    /// that durable. Whoever reads the place at any moment, a crash included, finds the old content or the new.
+    /// Writes a temporary file beside the place, makes it durable, moves it into the place in one step and makes that
+    /// durable. A reader finds the old content or the new one at any moment, even after a crash.
     pub(crate) fn put(&self) -> Result<(), PlaceError> {
         self.put_as(None)
     }
 
-    /// The same; `mode` are the permissions of a file that is put where nothing is. Without them it has those that new
-    /// files have.
+    /// Puts the file like `put`. `mode` sets the permissions where no file was. Without a mode, the file gets the
+    /// permissions of any new file.
     pub(crate) fn put_as(&self, mode: Option<Mode>) -> Result<(), PlaceError> {
-        // Whether the temporary name may hold what is not ours.
+        // Whether the temporary name may hold a file that is not ours.
         let mut is_foreign = false;
         let moved = self.write(mode).and_then(|()| match &self.expected {
             None => self.fill(),
@@ -69,7 +69,7 @@ impl Placing<'_> {
 
     fn write(&self, mode: Option<Mode>) -> Result<(), PlaceError> {
         let mode = self.expected.as_ref().map(|expected| expected.mode).or(mode);
-        // What is not for everybody is so from the first moment.
+        // A file that is private is private from the first moment.
         let first = mode.map_or(Mode::from_raw_mode(0o666), |_| Mode::RUSR | Mode::WUSR);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let create = || rustix::fs::openat(self.directory, self.temporary, flags, first);

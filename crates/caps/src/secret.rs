@@ -1,6 +1,6 @@
-//! A secret of the vault in a slot: what may be done with it, and nothing of what it says.
+//! A secret of the vault in a slot: its permitted uses, but never its value.
 //!
-//! Whoever holds it hands it on by the slot's name, where a call takes one ([`crate::Outside::handed`]).
+//! The run that holds it passes it on by the slot's name, where a call takes one ([`crate::Outside::handed`]).
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ use resource::secret::HandedSecret;
 
 use crate::{Capability, Probe, foreign};
 
-/// The interface of all secrets.
+/// Returns the interface of all secrets.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let names = || Pattern::array_of(Pattern::string());

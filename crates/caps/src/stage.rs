@@ -1,8 +1,9 @@
-//! A staged copy of a directory: what a run may change freely, and what is put in place only when a person says so.
+//! A staged copy of a directory: the run changes it freely, and the user decides whether the changes are put in
+//! place.
 //!
-//! Nothing is copied that need not be. A file in the stage is another name for the file itself; whoever changes a file
-//! through a capability puts a new one in its place, so the file itself stays as it is. Only where the stage lies on another
-//! file system, or the operating system does not let a second name be made, are bytes copied.
+//! Files are shared where possible. A file in the stage is a hard link to the real file. A capability changes a file
+//! by putting a new one in its place, so the real file stays as it is. Bytes are copied only where the stage lies on
+//! another file system, or where the operating system refuses a second name.
 
 use std::fs;
 use std::io;
@@ -35,12 +36,12 @@ pub enum StageError {
     },
 }
 
-/// Makes a staged copy of the directory `real` at `stage`, which must not be there. Links stay links: those that lead out
-/// of the directory lead nowhere for whoever uses the copy. Pipes, sockets and devices are left out. Of a directory that is
-/// not there, the copy is empty.
+/// Makes a staged copy of the directory `real` at `stage`, which must not exist. Links stay links; a link out of the
+/// directory leads nowhere for the run. Pipes, sockets and devices are left out. If `real` does not exist, the copy
+/// is empty.
 ///
 /// # Errors
-/// When it holds too much, or the file system fails. What was made of it is removed.
+/// When the directory holds too much, or the file system fails. The partial copy is removed.
 pub fn make(real: &Path, stage: &Path) -> Result<(), StageError> {
     let made = fill(real, stage);
     if made.is_err() {
@@ -51,7 +52,7 @@ pub fn make(real: &Path, stage: &Path) -> Result<(), StageError> {
 
 /// Removes a staged copy, as far as it is there.
 pub fn remove(stage: &Path) {
-    // What is left of it is nobody's any more, and takes up room until somebody looks.
+    // A remainder belongs to no run any more, and takes up room until the user removes it.
     let _ = fs::remove_dir_all(stage);
 }
 

@@ -1,8 +1,8 @@
-//! Putting back what a run changed in a directory: looking at what is there, and making it what it was, if nobody has
-//! touched it since.
+//! Undo of a run's changes in a directory: checks the present state, and restores the prior one unless somebody has
+//! changed it since.
 //!
-//! A person's own doing, so nothing here is proposed or begun. What is put in place is put there in one step and only where
-//! there is still what was looked at, as with any other change.
+//! The user acts here, so nothing is proposed or begun. Like any other change, a restore is one step, and happens
+//! only if the present state is still the one that was checked.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -24,7 +24,7 @@ use crate::{OpenError, failure, open_directory};
 /// The largest file that is looked at, in bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// What stands at a path.
+/// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// Nothing.
@@ -36,7 +36,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// The same in a few words.
+    /// Returns the state in a few words.
     pub fn words(self) -> String {
         match self {
             Standing::Nothing => "not there".to_owned(),
@@ -87,7 +87,7 @@ impl Undo {
         Ok(Undo { root: open_directory(path)?, limits: Limits::new(&limits) })
     }
 
-    /// What stands at a path now.
+    /// Returns the present state of a path.
     ///
     /// # Errors
     /// When the path makes no sense, a link stands at it or on the way, or the file system fails.
@@ -96,7 +96,7 @@ impl Undo {
         relocate::look(&self.root, &path, "look at", "path", &self.limits).map(Standing::of)
     }
 
-    /// The bytes of the file at a path, if they are these.
+    /// Returns the bytes of the file at a path, if they match the digest.
     pub fn bytes(&self, path: &str, digest: &BlobHash) -> Option<Vec<u8>> {
         let path = Plain::check(path, Purpose::Look).ok()?;
         let parent = walk::parent(&self.root, &path).ok()??;
@@ -104,7 +104,7 @@ impl Undo {
         (BlobHash::of(&held) == *digest).then_some(held)
     }
 
-    /// The permissions of the file at a path, if it holds this.
+    /// Returns the permissions of the file at a path, if its content matches the digest.
     pub fn mode(&self, path: &str, digest: &BlobHash) -> Option<u32> {
         let path = Plain::check(path, Purpose::Look).ok()?;
         let parent = walk::parent(&self.root, &path).ok()??;
@@ -112,7 +112,7 @@ impl Undo {
         (found.digest == *digest).then(|| found.mode.as_raw_mode())
     }
 
-    /// Removes what a try that was cut off has left beside a path, once that is `was`.
+    /// Removes the leftovers of an interrupted try beside a path whose state is `was` again.
     pub fn tidy(&self, path: &str, now: Standing, was: Standing, run: RunNumber) {
         let Ok(plain) = Plain::check(path, Purpose::Look) else { return };
         let known: Vec<BlobHash> = [now, was].into_iter().filter_map(Standing::digest).collect();
@@ -121,10 +121,10 @@ impl Undo {
         }
     }
 
-    /// Makes what stands at a path, which must be `now`, what it was; `whole` is the file.
+    /// Restores the state `was` of a path whose state must be `now`; `whole` is the file.
     ///
     /// # Errors
-    /// When something else stands there, a directory is not empty, or the file system fails. Nothing is changed then.
+    /// When the path has another state, a directory is not empty, or the file system fails. Nothing is changed then.
     pub fn put_back(
         &self,
         path: &str,
@@ -155,7 +155,7 @@ impl Undo {
                     Standing::Directory => Stood::Directory,
                     Standing::Nothing => return Ok(()),
                 };
-                // What was set aside by a try that was cut off would be in the way.
+                // A file that an interrupted try has set aside would be in the way.
                 self.tidy(path, now, Standing::Nothing, whole.run);
                 relocate::remove(&self.root, &plain, was, &name, &self.limits)
             }
@@ -193,7 +193,8 @@ impl Undo {
     }
 }
 
-/// The name of the temporary file: the same for every try of the same change, so that a leftover is found again.
+/// Returns the name of the temporary file: the same for every try of the same change, so that a leftover is found
+/// again.
 fn temporary(path: &Plain, now: Standing, was: Standing, run: RunNumber) -> String {
     let what = format!("{}\n{now:?}\n{was:?}", path.as_str());
     format!(".almoner-u{run}-{}.tmp", BlobHash::of(what.as_bytes()).short())
@@ -212,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_try_that_was_cut_off_has_left_is_found_by_the_next() {
+    fn next_undo_removes_leftovers_of_an_interrupted_one() {
         let base = tempfile::tempdir().unwrap();
         let undo = Undo::open(base.path().to_str().unwrap()).unwrap();
         let file = |text: &str| Standing::File(BlobHash::of(text.as_bytes()));
@@ -243,7 +244,7 @@ mod tests {
                 "{stands:?} {left} {now:?} {was:?}"
             );
         }
-        // What somebody else's change has become is not removed.
+        // A file that somebody else has changed is not removed.
         let name = temporary(&path, file("new"), file("old"), run);
         std::fs::write(base.path().join(&name), "theirs").unwrap();
         undo.tidy("a.md", file("new"), file("old"), run);

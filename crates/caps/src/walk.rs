@@ -1,7 +1,7 @@
-//! One open directory, and ways from it to files beneath it that no rename and no symbolic link can bend.
+//! Walks from one open directory to files beneath it, which no rename and no symbolic link can divert.
 //!
-//! Two kinds of walk. To *look*, links are followed as long as they stay beneath the directory, and the name at
-//! which they end is known afterwards. To *make*, no link is followed at all: what a person saw is where it goes.
+//! There are two kinds of walk. A *look* follows links as long as they stay beneath the directory, and knows the
+//! final name afterwards. A *make* follows no link at all: the file goes to the path that the user saw.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,7 +16,7 @@ use crate::path::Plain;
 /// How many bytes are read at once.
 const CHUNK: usize = 64 * 1024;
 
-/// What stands at a path.
+/// The kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A plain file.
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// The kind as a phrase.
+    /// Returns the kind as a phrase.
     pub(crate) fn phrase(self) -> &'static str {
         match self {
             Kind::File => "a file",
@@ -50,11 +50,11 @@ impl Kind {
     }
 }
 
-/// A plain file that was found by looking.
+/// The entry that a look has found.
 pub(crate) struct Found {
     /// The path with all links followed.
     pub(crate) resolved: String,
-    /// What is there.
+    /// The kind of the entry.
     pub(crate) kind: Kind,
     /// Its size.
     pub(crate) bytes: u64,
@@ -74,8 +74,8 @@ pub(crate) fn look(root: &Dir, path: &str) -> io::Result<Found> {
     Ok(Found { resolved, kind, bytes: stat.len() })
 }
 
-/// Opens a plain file that [`look`] has found. Neither waits (a pipe would) nor follows a link at the last name, so
-/// what is opened is what was looked at or an error.
+/// Opens a plain file that [`look`] has found. Neither waits (a pipe would) nor follows a link at the last name. So
+/// it opens the entry that was looked at, or fails.
 pub(crate) fn open(root: &Dir, found: &Found) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
@@ -97,12 +97,13 @@ pub(crate) fn parent(root: &Dir, path: &Plain) -> io::Result<Option<OwnedFd>> {
     Ok(Some(at))
 }
 
-/// The same, making what does not exist; each new directory is durable before this returns.
+/// Returns the parent directory like `parent`, and makes missing directories; each new directory is durable before
+/// this returns.
 pub(crate) fn make_parent(root: &Dir, path: &Plain) -> io::Result<OwnedFd> {
     make_ways(root, path.split().0)
 }
 
-/// The same for the last name as well: a directory that is made if it is not there.
+/// Returns the directory at the path, and makes it and its parents where they are missing.
 pub(crate) fn make_all(root: &Dir, path: &Plain) -> io::Result<OwnedFd> {
     make_ways(root, path.as_str().split('/'))
 }
@@ -115,7 +116,7 @@ fn make_ways<'a>(root: &Dir, names: impl Iterator<Item = &'a str>) -> io::Result
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
                     Ok(()) => rustix::fs::fsync(&at)?,
-                    // Somebody else made it; the next step sees what it is.
+                    // Somebody else made it; the next step checks its kind.
                     Err(rustix::io::Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -127,7 +128,7 @@ fn make_ways<'a>(root: &Dir, names: impl Iterator<Item = &'a str>) -> io::Result
     Ok(at)
 }
 
-/// The directory at the end of these names, each entered without following a link.
+/// Returns the directory at the end of these names, each entered without following a link.
 pub(crate) fn enter<'a>(
     directory: BorrowedFd<'_>,
     names: impl Iterator<Item = &'a str>,
@@ -145,12 +146,12 @@ pub(crate) fn enter<'a>(
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// The same directory, open for more than naming what is in it: an open `Dir` may not be able to sync.
+/// Returns the same directory, open for more than naming its entries: an open `Dir` may not be able to sync.
 pub(crate) fn reopen(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(directory, ".", DIRECTORY, Mode::empty())?)
 }
 
-/// One directory down. A link is an error, and a different one from a file.
+/// Opens a directory one level down. A link is an error, and a different one from a file.
 fn step(at: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
     match rustix::fs::openat(at, name, DIRECTORY, Mode::empty()) {
         Ok(next) => Ok(next),
@@ -161,7 +162,7 @@ fn step(at: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
     }
 }
 
-/// What stands in a directory under a name, following no link.
+/// Returns the kind of the entry under a name in a directory, following no link.
 pub(crate) fn kind(directory: BorrowedFd<'_>, name: &str) -> io::Result<Option<Kind>> {
     match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(Kind::of(stat.st_mode))),
@@ -180,8 +181,8 @@ pub(crate) struct Present {
     pub(crate) mode: Mode,
 }
 
-/// The plain file in a directory under a name, following no link; `None` if there is none. A file of more than
-/// `limit` bytes is not read: it is an error of kind `FileTooLarge`.
+/// Returns the plain file in a directory under a name, following no link; `None` if there is none. A file of more
+/// than `limit` bytes is not read: it is an error of kind `FileTooLarge`.
 pub(crate) fn present(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<Present>> {
     match kind(directory, name)? {
         None => return Ok(None),
@@ -229,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_opened_is_what_was_looked_at() {
+    fn open_fails_if_the_path_changed_since_the_look() {
         let base = tempfile::tempdir().unwrap();
         let root = Dir::open_ambient_dir(base.path(), cap_std::ambient_authority()).unwrap();
         root.create_dir("sub").unwrap();

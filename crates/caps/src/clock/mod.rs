@@ -1,4 +1,4 @@
-//! What tells the time: a worker without one knows none.
+//! The clock: a worker without one does not know the time.
 
 use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,7 +19,7 @@ use crate::{Capability, Probe, foreign, text};
 /// The longest name of a zone.
 const LONGEST: u64 = 64;
 
-/// The interface of every clock.
+/// Returns the interface of every clock.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let zone = || {
@@ -52,7 +52,7 @@ impl Clock {
     }
 }
 
-/// What the clock says in the zone that is asked for.
+/// Returns the time in the zone that the call asks for.
 fn tell(method: &str, args: &[Value], at: Timestamp) -> Result<Value, Finding> {
     let zone = match args.first() {
         None | Some(Value::Undefined) => TimeZone::try_system().unwrap_or(TimeZone::UTC),
@@ -115,7 +115,7 @@ impl Capability for Clock {
             return Completion::Refused(vec![finding]);
         }
         match tell(&begun.proposal().method, &begun.proposal().args, now()) {
-            // Nobody can have put words into it.
+            // The time holds no words of any other party.
             Ok(value) => Completion::Done { value, provenance: Provenance::host() },
             Err(finding) => Completion::Refused(vec![finding]),
         }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_is_told_in_the_zone_that_is_asked_for() {
+    fn clock_returns_the_time_in_the_requested_zone() {
         let at = Timestamp::from_millisecond(1_791_279_000_123).unwrap();
         for (method, zone, expected) in [
             (

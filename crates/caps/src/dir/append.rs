@@ -1,4 +1,4 @@
-//! `append`: a text behind what a file holds, in one step.
+//! `append`: adds text at the end of a file, in one step.
 
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -16,14 +16,14 @@ use crate::walk;
 
 /// How an append ended.
 pub(super) enum Appended {
-    /// This is what the file holds now.
+    /// The append was made, and this is the file's content now.
     Done(Vec<u8>),
     /// It was not made, for this reason.
     Not(Written),
 }
 
-/// Puts `content` behind what a file holds, if that is still what was `pinned`. The whole file is put in its place, so that
-/// a crash leaves what was there or all of it.
+/// Appends `content` to a file whose content still matches `pinned`. The whole file is replaced, so a crash leaves
+/// the old content or the new one.
 pub(super) fn append(
     root: &Dir,
     path: &Plain,
@@ -76,17 +76,17 @@ pub(super) fn append(
     }
 }
 
-/// What an append that a crash has cut off has come to.
+/// The state of an append that a crash interrupted.
 pub(super) enum Found {
-    /// It was made, and this is what the file holds.
+    /// It was made, and this is the file's content.
     Done(Vec<u8>),
-    /// What was there is still there.
+    /// The old content is still there.
     NotDone,
     /// Something else is there.
     Unknown,
 }
 
-/// Whether the content stands behind what was pinned. Removes what a crash may have left beside the file.
+/// Returns whether the content follows the pinned content. Removes leftovers of a crash beside the file.
 pub(super) fn find(
     root: &Dir,
     path: &Plain,
@@ -118,10 +118,10 @@ pub(super) fn find(
     }
 }
 
-/// What the plain file under a name holds, following no link; `None` if there is none.
+/// Returns the content of the plain file under a name, following no link; `None` if there is none.
 pub(crate) fn held(directory: BorrowedFd<'_>, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    // What is no plain file is an error of this.
+    // `present` fails for anything but a plain file.
     let Some(present) = walk::present(directory, name, limit)? else { return Ok(None) };
     let file = std::fs::File::from(rustix::fs::openat(directory, name, flags, Mode::empty())?);
     let mut bytes = Vec::new();

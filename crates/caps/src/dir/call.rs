@@ -42,14 +42,14 @@ impl<'a> Call<'a> {
         let path = |at: usize, purpose: Purpose| Ok::<_, Box<Finding>>(Plain::check(text(at)?, purpose)?);
         let count = |at: usize| match given(at) {
             None => Ok(None),
-            // What has a fraction is no count.
+            // A number with a fraction is no count.
             Some(value) => match value.as_f64() {
                 Some(number) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
                 _ => Err(mismatch(method)),
             },
         };
         let place = |at: usize| match maybe_text(at)? {
-            // What people write for "here".
+            // The ways in which people write "here".
             None | Some("" | "." | "./") => Ok(None),
             Some(path) => Ok::<_, Box<Finding>>(Some(Plain::check(path, Purpose::Look)?)),
         };
@@ -93,7 +93,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A range counts lines or bytes, not both.
+/// Returns the range of a `read`. A range counts lines or bytes, not both.
 fn range(
     from: Option<u64>,
     lines: Option<u64>,
@@ -113,7 +113,7 @@ fn range(
     }
 }
 
-/// A finding about a path that goes by another name than `path`.
+/// Returns a finding about a path that goes by another name than `path`.
 fn named(path: Result<Plain, Box<Finding>>, at: &str) -> Result<Plain, Box<Finding>> {
     path.map_err(|finding| match finding.at.as_deref() {
         Some("path") => Box::new(finding.at(at)),

@@ -1,7 +1,7 @@
 //! `edit`: one text in a file is replaced by another, exactly.
 //!
-//! What is approved is an edit of exactly the bytes that were there, into exactly the bytes that come of it: both digests
-//! are pinned. So a crash is settled by looking at the file.
+//! The approval covers exactly the old bytes and exactly the new bytes: both digests are pinned. So after a crash,
+//! the file itself tells whether the edit was made.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -25,28 +25,28 @@ const NAMED: usize = 10;
 /// An edit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edit<'a> {
-    /// What stands there.
+    /// The text that stands there now.
     pub(super) old: &'a str,
-    /// What is to stand there.
+    /// The text that replaces it.
     pub(super) new: &'a str,
     /// Wherever it stands, not only where it stands once.
     pub(super) all: bool,
 }
 
-/// What an edit makes of a file.
+/// The result of an edit of a file.
 pub(super) struct Edited {
     /// The whole file afterwards.
     pub(super) whole: Vec<u8>,
     /// How many bytes it has now.
     pub(super) before: u64,
-    /// What it holds now.
+    /// The digest of its present content.
     pub(super) digest: BlobHash,
     /// In how many places something is replaced.
     pub(super) places: usize,
 }
 
 impl Edit<'_> {
-    /// What the edit makes of a text, and in how many places it is replaced.
+    /// Returns the text after the edit, and the number of replaced places.
     fn apply(&self, path: &str, text: &str) -> Result<(String, usize), Finding> {
         let shown = visible_line(path);
         let finding = |rule: &str, what: String, at: &str| Finding::new(rule, what).at(at);
@@ -91,7 +91,7 @@ impl Edit<'_> {
         }
     }
 
-    /// What the edit would make of the file as it is now.
+    /// Returns the result that the edit would have on the file as it is now.
     pub(super) fn of(&self, root: &Dir, path: &Plain, limits: &Limits) -> Result<Edited, Finding> {
         let shown = path.as_str();
         let failed = |error: io::Error| failure::finding(&error, &format!("edit `{shown}`"), "path");
@@ -111,7 +111,7 @@ impl Edit<'_> {
         Ok(Edited { whole: whole.into_bytes(), before, digest, places })
     }
 
-    /// Makes the edit, if the file is still what was pinned and comes to what was pinned.
+    /// Makes the edit, if the file's present content and its new content both match their pins.
     pub(super) fn make(
         &self,
         root: &Dir,
@@ -123,7 +123,7 @@ impl Edit<'_> {
         let edited = match self.of(root, path, limits) {
             Ok(edited) if edited.digest == pinned && BlobHash::of(&edited.whole) == becomes => edited,
             Ok(_) => return Err(Written::Changed),
-            // What is wrong now was not wrong when it was judged.
+            // This problem did not exist when the call was judged.
             Err(finding) if finding.rule.starts_with("edit/") => return Err(Written::Changed),
             Err(finding) => return Err(Written::Failed(finding)),
         };
@@ -154,15 +154,15 @@ impl Edit<'_> {
 
 /// How an edit that a crash has cut off stands.
 pub(super) enum Stands {
-    /// It was made, and this is what the file holds.
+    /// It was made, and this is the file's content.
     Done(Vec<u8>),
-    /// What was there is still there.
+    /// The old content is still there.
     NotDone,
     /// Something else is there.
     Unknown,
 }
 
-/// Whether an edit was made. Removes what a crash may have left beside the file.
+/// Returns whether an edit was made. Removes leftovers of a crash beside the file.
 pub(super) fn find(
     root: &Dir,
     path: &Plain,
@@ -183,7 +183,7 @@ pub(super) fn find(
     }
 }
 
-/// The lines that are most like the first line of a text that does not stand there.
+/// Returns the lines that are most like the first line of a text that does not stand there.
 fn nearest(text: &str, old: &str) -> Vec<String> {
     let first = old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let words: Vec<&str> =
@@ -204,7 +204,7 @@ fn nearest(text: &str, old: &str) -> Vec<String> {
         .collect()
 }
 
-/// The beginning of a text on one line.
+/// Returns the beginning of a text on one line.
 fn short(text: &str) -> String {
     let cut: String = text.chars().take(80).collect();
     let more = if cut.len() < text.len() { "…" } else { "" };

@@ -1,4 +1,4 @@
-//! What is known of a call before it is made: what it names, what is there, and what is wrong with it.
+//! The facts of a call before it is made: the paths that it names, their present state, and its problems.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use super::{BECOMES, DirCapability, FILE, glob, read, shown, stat, write};
 use crate::path::Plain;
 use crate::walk;
 
-/// A path that an argument names.
+/// Returns a path that an argument names.
 fn named(argument: &str, path: &str, bytes: Option<u64>) -> PathFact {
     PathFact { argument: argument.to_owned(), path: path.to_owned(), leads_to: None, bytes }
 }
 
-/// The same of something that was found by looking.
+/// Returns the fact of a path that was found by looking.
 fn found(path: &str, found: &walk::Found) -> PathFact {
     let leads_to = (found.resolved != path).then(|| found.resolved.clone());
     PathFact { leads_to, ..named("path", path, Some(found.bytes)) }
@@ -31,7 +31,7 @@ fn file_pin(path: &Plain, digest: Option<BlobHash>) -> Pin {
 }
 
 impl DirCapability {
-    /// The facts of a call, for a directory that the card calls `slot`.
+    /// Returns the facts of a call, for a directory that the card calls `slot`.
     pub(super) fn facts_of(&self, call: &Call<'_>, slot: &str) -> Facts {
         match call {
             Call::List { path } => {
@@ -55,7 +55,7 @@ impl DirCapability {
             Call::Glob { glob } => {
                 let mut facts = Facts { line: format!("looks for paths in `{slot}`"), ..Facts::default() };
                 match glob::glob(&self.root, glob, &self.limits) {
-                    // Whoever may not list a directory learns no name in it.
+                    // A run that may not list a directory learns no name in it.
                     Ok((_, seen)) => facts.paths.extend(seen.iter().map(|path| named("pattern", path, None))),
                     Err(finding) => facts.problems.push(finding),
                 }
@@ -109,7 +109,7 @@ impl DirCapability {
         facts
     }
 
-    /// What is wrong with changing something at a path, whatever is there.
+    /// Returns the problems of any change at a path, independent of its present state.
     fn problems_of(&self, path: &Plain) -> Vec<Finding> {
         let checks = [self.check_writable(), self.limits.check_name(path.as_str())];
         checks.into_iter().filter_map(Result::err).collect()
@@ -179,7 +179,7 @@ impl DirCapability {
 
     fn facts_of_edit(&self, slot: &str, path: &Plain, edit: &Edit<'_>) -> Facts {
         let mut facts = Facts { problems: self.problems_of(path), ..Facts::default() };
-        // What the grant does not cover is not told of.
+        // A file that the grant does not cover is not described.
         let edited = match facts.problems.is_empty() {
             true => edit.of(&self.root, path, &self.limits),
             false => {
@@ -257,7 +257,7 @@ impl DirCapability {
         facts
     }
 
-    /// What is wrong with removing what is at a path: a directory has no suffix.
+    /// Returns the problems of a removal at a path. A directory needs no suffix.
     pub(super) fn problems_of_removal(&self, path: &Plain) -> Vec<Finding> {
         let is_directory =
             walk::look(&self.root, path.as_str()).is_ok_and(|found| found.kind == walk::Kind::Directory);
@@ -267,7 +267,7 @@ impl DirCapability {
         }
     }
 
-    /// What can be removed: a file, or a directory with nothing in it.
+    /// Returns the state of a path that can be removed: a file, or an empty directory.
     fn removable(&self, path: &Plain, there: Stood) -> Result<Stood, Finding> {
         match there {
             Stood::Nothing => Err(missing(path, "path")),
@@ -315,7 +315,7 @@ fn missing(path: &Plain, at: &str) -> Finding {
     relocate::unfit(path, at, "file/missing", "is not there", "a path that `list` or `glob` shows")
 }
 
-/// What can be moved: a file.
+/// Returns the digest and size of a path that can be moved: a file.
 fn movable(path: &Plain, there: Stood) -> Result<(BlobHash, u64), Finding> {
     match there {
         Stood::File(digest, bytes) => Ok((digest, bytes)),
@@ -330,7 +330,7 @@ fn movable(path: &Plain, there: Stood) -> Result<(BlobHash, u64), Finding> {
     }
 }
 
-/// Where something can be moved to: where there is nothing.
+/// Checks that a file can be moved to a path: nothing must be there.
 fn free(path: &Plain, there: Stood) -> Result<(), Finding> {
     match there {
         Stood::Nothing => Ok(()),

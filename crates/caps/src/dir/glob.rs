@@ -63,19 +63,19 @@ impl Glob {
         Ok(Glob { set, start: if start.is_empty() { ".".to_owned() } else { start } })
     }
 
-    /// Whether a path matches.
+    /// Returns whether a path matches.
     pub(super) fn matches(&self, path: &str) -> bool {
         self.set.is_match(path)
     }
 
-    /// Where the paths begin that can match.
+    /// Returns where the paths begin that can match.
     pub(super) fn start(&self) -> &str {
         &self.start
     }
 }
 
-/// The paths that match, as `list` shows them: files that `read` would take, directories with a `/` at the end. And the
-/// directories whose names were looked at.
+/// Returns the paths that match, as `list` shows them: files that `read` would take, directories with a `/` at the
+/// end. And the directories whose names were looked at.
 pub(super) fn glob(root: &Dir, glob: &Glob, limits: &Limits) -> Result<(Vec<String>, Vec<String>), Finding> {
     let (mut paths, mut seen) = (Vec::new(), vec![glob.start().trim_start_matches('.').to_owned()]);
     let mut is_full = false;
@@ -112,7 +112,7 @@ pub(super) fn glob(root: &Dir, glob: &Glob, limits: &Limits) -> Result<(Vec<Stri
     Ok((paths, seen))
 }
 
-/// The path of an entry as it is shown, if the grant covers it.
+/// Returns the path of an entry as it is shown, if the grant covers it.
 fn shown(root: &Dir, entry: &tree::Entry, limits: &Limits) -> Option<String> {
     let covered = |resolved: &str, bytes| {
         (limits.cover(&entry.path, bytes) && limits.fit_name(resolved)).then(|| entry.path.clone())

@@ -1,5 +1,5 @@
-//! `grep`: lines that a regular expression matches. It takes time in proportion to what is searched, whatever the
-//! expression.
+//! `grep`: lines that a regular expression matches. For every expression, the time is in proportion to the searched
+//! bytes.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -51,18 +51,18 @@ pub(super) struct Search {
     most: usize,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Default)]
 pub(super) struct Found {
     matches: Vec<Value>,
-    /// Files in which something was found, and what they hold.
+    /// The files with matches, and the digests of their contents.
     pub(super) sources: Vec<(String, BlobHash)>,
     searched: usize,
     skipped: usize,
     truncated: bool,
 }
 
-/// What comes of a search.
+/// Returns the pattern of a search result.
 pub(super) fn pattern() -> Pattern {
     let one = record([("path", text(1024)), ("line", Pattern::number()), ("text", text(400))]);
     record([
@@ -84,7 +84,7 @@ impl Search {
         let regex =
             RegexBuilder::new(pattern).size_limit(COMPILED).dfa_size_limit(COMPILED).nest_limit(50).build();
         let regex = regex.map_err(|error| {
-            // The last line says what is wrong; those before point at it.
+            // The last line names the mistake; the lines before point at it.
             let why = error.to_string().lines().last().unwrap_or_default().trim().to_owned();
             let shown: String = pattern.chars().take(200).collect();
             let what = format!("the regular expression cannot be read: {}", visible_line(&why));
@@ -103,8 +103,9 @@ impl Search {
         })
     }
 
-    /// The files that would be searched: those that the grant covers and whose names do not say that they hold keys. A
-    /// file that is named as such is searched, and judged by its name before. And how many were left out.
+    /// Returns the files that would be searched: those that the grant covers and whose names do not say that they
+    /// hold keys. A file that is named as such is searched, and judged by its name before. And how many were left
+    /// out.
     pub(super) fn files(
         &self,
         root: &Dir,
@@ -130,7 +131,7 @@ impl Search {
         };
         let walked = tree::walk(root, &self.start, &mut |entry| {
             let is_meant = self.glob.as_ref().is_none_or(|glob| glob.matches(&entry.path));
-            // What a link leads to is found under its own name.
+            // The target of a link is found under its own name.
             if entry.kind != Kind::File || !is_meant || !limits.cover(&entry.path, entry.bytes) {
                 return ControlFlow::Continue(());
             }
@@ -196,7 +197,7 @@ impl Search {
 }
 
 impl Found {
-    /// What was found, as a value.
+    /// Returns the search result as a value.
     pub(super) fn value(self) -> Value {
         let fields = [
             ("matches", Value::array(self.matches)),
@@ -209,7 +210,7 @@ impl Found {
     }
 }
 
-/// The text of a file; `None` if it is none, or cannot be read.
+/// Returns the text of a file; `None` if it is none, or cannot be read.
 fn held(root: &Dir, path: &str, is_named: bool, limits: &Limits) -> Option<String> {
     let most = limits.bytes();
     let found = walk::look(root, path).ok()?;

@@ -9,10 +9,10 @@ use super::limits::MOST_BYTES;
 use super::{glob, grep, range};
 use crate::text;
 
-/// The largest number that a range or a limit may be given as: what a number holds exactly.
+/// The largest number for a range or a limit: the largest integer that a number holds exactly.
 const MOST: f64 = 9_007_199_254_740_991.0;
 
-/// The interface of every directory; a grant says which methods may be called.
+/// Returns the interface of every directory; a grant says which methods may be called.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let looks = |name: &str, about: &str| Method::new(name, Effect::Observe, about);
@@ -110,7 +110,7 @@ pub(crate) fn interface() -> &'static Interface {
     &INTERFACE
 }
 
-/// A record of exactly these fields.
+/// Returns a record of exactly these fields.
 pub(super) fn record<const N: usize>(fields: [(&'static str, Pattern); N]) -> Pattern {
     Pattern::record(fields).unwrap_or_else(|_| Pattern::any())
 }

@@ -1,4 +1,4 @@
-//! What a grant leaves of a directory.
+//! The limits that a grant sets on a directory.
 
 use std::ops::ControlFlow;
 
@@ -30,23 +30,23 @@ impl Limits {
         }
     }
 
-    /// The most bytes of one file.
+    /// Returns the most bytes of one file.
     pub(crate) fn bytes(&self) -> u64 {
         self.max_bytes.unwrap_or(MOST_BYTES)
     }
 
-    /// The most bytes of one file where it may have `otherwise` if the grant says nothing.
+    /// Returns the most bytes of one file where it may have `otherwise` if the grant says nothing.
     pub(crate) fn bytes_or(&self, otherwise: u64) -> u64 {
         self.max_bytes.unwrap_or(otherwise)
     }
 
-    /// Whether the grant covers a file of this name.
+    /// Returns whether the grant covers a file of this name.
     pub(crate) fn fit_name(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
         self.suffixes.is_empty() || self.suffixes.iter().any(|suffix| name.ends_with(suffix))
     }
 
-    /// Whether the grant covers a file of this name and size. Only a limit that the grant names hides a file.
+    /// Returns whether the grant covers a file of this name and size. Only a limit that the grant names hides a file.
     pub(crate) fn cover(&self, path: &str, bytes: u64) -> bool {
         self.fit_name(path) && self.max_bytes.is_none_or(|most| bytes <= most)
     }
@@ -77,9 +77,9 @@ impl Limits {
         .allowed(format!("at most {most} bytes")))
     }
 
-    /// Whether everything in the directory and below may have as many bytes as it would if a file of `before` bytes came to
-    /// have `after`. Looked at anew each time: it holds whoever wrote what is there. A change that makes nothing larger is
-    /// always within it.
+    /// Checks whether the whole directory stays within its total if a file of `before` bytes grows to `after`. The
+    /// total is counted anew each time, so it includes files of every other writer. A change that makes nothing
+    /// larger always passes.
     pub(crate) fn check_total(&self, root: &Dir, after: u64, before: u64) -> Result<(), Finding> {
         let Some(most) = self.total_bytes.filter(|_| after > before) else { return Ok(()) };
         let mut held = 0u64;

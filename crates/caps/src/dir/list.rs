@@ -17,8 +17,8 @@ pub(super) const MOST_NAMES: usize = 1000;
 /// The most entries of a directory that are looked at, shown or not.
 const MOST_ENTRIES: usize = 100_000;
 
-/// The sorted names in a directory: plain files that `read` would take, and directories with a `/` at the end.
-/// Left out are pipes and devices, links that lead out, our own temporary files, files that the grant does not
+/// Returns the sorted names in a directory: plain files that `read` would take, and directories with a `/` at the
+/// end. Left out are pipes and devices, links that lead out, our own temporary files, files that the grant does not
 /// cover, and names that could not be passed back to `read`.
 pub(super) fn list(root: &Dir, path: Option<&Plain>, limits: &Limits) -> Result<Vec<String>, Finding> {
     let shown = path.map_or(".", Plain::as_str);
@@ -35,7 +35,7 @@ pub(super) fn list(root: &Dir, path: Option<&Plain>, limits: &Limits) -> Result<
         if is_temporary(&name) || Plain::check(&place, Purpose::Look).is_err() {
             continue;
         }
-        // What vanishes meanwhile, leads out or cannot be looked at is not there for the holder.
+        // An entry that vanishes meanwhile, leads out or cannot be looked at does not exist for the run.
         let Ok(found) = walk::look(root, &place) else { continue };
         match found.kind {
             Kind::Directory => names.push(format!("{name}/")),

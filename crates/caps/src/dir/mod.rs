@@ -1,4 +1,4 @@
-//! A directory: what its [`interface`] says, beneath one open directory handle.
+//! A directory: the methods of its [`interface`], beneath one open directory handle.
 
 mod append;
 mod call;
@@ -40,10 +40,10 @@ pub(crate) use append::held;
 pub(crate) use interface::interface;
 pub(crate) use limits::Limits;
 
-/// The kind of the pins that say what a file held.
+/// The kind of the pins on a file's present content.
 const FILE: &str = "file";
 
-/// The kind of the pins that say what a file will hold.
+/// The kind of the pins on a file's future content.
 const BECOMES: &str = "becomes";
 
 /// The kind of the pins that say that there was a directory.
@@ -59,14 +59,14 @@ pub(crate) struct DirCapability {
     limits: Limits,
     /// The absolute paths by which it goes: as it was given, and with all links followed.
     names: Vec<String>,
-    /// Whether nothing in it may be changed, whatever the grant says.
+    /// Whether nothing in it may be changed, even if the grant names methods that change.
     read_only: bool,
 }
 
 impl DirCapability {
     /// Opens the directory once; from then on nothing is looked up by its path.
     pub(crate) fn open(path: &str, read_only: bool, grant: &Grant) -> Result<DirCapability, OpenError> {
-        // What is done to a staged copy is meant for the directory itself.
+        // A change of a staged copy is meant for the directory itself.
         let named = grant.attenuation.staged_from.as_deref().unwrap_or(path);
         let real =
             std::fs::canonicalize(named).ok().and_then(|real| real.into_os_string().into_string().ok());
@@ -79,19 +79,19 @@ impl DirCapability {
         })
     }
 
-    /// The line for a call that cannot be made as it is.
+    /// Returns the line for a call that cannot be made as it is.
     fn line_of_misfit(&self, method: &str, args: &[Value]) -> String {
         let first: String =
             args.first().and_then(Value::as_str).unwrap_or_default().chars().take(100).collect();
         format!("{} {} in `{}`", visible_line(method), visible_line(&first), visible_line(&self.grant.slot))
     }
 
-    /// The name that provenance has for a path.
+    /// Returns the name that provenance has for a path.
     fn document(&self, path: &str) -> String {
         format!("{}/{path}", self.grant.slot)
     }
 
-    /// What was seen of a path, as something that a value depends on.
+    /// Returns the content seen at a path as a source that a value depends on.
     fn seen(&self, path: &str, hash: BlobHash) -> Provenance {
         let seen = Provenance::of(Source::Document { name: self.document(path), hash });
         if self.grant.attenuation.private { seen.private() } else { seen }
@@ -112,7 +112,7 @@ impl DirCapability {
         Ok(self.names_seen(path.map_or("", Plain::as_str), names))
     }
 
-    /// Names, which are other people's words as much as contents are.
+    /// Returns the completion of a listing. Names are other people's words as much as contents are.
     fn names_seen(&self, at: &str, names: Vec<String>) -> Completion {
         let provenance = self.seen(at, BlobHash::of(names.join("\n").as_bytes()));
         Completion::Done { value: Value::array(names.into_iter().map(Value::from)), provenance }
@@ -144,7 +144,7 @@ impl DirCapability {
         Ok(Completion::Done { value, provenance })
     }
 
-    /// What was pinned of a file that may be changed.
+    /// Returns the pinned digest of a file that the call may change.
     fn may_change(
         &self,
         begun: &Begun,
@@ -202,7 +202,7 @@ impl DirCapability {
         }
     }
 
-    /// What was pinned of a path, whatever it was.
+    /// Returns the pinned state of a path: nothing, a file or a directory.
     fn was(&self, begun: &Begun, path: &Plain) -> Option<Stood> {
         let is_there = |kind: &str| {
             begun.proposal().pins.iter().any(|pin| pin.kind == kind && pin.name == path.as_str())
@@ -254,13 +254,13 @@ impl DirCapability {
         changed(begun, path, relocate::paths([("directory", path)]), relocate::make(&self.root, path))
     }
 
-    /// Why a call that nobody has looked at, or that could not be made when it was looked at, is refused.
+    /// Returns the refusal of a call that was never judged, or that was judged to be impossible.
     fn refused(&self, begun: &Begun, path: &Plain) -> Completion {
         let problems = self.facts(&begun.proposal().method, &begun.proposal().args).problems;
         Completion::Refused(if problems.is_empty() { vec![unpinned(path)] } else { problems })
     }
 
-    /// Whether a call that an earlier process had begun was made, and what it returned.
+    /// Returns whether a call that an earlier process had begun was made, and its return value.
     fn was_made(&self, begun: &Begun, call: &Call<'_>) -> Option<Option<Value>> {
         let temporary = path::temporary(begun);
         let (root, limits) = (&self.root, &self.limits);
@@ -373,7 +373,7 @@ impl Capability for DirCapability {
     }
 }
 
-/// What is told of a file that was not written.
+/// Returns the completion for a file that was not written.
 fn not_written(path: &Plain, why: write::Written) -> Completion {
     match why {
         write::Written::Failed(finding) => Completion::Failed(finding),
@@ -381,7 +381,7 @@ fn not_written(path: &Plain, why: write::Written) -> Completion {
     }
 }
 
-/// What came of a change.
+/// Returns the completion of a change.
 fn changed(begun: &Begun, path: &Plain, value: Value, came: Result<(), Not>) -> Completion {
     match came {
         Ok(()) => done(begun, value),
@@ -390,7 +390,7 @@ fn changed(begun: &Begun, path: &Plain, value: Value, came: Result<(), Not>) -> 
     }
 }
 
-/// A change was made. What it returns depends on the words of the call and nothing else.
+/// Returns the completion of a change that was made. Its value depends on the words of the call and nothing else.
 fn done(begun: &Begun, value: Value) -> Completion {
     Completion::Done { value, provenance: begun.proposal().provenance.clone() }
 }
@@ -409,7 +409,7 @@ fn unpinned(path: &Plain) -> Finding {
         .allowed("the same call, judged with what is there")
 }
 
-/// What the proposal says was at the path when it was judged; `None` if it says nothing.
+/// Returns the digest that the proposal pins at the path; `None` if it pins nothing.
 fn pinned(begun: &Begun, path: &Plain) -> Option<Option<BlobHash>> {
     pin(begun, FILE, path)
 }
@@ -419,12 +419,12 @@ fn pin(begun: &Begun, kind: &str, path: &Plain) -> Option<Option<BlobHash>> {
     pins.iter().find(|pin| pin.kind == kind && pin.name == path.as_str()).map(|pin| pin.digest)
 }
 
-/// What an edited file held when it was judged, and what it will hold.
+/// Returns the pinned digests of an edited file: its content when judged, and its content afterwards.
 fn edited(begun: &Begun, path: &Plain) -> Option<(BlobHash, BlobHash)> {
     pinned(begun, path).flatten().zip(pin(begun, BECOMES, path).flatten())
 }
 
-/// What a change returns of the whole file.
+/// Returns the value of a change for the whole file.
 fn written(path: &Plain, whole: &[u8]) -> Value {
     Value::record_from_map(BTreeMap::from([
         ("path".to_owned(), Value::from(path.as_str())),

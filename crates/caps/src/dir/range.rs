@@ -23,7 +23,7 @@ pub(super) const MOST: u64 = 256 << 10;
 /// The largest file whose lines are counted, in bytes.
 const COUNTED: u64 = 64 << 20;
 
-/// What is asked of a file.
+/// The part of a file that a call asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Range {
     /// All of it, or its head if it is long.
@@ -45,7 +45,7 @@ pub(super) struct Part {
     total: u64,
 }
 
-/// What a part looks like as a value.
+/// Returns the pattern of a part as a value.
 pub(super) fn pattern() -> Pattern {
     record([
         ("text", text(MOST)),
@@ -59,12 +59,12 @@ pub(super) fn pattern() -> Pattern {
 }
 
 impl Part {
-    /// Whether it is all that the file holds.
+    /// Returns whether it is all that the file holds.
     pub(super) fn is_whole(&self) -> bool {
         self.to >= self.total
     }
 
-    /// The part with what says where it stands in the file, and how to read on.
+    /// Returns the part as a value, with its position in the file and how to read on.
     pub(super) fn value(&self) -> Value {
         let truncated = self.to < self.total;
         let next = match (truncated, self.unit) {

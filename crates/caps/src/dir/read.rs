@@ -11,7 +11,7 @@ use crate::failure;
 use crate::path::Plain;
 use crate::walk::{self, Found, Kind};
 
-/// What a reader may want instead of a file that is no text.
+/// The advice for a reader whose file is no text.
 const TEXT_ONLY: &str =
     "a file of UTF-8 text; a document of another kind can be given to the run as an attachment";
 
@@ -39,7 +39,7 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Found, F
     Ok(found)
 }
 
-/// The bytes of a file of at most `most` bytes; `None` if it is larger, no file, or cannot be read.
+/// Returns the bytes of a file of at most `most` bytes; `None` if it is larger, no file, or cannot be read.
 pub(super) fn bytes(root: &Dir, path: &Plain, most: u64) -> Option<Vec<u8>> {
     let found = walk::look(root, path.as_str()).ok()?;
     if found.kind != Kind::File || found.bytes > most {
@@ -50,7 +50,7 @@ pub(super) fn bytes(root: &Dir, path: &Plain, most: u64) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= most).then_some(bytes)
 }
 
-/// Bytes as text. `first` is where they begin in the file.
+/// Returns bytes as text. `first` is their position in the file.
 pub(super) fn text(shown: &str, bytes: Vec<u8>, first: u64) -> Result<String, Finding> {
     let wrong = |rule: &str, what: String| {
         Finding::new(rule, quoting!("`{}` ", visible_line(shown)).and(what))

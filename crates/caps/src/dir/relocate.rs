@@ -1,8 +1,8 @@
-//! `move`, `remove` and `make_directory`: what is pinned must still be so at the moment of effect, and after a crash what
-//! is there says whether it happened.
+//! `move`, `remove` and `make_directory`. Pinned states must still hold at the moment of effect. After a crash, the
+//! present state tells whether the change was made.
 //!
-//! Files are moved, and files and empty directories removed: of a directory with something in it, nobody has seen what
-//! would go. What stands at the place to which something is moved is never replaced.
+//! Only files are moved; only files and empty directories are removed. The user has not seen the contents of a full
+//! directory. A move never replaces anything.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,19 +21,19 @@ use crate::path::Plain;
 use crate::place;
 use crate::walk::{self, Kind, Present};
 
-/// What stands at a path.
+/// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stood {
     /// Nothing.
     Nothing,
-    /// A file: what it holds, and how many bytes that is.
+    /// A file: the digest of its content, and its size in bytes.
     File(BlobHash, u64),
     /// A directory.
     Directory,
 }
 
 impl Stood {
-    /// The same as a proposal keeps it.
+    /// Returns the pin of this state in a proposal.
     pub(super) fn pin(self, path: &Plain) -> Pin {
         let (kind, digest) = match self {
             Stood::Nothing => (super::FILE, None),
@@ -46,13 +46,14 @@ impl Stood {
 
 /// Why something was not done; nothing has happened then.
 pub(crate) enum Not {
-    /// What is there is not what was judged.
+    /// The present state is not the one that was judged.
     Changed,
     /// It failed.
     Failed(Finding),
 }
 
-/// What stands at a path, following no link. A link, a pipe, or a file that is larger than the grant covers is a finding.
+/// Returns the present state of a path, following no link. A link, a pipe, or a file that is larger than the grant
+/// covers is a finding.
 pub(crate) fn look(
     root: &Dir,
     path: &Plain,
@@ -88,13 +89,13 @@ pub(crate) fn look(
     }
 }
 
-/// Whether there is nothing in a directory.
+/// Returns whether there is nothing in a directory.
 pub(crate) fn is_empty(root: &Dir, path: &Plain) -> Result<bool, Finding> {
     let failed = |error: io::Error| failure::finding(&error, &format!("look at `{}`", path.as_str()), "path");
     Ok(root.read_dir(path.as_str()).map_err(failed)?.next().is_none())
 }
 
-/// That something cannot be done with what is there.
+/// Returns a finding that the entry at a path does not suit the call.
 pub(crate) fn unfit(path: &Plain, at: &str, rule: &str, what: &str, allowed: &'static str) -> Finding {
     let shown = visible_line(path.as_str()).into_owned();
     Finding::new(rule, quoting!("`{}` ", shown).and(what)).at(at).counter_example(shown).allowed(allowed)
@@ -108,7 +109,7 @@ fn parent(root: &Dir, path: &Plain, doing: &str) -> Result<OwnedFd, Not> {
     }
 }
 
-/// Removes what was pinned: a file gets another name first, so that it is known what goes.
+/// Removes the pinned entry. A file is renamed first, so that exactly the checked file is removed.
 pub(crate) fn remove(root: &Dir, path: &Plain, was: Stood, aside: &str, limits: &Limits) -> Result<(), Not> {
     let doing = format!("remove `{}`", path.as_str());
     let failed = |error: Errno| Not::Failed(failure::finding(&error.into(), &doing, "path"));
@@ -147,7 +148,8 @@ pub(crate) fn remove(root: &Dir, path: &Plain, was: Stood, aside: &str, limits: 
     rustix::fs::fsync(&at).map_err(failed)
 }
 
-/// Whether what was pinned has been removed; `None` if nobody can tell. What a crash has set aside goes.
+/// Returns whether the pinned entry was removed; `None` if that cannot be known. Removes a file that a crash left set
+/// aside.
 pub(super) fn was_removed(
     root: &Dir,
     path: &Plain,
@@ -197,7 +199,7 @@ pub(super) fn relocate(
         }
         Err(error) => return Err(failed(error)),
     }
-    // Somebody may have put something else there in the last instant: that is not what was approved.
+    // Somebody may have put another file there in the last instant; that one was not approved.
     if !is_it(&new, new_name) {
         let back = rustix::fs::renameat_with(&new, new_name, &old, old_name, RenameFlags::NOREPLACE);
         return Err(back.map_or_else(failed, |()| Not::Changed));
@@ -208,7 +210,7 @@ pub(super) fn relocate(
     Ok(())
 }
 
-/// Whether the file that was pinned has been moved; `None` if nobody can tell.
+/// Returns whether the pinned file was moved; `None` if that cannot be known.
 pub(super) fn was_relocated(
     root: &Dir,
     from: &Plain,
@@ -240,13 +242,13 @@ pub(crate) fn make(root: &Dir, path: &Plain) -> Result<(), Not> {
         .map_err(|error| Not::Failed(failure::finding(&error, &format!("make `{}`", path.as_str()), "path")))
 }
 
-/// What a method returns that gives back paths.
+/// Returns a record of paths, as the methods that give back paths return it.
 pub(super) fn paths<const N: usize>(fields: [(&str, &Plain); N]) -> Value {
     let fields = fields.map(|(name, path)| (name.to_owned(), Value::from(path.as_str())));
     Value::record_from_map(BTreeMap::from(fields))
 }
 
-/// What `remove` returns.
+/// Returns the value of `remove`.
 pub(super) fn removed(path: &Plain) -> Value {
     let fields = [("path".to_owned(), Value::from(path.as_str())), ("removed".to_owned(), Value::Bool(true))];
     Value::record_from_map(BTreeMap::from(fields))

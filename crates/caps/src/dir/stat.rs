@@ -1,4 +1,4 @@
-//! `stat`: what is at a path.
+//! `stat`: the kind and properties of a path.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -43,8 +43,9 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Found, F
     Ok(found)
 }
 
-/// What is there: kind, path, and of a file its size, when it was changed last (milliseconds since 1970) and, if it is
-/// small enough to be read, its digest. And the digest alone.
+/// Returns the properties of a path, and the digest alone. A record holds kind and path. It also holds the time of
+/// the last change, in milliseconds since 1970. For a file it holds the size too, and the digest if the file is small
+/// enough to be read.
 pub(super) fn stat(root: &Dir, path: &Plain, limits: &Limits) -> Result<(Value, Option<BlobHash>), Finding> {
     let found = look(root, path, limits)?;
     let failed =
@@ -75,7 +76,7 @@ pub(super) fn stat(root: &Dir, path: &Plain, limits: &Limits) -> Result<(Value, 
     Ok((Value::record_from_map(fields), digest))
 }
 
-/// Milliseconds since 1970; none before that.
+/// Returns the milliseconds since 1970; `None` before that.
 fn since_1970(time: SystemTime) -> Option<f64> {
     let since = time.into_std().duration_since(UNIX_EPOCH).ok()?;
     Some(since.as_millis() as f64)

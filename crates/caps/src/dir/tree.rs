@@ -17,14 +17,14 @@ const MOST_ENTRIES: usize = 50_000;
 pub(super) struct Entry {
     /// Its path from the root.
     pub(super) path: String,
-    /// What it is itself; a link is a link.
+    /// The kind of the entry itself; a link is a link.
     pub(super) kind: Kind,
     /// Its size in bytes.
     pub(super) bytes: u64,
 }
 
-/// Shows everything below `start` (`.` for the root), directories before what is in them, in order. Left out are our own
-/// temporary files and names that could not be passed back.
+/// Visits everything below `start` (`.` for the root) in order, each directory before its contents. Our own temporary
+/// files, and names that could not be passed back, are left out.
 pub(super) fn walk(
     root: &Dir,
     start: &str,
@@ -35,7 +35,8 @@ pub(super) fn walk(
     while let Some(way) = ways.pop() {
         let entries = match root.read_dir(&way) {
             Ok(entries) => entries,
-            // What vanishes meanwhile or may not be read is not there for the holder; the start was asked for.
+            // A directory that vanishes meanwhile or may not be read does not exist for the run; but the run asked
+            // for the start.
             Err(error) if way == start => return Err(error),
             Err(_) => continue,
         };
@@ -71,7 +72,7 @@ pub(super) fn walk(
     Ok(())
 }
 
-/// Why a walk did not come to its end, as a finding.
+/// Returns why a walk did not come to its end, as a finding.
 pub(super) fn finding(error: &io::Error, doing: &str, at: &str, narrower: &'static str) -> Finding {
     if error.kind() == io::ErrorKind::QuotaExceeded && error.raw_os_error().is_none() {
         let what = format!("could not {doing}: there are more than {MOST_ENTRIES} files and directories");

@@ -13,7 +13,7 @@ use crate::path::Plain;
 use crate::place::{self, PlaceError, Placing};
 use crate::walk::{self, Present};
 
-/// What stands where a file is to be written.
+/// The present state of the place where a file is to be written.
 pub(super) struct Before {
     /// The file that is there.
     pub(super) present: Option<Present>,
@@ -21,7 +21,7 @@ pub(super) struct Before {
     pub(super) has_parent: bool,
 }
 
-/// Looks at the place of a file, following no link, and says what is wrong with writing there.
+/// Looks at the place of a file, following no link. A problem of writing there is a finding.
 pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Before, Finding> {
     let shown = path.as_str();
     let name = path.split().1;
@@ -55,13 +55,13 @@ pub(super) fn look(root: &Dir, path: &Plain, limits: &Limits) -> Result<Before, 
 pub(super) enum Written {
     /// The file holds the content.
     Done,
-    /// What was there is not what the person or the gates were shown.
+    /// The present content is not the one that the user or the gates were shown.
     Changed,
-    /// It failed; what was there is still there.
+    /// It failed; the old content is still there.
     Failed(Finding),
 }
 
-/// Writes a file if what is there is still `pinned`, or already the content.
+/// Writes a file if its present content still matches `pinned`, or already equals the new content.
 pub(super) fn write(
     root: &Dir,
     path: &Plain,
@@ -107,7 +107,7 @@ pub(super) fn write(
     }
 }
 
-/// Whether the file holds the content already. Removes what a crash may have left beside it.
+/// Returns whether the file holds the content already. Removes leftovers of a crash beside it.
 pub(super) fn is_done(
     root: &Dir,
     path: &Plain,

@@ -10,7 +10,7 @@ use super::interface;
 const COMMITS: u64 = 20;
 const LINES: u64 = 200;
 
-/// What a call of a method orders. `pinned` says that it is to be done, and with what it was judged.
+/// Returns the order for a call of a method. With `pinned`, the order is carried out if the judged state still holds.
 pub(super) fn order(
     method: &str,
     args: &[Value],
@@ -30,7 +30,7 @@ pub(super) fn order(
     let text = |at: usize| maybe(at)?.ok_or_else(|| mismatch(method));
     let count = |at: usize, default: u64| match given(at) {
         None => Ok(default),
-        // What has a fraction is no count.
+        // A number with a fraction is no count.
         Some(value) => match value.as_f64() {
             Some(number) if number >= 0.0 && number.fract() == 0.0 => Ok(number as u64),
             _ => Err(mismatch(method)),

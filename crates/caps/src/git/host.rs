@@ -17,7 +17,7 @@ const MEMORY: u64 = 1 << 30;
 /// The most bytes of output: a reply with the length before it.
 const MAX_OUTPUT: u64 = MAX_REPLY as u64 + 4;
 
-/// Has an order done. What only looks has nothing that it could change.
+/// Asks a confined process to carry out an order. An order that only looks gets no write access.
 pub(super) fn ask(root: &str, call: Call) -> Result<Answer, Finding> {
     let failed = |message: String| {
         Finding::new("git/host", quoting!("the repository was not looked into: {}", message))
@@ -48,7 +48,7 @@ pub(super) fn ask(root: &str, call: Call) -> Result<Answer, Finding> {
     }
 }
 
-/// The file of this very program, which is started anew.
+/// Returns the file of this very program, which is started anew.
 fn own() -> Result<PathBuf, String> {
     let path = std::env::current_exe().and_then(std::fs::canonicalize);
     path.map_err(|_| "the program of this daemon has been replaced; `almoner stop`, and go on".to_owned())

@@ -13,10 +13,10 @@ const LONGEST: u64 = 1024;
 const MOST_PATHS: f64 = 1000.0;
 /// The longest message of a commit.
 const LONGEST_MESSAGE: u64 = 32 << 10;
-/// The largest number that a range may be given as: what a number holds exactly.
+/// The largest number for a range: the largest integer that a number holds exactly.
 const MOST: f64 = 9_007_199_254_740_991.0;
 
-/// The interface of every repository; a grant says which methods may be called.
+/// Returns the interface of every repository; a grant says which methods may be called.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let looks = |name: &str, about: &str| {

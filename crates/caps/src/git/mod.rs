@@ -1,8 +1,8 @@
 //! A repository of git: looked at, staged, committed to. No push, no fetch, no hook, no setting, no program.
 //!
-//! Nothing of a repository is read in this process. Each call is an order to a process of its own ([`host`]) that is
-//! confined to the one directory, and to reading it if the call only looks. What changes something is looked at twice:
-//! before it is judged, for the card, and when it is done, where nothing happens unless all is as it was.
+//! This process reads nothing of a repository. Each call is an order to a separate process ([`host`]). That process
+//! is confined to the one directory, and to reading it if the call only looks. A change is looked at twice: before it
+//! is judged, for the card, and when it is made. Nothing happens then unless everything is as it was.
 
 mod call;
 mod host;
@@ -26,7 +26,7 @@ pub(crate) use interface::{CHANGING, interface};
 
 use crate::{Capability, Probe, foreign};
 
-/// The kind of the pin whose bytes are what a person is shown.
+/// The kind of the pin whose bytes are shown to the user.
 const DIFF: &str = "diff";
 
 /// Whose name stands in a commit if the endowment says none; a run's number is added.
@@ -36,7 +36,7 @@ const NOBODY: (&str, &str) = ("Almoner run", "almoner@localhost");
 pub(crate) struct GitCapability {
     repository: Repository,
     grant: Grant,
-    /// What was made for a person to see, by digest.
+    /// The texts that were made for the user to see, by digest.
     shown: Mutex<BTreeMap<BlobHash, Vec<u8>>>,
 }
 
@@ -65,7 +65,7 @@ impl GitCapability {
             .allowed("status, log, diff, show, blame, branches"))
     }
 
-    /// What a call would come to.
+    /// Returns the preview of a call.
     fn look(&self, method: &str, args: &[Value]) -> Result<Answer, Finding> {
         self.check_writable(method)?;
         let order = call::order(method, args, &self.author(None), "", None).map_err(|finding| *finding)?;
@@ -103,7 +103,8 @@ impl GitCapability {
     }
 }
 
-/// The last line of the message of a commit, by which it is found again. Nobody can know it beforehand.
+/// Returns the last line of a commit's message, by which a probe finds the commit again. It cannot be known
+/// beforehand.
 fn trailer(begun: &Begun) -> String {
     format!("Almoner-Call: {} {}", begun.step(), begun.proposal().fingerprint())
 }
@@ -176,7 +177,7 @@ impl Capability for GitCapability {
                 Call::Find { trailer: trailer(begun), head: head.to_string() }
             }
             "add" | "unstage" => Call::Settled { pinned: pinned(begun) },
-            // What only looks, and what comes to the same when it is done again.
+            // Calls that only look, and calls that have the same result when repeated.
             _ => return Probe::NotDone,
         };
         let Ok(answer) = host::ask(&self.repository.path, order) else { return Probe::Unknown };
@@ -195,7 +196,7 @@ impl Capability for GitCapability {
     }
 }
 
-/// What a method does, for the line of a card.
+/// Returns a phrase for a method, for the line of a card.
 fn words(method: &str) -> &'static str {
     match method {
         "status" => "looks what has changed in",

@@ -33,7 +33,7 @@ const REDIRECTS: usize = 5;
 /// How many addresses of one name are tried.
 const ADDRESSES: usize = 8;
 
-/// The addresses of a server to which a connection may be made.
+/// Returns the addresses of a server to which a connection may be made.
 pub(crate) fn addresses(web: &Web, origin: &Origin, outside: &dyn Outside) -> Result<Vec<IpAddr>, Finding> {
     let pinned = web.address.filter(|_| web.places.first().is_some_and(|place| place.origin == *origin));
     let found = match (&origin.host, pinned) {
@@ -96,7 +96,7 @@ pub(super) fn exchange(web: &Web, call: Call, most: u64, begun: &Begun, outside:
                 let (value, provenance) = answer.into_value(&place);
                 let provenance = match call.is_get {
                     true => provenance,
-                    // What a server says to what it was sent may be what it was sent.
+                    // A server may send back the data that it was sent.
                     false => provenance.join(&begun.proposal().provenance),
                 };
                 return Completion::Done { value, provenance };
@@ -114,7 +114,8 @@ pub(super) fn exchange(web: &Web, call: Call, most: u64, begun: &Begun, outside:
     )
 }
 
-/// Where the answer sends a reader, if it sends it anywhere. Whoever sends something is told instead.
+/// Returns the call to which the answer redirects a reader, if it redirects. A sending call is not redirected; the
+/// caller gets the answer instead.
 fn next(
     web: &Web,
     call: &Call,
@@ -128,7 +129,7 @@ fn next(
     let Some((_, location)) = answer.headers.iter().find(|(name, _)| name == "location") else {
         return Ok(None);
     };
-    // A server may put into an address what it was sent, a key too: no more of it is told than the server's name.
+    // A server may repeat a request in a redirect address, even a key. So only the server's name is shown.
     let shown = match Origin::split(location) {
         Ok((origin, _)) => origin.to_string(),
         Err(_) if location.starts_with('/') && !location.starts_with("//") => call.origin.to_string(),
@@ -150,7 +151,7 @@ fn next(
         Some(_) => {
             Origin::split(location).map_err(|_| refuse("it cannot be read in one way only".to_owned()))?
         }
-        // `//host` is another server, and what begins with no slash is relative to the path.
+        // `//host` is another server, and an address without a leading slash is relative to the path.
         None if location.starts_with("//") || !location.starts_with('/') => {
             return Err(refuse("only a full address or a path from the root is followed".to_owned()));
         }
@@ -192,7 +193,7 @@ fn next(
     Ok(Some(Call { origin, path: path.into_string(), query: query.to_owned(), headers, ..call.clone() }))
 }
 
-/// What connects to the addresses that were checked, and to no others, and follows nobody.
+/// Returns a client that connects only to the checked addresses and follows no redirect.
 pub(crate) fn agent(origin: &Origin, addresses: &[IpAddr], left: Duration) -> ureq::Agent {
     let sockets = addresses.iter().map(|address| SocketAddr::new(*address, origin.port)).collect();
     let config = ureq::Agent::config_builder()
@@ -210,7 +211,7 @@ pub(crate) fn agent(origin: &Origin, addresses: &[IpAddr], left: Duration) -> ur
     ureq::Agent::with_parts(config, DefaultConnector::default(), Checked(sockets))
 }
 
-/// One request and its answer.
+/// Sends one request and returns its answer.
 fn once(
     web: &Web,
     call: &Call,
@@ -264,7 +265,7 @@ fn once(
     Ok(Answer { status, headers, body })
 }
 
-/// The request with everything in it that is put in at the edge.
+/// Returns the request with the secret and all headers that are added at the edge.
 fn request(
     web: &Web,
     call: &Call,
@@ -307,7 +308,7 @@ fn request(
     Ok(request)
 }
 
-/// The value of a secret as it stands in its header.
+/// Returns the value of a secret as it stands in its header.
 pub(crate) fn in_header(used: &SecretUse, secret: &str) -> Result<HeaderValue, Finding> {
     let value = Zeroizing::new(format!("{}{secret}", used.before));
     let mut value = HeaderValue::from_str(&value).map_err(|_| {
@@ -320,7 +321,7 @@ pub(crate) fn in_header(used: &SecretUse, secret: &str) -> Result<HeaderValue, F
     Ok(value)
 }
 
-/// A key that is the same whenever this very step is tried, and never again.
+/// Returns a key that is the same whenever this very step is tried, and never again.
 fn idempotency_key(begun: &Begun) -> String {
     let proposal = begun.proposal();
     let words = format!("{} {} {}", proposal.principal, begun.step(), proposal.grant);
@@ -329,7 +330,7 @@ fn idempotency_key(begun: &Begun) -> String {
     hasher.finalize().to_hex().chars().take(32).collect()
 }
 
-/// Why there was no answer, in our own words: the library's could hold what was sent.
+/// Returns the reason for a missing answer, in our own words: the library's words could hold data of the request.
 fn failed(error: &ureq::Error, call: &Call) -> Finding {
     let (rule, what) = match error {
         ureq::Error::Timeout(_) => ("http/timeout", "there was no answer in time"),

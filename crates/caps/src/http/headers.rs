@@ -10,9 +10,10 @@ const MOST: usize = 20;
 /// The longest value.
 const LONGEST: usize = 4096;
 
-/// Headers that a caller may choose: what is wanted of the answer, and in which form. All others are ours, the
-/// connection's or the user's, or may be to some server: who is asking, from where, whom, with which key, and what is
-/// really meant. Nobody knows all of those, so what is harmless is listed. Beside these, what ends as [`HARMLESS_END`].
+/// Headers that a caller may choose: the wanted answer and its form. All others are ours, the connection's or the
+/// user's. To some server they may say who asks, from where, with which key, or which request is really meant. No
+/// list of such headers is complete, so this list names the harmless ones. Names that end in [`HARMLESS_END`] are
+/// allowed too.
 const HARMLESS: [&str; 18] = [
     "accept",
     "accept-charset",
@@ -34,14 +35,14 @@ const HARMLESS: [&str; 18] = [
     "x-requested-with",
 ];
 
-/// What the header ends in that says which version of a server's interface is meant: `x-github-api-version`.
+/// The end of a header name that selects a version of a server's interface: `x-github-api-version`.
 const HARMLESS_END: &str = "-version";
 
 /// Headers of an answer that are passed on.
 pub(super) const PASSED_ON: [&str; 7] =
     ["content-type", "etag", "last-modified", "link", "location", "retry-after", "content-language"];
 
-/// The headers in an argument.
+/// Returns the headers in an argument.
 pub(super) fn parse(web: &Web, value: Option<&Value>) -> Result<Vec<(String, String)>, Box<Finding>> {
     let fields = match value {
         None | Some(Value::Undefined) => return Ok(vec![]),

@@ -11,7 +11,7 @@ use crate::text;
 /// The methods of HTTP with which something is sent.
 pub(super) const SENDING: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
 
-/// The interface of every part of the web.
+/// Returns the interface of every part of the web.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let fields = |most| Pattern::record_of(text(100), text(most));

@@ -1,8 +1,8 @@
-//! A part of the web: `get` and `send`, relative to the server that a person endowed.
+//! A part of the web: `get` and `send`, relative to the server that the user endowed.
 //!
-//! What a call reaches is checked three times: as it is judged, as it begins, and at each place to which a server sends
-//! it on. A name is resolved once for each of them; what it resolves to is checked, and the connection is made to exactly
-//! those addresses, so that a name which resolves to something else a moment later gains nothing.
+//! The target of a call is checked three times: when the call is judged, when it begins, and at each redirect. Each
+//! time the name is resolved once, the addresses are checked, and the connection goes to exactly those addresses. So
+//! a name that resolves to something else a moment later gains nothing.
 
 pub(crate) mod edge;
 mod headers;
@@ -58,7 +58,7 @@ impl HttpCapability {
         self.grant.attenuation.max_bytes.unwrap_or(MOST_BYTES)
     }
 
-    /// What the endowment names, for the gate.
+    /// Returns the places that the endowment names, for the gate.
     fn allowed(&self) -> Vec<Allowed> {
         self.web
             .places
@@ -108,7 +108,7 @@ impl HttpCapability {
         facts
     }
 
-    /// Why the secret that goes along is not given out, if it is not.
+    /// Returns why the secret that goes along is not given out, if it is not.
     fn secret_problem(&self, call: &Call) -> Option<Finding> {
         let used = self.web.secret.as_ref()?;
         match self.outside.secret(&used.name, &call.origin) {

@@ -1,4 +1,4 @@
-//! What a part of the web needs of the machine: addresses for names, and values of secrets.
+//! The services of the host that a capability needs: addresses for names, and values of secrets.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ use resource::secret::HandedSecret;
 use resource::web::Origin;
 use zeroize::Zeroizing;
 
-/// The rule of what is found while the vault is locked.
+/// The rule of the finding that the vault is locked.
 pub(crate) const LOCKED: &str = "http/locked";
 
 /// Why a secret is not given out.
@@ -29,7 +29,7 @@ pub enum NoSecret {
 }
 
 impl NoSecret {
-    /// The same as a finding.
+    /// Returns the reason as a finding.
     pub(crate) fn finding(self, name: &str, origin: &Origin) -> Finding {
         let (rule, what, allowed) = match self {
             NoSecret::Missing => (
@@ -53,7 +53,7 @@ impl NoSecret {
         Finding::new(rule, what).at("path").counter_example(origin.to_string()).allowed(allowed)
     }
 
-    /// The same where a program was to have it.
+    /// Returns the reason as a finding about a program that was to get the secret.
     pub(crate) fn of_program(self, rule: &str, name: &str, program: &str) -> Finding {
         let (rule, what, allowed) = match self {
             NoSecret::Missing => (
@@ -79,33 +79,33 @@ impl NoSecret {
     }
 }
 
-/// How many names are looked up at the same time. Each is a thread that nobody can stop.
+/// The most name lookups at the same time. Each is a thread that cannot be stopped.
 const LOOKUPS: usize = 16;
 
-/// What a part of the web needs of the machine.
+/// The services of the host that a capability needs.
 pub trait Outside: Send + Sync {
-    /// The addresses of a host by its name.
+    /// Returns the addresses of a host by its name.
     ///
     /// # Errors
-    /// When it has none, or nobody says in time.
+    /// When it has none, or the lookup times out.
     fn resolve(&self, host: &str, patience: Duration) -> io::Result<Vec<IpAddr>> {
         resolve(host, patience)
     }
 
-    /// Whether a reader may be sent on by a server. Where policies are in force that judge each call, it may not: they
-    /// would see the first address only.
+    /// Returns whether a reader may follow a redirect. Where policies judge each call, it may not: they would see the
+    /// first address only.
     fn follows_redirects(&self) -> bool {
         true
     }
 
-    /// The value of a secret for a server, if it is for that server.
+    /// Returns the value of a secret for a server, if it is for that server.
     ///
     /// # Errors
     /// Why it is not given out.
     fn secret(&self, name: &str, origin: &Origin) -> Result<Zeroizing<String>, NoSecret>;
 
-    /// The value of a secret for a program that a person named it for. One that is for servers of the web is for them
-    /// alone.
+    /// Returns the value of a secret for a program that a person named it for. One that is for servers of the web is
+    /// for them alone.
     ///
     /// # Errors
     /// Why it is not given out.
@@ -114,12 +114,12 @@ pub trait Outside: Send + Sync {
         Err(NoSecret::Missing)
     }
 
-    /// The secrets that a person bound to slots of the run, by slot, as far as they may still be used.
+    /// Returns the secrets that a person bound to slots of the run, by slot, as far as they may still be used.
     fn handed(&self) -> BTreeMap<String, HandedSecret> {
         BTreeMap::new()
     }
 
-    /// Bytes that are kept beside the store, if they are there.
+    /// Returns the bytes that are kept beside the store under a digest, if they are there.
     fn kept(&self, digest: &BlobHash) -> Option<Vec<u8>> {
         let _ = digest;
         None
@@ -155,9 +155,9 @@ fn resolve_in(
     let (sender, answer) = channel();
     let name = host.to_owned();
     std::thread::Builder::new().name("resolve".to_owned()).spawn(move || {
-        // Held for as long as the system takes, also when nobody waits any more.
+        // Held until the system answers, even if the caller no longer waits.
         let _place = place;
-        // Whoever asked may have gone.
+        // The caller may have stopped waiting.
         let _ = sender.send(look_up(&name));
     })?;
     let mut found = match answer.recv_timeout(ends.saturating_duration_since(Instant::now())) {
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_so_many_names_are_looked_up_at_the_same_time() {
+    fn concurrent_name_lookups_are_limited() {
         static ROOM: Room = Room::of(2);
         let here: IpAddr = "127.0.0.1".parse().unwrap();
         let (open, closed) = channel::<()>();
@@ -220,7 +220,7 @@ mod tests {
             let (door, wait) = channel::<()>();
             doors.push(door);
             let open = open.clone();
-            // The system never answers; whoever asked goes on.
+            // The system never answers; the caller goes on.
             let slow = move |_: &str| {
                 let _ = wait.recv();
                 drop(open);

@@ -1,4 +1,4 @@
-//! What a server answers, as a value.
+//! The answer of a server, as a value.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// What the method returns. Whoever the server is, its words are its own.
+    /// Returns the value of the method and its provenance. The answer's words are always attributed to the server.
     pub(super) fn into_value(self, place: &str) -> (Value, Provenance) {
         let hash = BlobHash::of(self.body.as_bytes());
         let headers: BTreeMap<String, Value> = self

@@ -18,13 +18,13 @@ pub(super) struct Call {
     pub(super) origin: Origin,
     /// The whole path on the server.
     pub(super) path: String,
-    /// What goes after `?`, encoded.
+    /// The part of the address after `?`, encoded.
     pub(super) query: String,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Option<Body>,
 }
 
-/// What is sent.
+/// The body of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
@@ -91,14 +91,14 @@ impl Call {
         Ok(call)
     }
 
-    /// The whole address.
+    /// Returns the whole address.
     pub(super) fn url(&self) -> String {
         let mark = if self.query.is_empty() { "" } else { "?" };
         format!("{}{}{mark}{}", self.origin, self.path, self.query)
     }
 }
 
-/// A path under the one that was endowed.
+/// Returns a path under the one that was endowed.
 fn joined(base: &str, path: &str) -> Result<String, Box<Finding>> {
     let own = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     let plain = Plain::parse(&own).map_err(|error| {
@@ -117,7 +117,7 @@ fn joined(base: &str, path: &str) -> Result<String, Box<Finding>> {
     })
 }
 
-/// A query, encoded so that it cannot end early.
+/// Returns a query, encoded so that it cannot end early.
 fn encoded(value: Option<&Value>) -> Result<String, Box<Finding>> {
     let fields = match value {
         None | Some(Value::Undefined) => return Ok(String::new()),

@@ -1,4 +1,4 @@
-//! What a tool gives back, as a value. Whatever it says is the server's word, and is known as that from then on.
+//! The answer of a tool, as a value. All of it is attributed to the server from then on.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 use super::session::McpError;
 use super::{hash, source_name};
 
-/// The completion of a call that was answered.
+/// Returns the completion of a call that was answered.
 pub(super) fn completion(
     result: &CallToolResult,
     server: &ToolServer,
@@ -69,8 +69,8 @@ pub(super) fn completion(
     done(fields, &told, server, tool, begun)
 }
 
-/// A call to which the server has said no. It may say so with anybody's words, so that they are told as a result: what a
-/// result says is known to be the server's.
+/// Returns the completion of a call that the server refused. The server chooses the words of a refusal, so they are
+/// returned as a result: a result is known to be the server's.
 pub(super) fn refusal(
     error: &McpError,
     server: &ToolServer,
@@ -97,12 +97,12 @@ fn done(
     begun: &Begun,
 ) -> Completion {
     let source = Source::Document { name: source_name(server, tool), hash: hash(told) };
-    // It may say again what it was told.
+    // The server may repeat the data that it was sent.
     let provenance = Provenance::of(source).join(&begun.proposal().provenance);
     Completion::Done { value: Value::record_from_map(fields), provenance }
 }
 
-/// One part of an answer as text. What is no text is named, and left out.
+/// Returns one part of an answer as text. A part that is no text is named, and left out.
 fn block(block: &ContentBlock) -> String {
     let left_out = |what: &str, kind: &str, data: &str| {
         format!("[{what} of type {kind} with {} bytes is left out]", data.len() / 4 * 3)
@@ -123,8 +123,8 @@ fn block(block: &ContentBlock) -> String {
     }
 }
 
-/// Cuts a text to so many bytes, with a word on what was cut. The secrets that the server was given are taken out first:
-/// nobody would find the beginning of one that was cut.
+/// Cuts a text to so many bytes, with a note on the cut. Redacts the secrets that the server was given first:
+/// redaction would not find the beginning of a secret that was cut.
 fn cut(text: &mut String, most: usize, given: &Secrets) {
     if text.len() <= most {
         return;
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_part_of_a_secret_is_left_where_an_answer_is_cut() {
+    fn cut_answer_leaks_no_part_of_a_secret() {
         let given = Secrets::new([("T", "hunter2-periwinkle")]);
         for before in 0..40 {
             let mut text = format!("{}hunter2-periwinkle and more and more and more", "x".repeat(before));

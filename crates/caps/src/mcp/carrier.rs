@@ -1,4 +1,4 @@
-//! What carries messages between the protocol and a server: lines over pipes, or requests over the web.
+//! The transport between the protocol and a server: lines over pipes, or requests over the web.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -12,14 +12,14 @@ use tokio::sync::mpsc::{Receiver, Sender as Pushed, channel};
 pub(super) const LONGEST: usize = 8 << 20;
 /// How many messages a server may send before it is asked something again.
 pub(super) const MOST_UNASKED: u32 = 10_000;
-/// The code of the error that stands for an answer which never came. Whoever else uses it has hung up, too.
+/// The error code for an answer that never came. A server that uses this code itself is treated as gone, too.
 pub(super) const UNANSWERED: i32 = -32_099;
 /// How many messages wait to be looked at. Then the server waits.
 const ROOM: usize = 4;
 
-/// What keeps a server there. Dropped, it ends it.
+/// The handle of a running server. Dropping it ends the server.
 pub(super) struct Carrier {
-    /// Ends what carries; says why it ended by itself, if it did.
+    /// Ends the transport and returns why it had ended by itself, if it had.
     end: Option<Box<dyn FnOnce() -> Option<String> + Send>>,
 }
 
@@ -28,7 +28,7 @@ impl Carrier {
         Carrier { end: Some(Box::new(end)) }
     }
 
-    /// Ends the server. Why it had ended by itself, if it had.
+    /// Ends the server, and returns why it had ended by itself, if it had.
     pub(super) fn end(mut self) -> Option<String> {
         self.end.take().and_then(|end| end())
     }
@@ -48,11 +48,11 @@ pub(super) struct Wire {
     heard: Receiver<RxJsonRpcMessage<RoleClient>>,
 }
 
-/// The carrier's side of what it has heard.
+/// The transport's end of the queue of received messages.
 pub(super) type Heard = Pushed<RxJsonRpcMessage<RoleClient>>;
 
 impl Wire {
-    /// A wire, and where its carrier puts what it hears.
+    /// Returns a wire, and the sender into which its transport puts received messages.
     pub(super) fn new(out: Sender<Vec<u8>>) -> (Wire, Heard) {
         let (push, heard) = channel(ROOM);
         (Wire { out: Some(out), heard }, push)
@@ -84,8 +84,8 @@ impl Transport<RoleClient> for Wire {
     }
 }
 
-/// Hands on what a server said. False if there is no use in listening any longer: nobody does, or it has answered with
-/// what is no answer.
+/// Forwards a message of the server. Returns false if there is no point in listening on: the receiver is gone, or the
+/// answer is invalid.
 pub(super) fn hand_on(bytes: &[u8], heard: &Heard) -> bool {
     // Servers write other things among their messages.
     let Ok(json) = serde_json::from_slice::<Json>(bytes) else { return true };

@@ -1,4 +1,4 @@
-//! Servers as a person hands them over: asked once for their tools, of which the named ones are pinned.
+//! Servers as the user endows them: asked once for their tools. The tools that the user named are pinned.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -36,10 +36,10 @@ pub fn ask_tools(
     }
 }
 
-/// The tools that a person named out of those that the server has, pinned.
+/// Returns the server's tools that the user named, pinned.
 ///
 /// # Errors
-/// What is wrong with which.
+/// The name of a tool, and its problem.
 pub fn endow_server(told: &[Told], named: &[(String, Effect)]) -> Result<Vec<PinnedTool>, (String, String)> {
     let mut pinned: Vec<PinnedTool> = Vec::new();
     for (name, effect) in named {
@@ -61,7 +61,7 @@ pub fn endow_server(told: &[Told], named: &[(String, Effect)]) -> Result<Vec<Pin
     Ok(pinned)
 }
 
-/// The digest of a file that a server is told to run; nothing if there is none.
+/// Returns the digest of a file that a server is told to run; nothing if there is none.
 pub(super) fn file_digest(path: &Path) -> Option<BlobHash> {
     if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST) {
         return None;
@@ -71,8 +71,8 @@ pub(super) fn file_digest(path: &Path) -> Option<BlobHash> {
     Some(BlobHash::of(&bytes))
 }
 
-/// The files that arguments name: what an interpreter is told to run. What lies where the server may write is not pinned:
-/// it is its own to change.
+/// Returns the files that arguments name, such as the script of an interpreter. Files in places that the server may
+/// write are not pinned: the server may change them.
 pub fn named_files(arguments: &[String], writable: &[&str]) -> std::collections::BTreeMap<String, BlobHash> {
     let files = arguments.iter().filter_map(|argument| {
         let path = Path::new(argument);

@@ -1,8 +1,7 @@
-//! Tools as methods: from what a server says of a tool to a guard that is checked.
+//! Tools as methods: from a server's description of a tool to a guard that is checked.
 //!
-//! A schema that patterns can say becomes one, property by property; of what they cannot say anything is let through to the
-//! server, which checks its own arguments anyway. What the model is shown is the server's own schema, with nothing hidden
-//! in it.
+//! A schema becomes a pattern, property by property, as far as patterns can express it. Everything else passes to the
+//! server, which checks its own arguments anyway. The model sees the server's own schema, with nothing hidden in it.
 
 use std::sync::LazyLock;
 
@@ -15,7 +14,7 @@ use serde_json::{Map, Value as Json};
 const LONGEST_WORDS: usize = 32 << 10;
 const LONGEST_SCHEMA: usize = 64 << 10;
 
-/// The interface of all servers, as far as policies know it: which tool of which server.
+/// Returns the interface of all servers as policies know it: a server and one of its tools.
 pub(crate) fn any() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         Interface::new("Mcp", "tools of a server").with(
@@ -27,7 +26,7 @@ pub(crate) fn any() -> &'static Interface {
     &INTERFACE
 }
 
-/// The tools that the user named.
+/// Returns the tools that the user named.
 pub(crate) fn interface(server: &ToolServer) -> Interface {
     let about = format!("tools of the server {}", visible_line(&server.name));
     server.tools.iter().map(method).fold(Interface::new("Mcp", about), Interface::with)
@@ -59,7 +58,7 @@ fn method(tool: &PinnedTool) -> Method {
         .returns(Pattern::any())
 }
 
-/// What an argument must match. References lead into the schema of all arguments.
+/// Returns the pattern that an argument must match. References lead into the schema of all arguments.
 fn pattern(whole: &Json, property: &Json) -> Pattern {
     let Json::Object(own) = property else { return Pattern::any() };
     let mut own = own.clone();
@@ -71,7 +70,7 @@ fn pattern(whole: &Json, property: &Json) -> Pattern {
     Pattern::from_json_schema(&Json::Object(own)).unwrap_or_else(|_| Pattern::any())
 }
 
-/// The schema as a model is shown it: an object, and nothing that cannot be seen in any of its words.
+/// Returns the schema as a model is shown it: an object, and nothing that cannot be seen in any of its words.
 pub(super) fn shown_schema(tool: &PinnedTool) -> Option<Json> {
     let schema: Json = serde_json::from_str(tool.schema.raw()).ok()?;
     let Json::Object(object) = plain(&schema)? else { return None };
@@ -81,8 +80,8 @@ pub(super) fn shown_schema(tool: &PinnedTool) -> Option<Json> {
     Some(Json::Object(shown))
 }
 
-/// The same with everything in texts made visible; nothing if a name has something hidden in it, since a name is sent
-/// back as it is.
+/// Returns the schema with every text made visible. Returns `None` if a name has something hidden in it, since a name
+/// is sent back as it is.
 fn plain(json: &Json) -> Option<Json> {
     Some(match json {
         Json::String(text) => Json::from(visible(text)),
@@ -97,7 +96,7 @@ fn plain(json: &Json) -> Option<Json> {
     })
 }
 
-/// Why a tool cannot be handed over, if it cannot: a name or an argument that cannot be shown as it is.
+/// Returns why a tool cannot be handed over, if it cannot: a name or an argument that cannot be shown as it is.
 pub(super) fn unfit(told: &resource::mcp::Told) -> Option<String> {
     let hidden = |name: &str| visible_line(name) != name;
     if told.name.is_empty() || told.name.len() > 128 || hidden(&told.name) {
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_become_guards_and_what_patterns_cannot_say_is_let_through() {
+    fn schemas_become_guards_as_far_as_patterns_allow() {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_hidden_reaches_a_model() {
+    fn hidden_characters_never_reach_a_model() {
         let hidden = json!({ "properties": { "a": { "description": "x\u{e0041}" } }, "$schema": "s" });
         let pinned = told(hidden).pin(Effect::Commit);
         assert_eq!(method(&pinned).description, "Lists.\\u{200B}\\u{1B}[8m");
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn any_schema_is_read() {
+    fn unusual_schemas_are_read_without_panic() {
         for schema in
             [json!({}), json!({ "properties": 1, "required": 2 }), json!({ "properties": { "a": 1 } })]
         {

@@ -1,8 +1,8 @@
 //! Tools of a server (MCP): each a method that the user named, as the server described it then.
 //!
-//! A server is not asked anything before a call of one of its tools begins. Then it is started, or reached, and asked what
-//! it says of its tools *now*; a tool that it describes otherwise than when the user named it is not called. The session
-//! stays for as long as the capability does, which is as long as the run is at work.
+//! The daemon asks a server nothing before a call of one of its tools begins. Then it starts or reaches the server,
+//! and asks for the *present* descriptions of its tools. A tool whose description has changed since the user named it
+//! is not called. The session lasts as long as the capability, which lasts as long as the run is at work.
 
 mod answer;
 mod carrier;
@@ -43,7 +43,7 @@ const SHOWN: usize = 200;
 /// The kind of the pins that say which tool is meant.
 const TOOL: &str = "tool";
 
-/// The rule of what is wrong with the secret of a server.
+/// The rule of the findings about the secret of a server.
 const SECRET: &str = "mcp/secret";
 
 /// Tools of one server.
@@ -70,7 +70,7 @@ impl McpCapability {
         self.grant.attenuation.max_bytes.unwrap_or(MOST_BYTES)
     }
 
-    /// The arguments of a call as the object that the server is sent.
+    /// Returns the arguments of a call as the object that the server is sent.
     fn arguments(&self, tool: &PinnedTool, args: &[Value]) -> Result<Map<String, Json>, Box<Finding>> {
         let method = self.interface.method(&tool.method);
         let names = method.map(|method| method.params.iter().map(|param| param.name.clone()));
@@ -91,7 +91,7 @@ impl McpCapability {
         Ok(arguments)
     }
 
-    /// Why a secret that the server needs is not given out, if one is not.
+    /// Returns why a secret that the server needs is not given out, if one is not.
     fn secret_problem(&self) -> Option<Finding> {
         match &self.server.line {
             Line::Web(web) => {
@@ -123,7 +123,7 @@ impl McpCapability {
             }
         }
         let Some(session) = held.as_mut() else { return failed(&McpError::Gone(String::new())) };
-        // What it says of its tools now, and not what it once said.
+        // The server's present descriptions of its tools, not earlier ones.
         let now = match session.tools() {
             Ok(now) => now,
             Err(error) => {
@@ -152,10 +152,10 @@ impl McpCapability {
     }
 }
 
-/// Why a tool is not called, if the server describes it otherwise than when the user named it.
+/// Returns why a tool is not called, if the server describes it otherwise than when the user named it.
 fn changed(server: &ToolServer, tool: &PinnedTool, now: &[resource::mcp::Told]) -> Option<Finding> {
     let (name, shown) = (visible_line(&server.name), visible_line(&tool.name));
-    // Two of one name: nobody knows which is called.
+    // With two tools of one name, it is unknown which one a call would reach.
     let mut same = now.iter().filter(|told| told.name == tool.name);
     let (message, what) = match (same.next(), same.next()) {
         (None, _) => (format!("the server {name} has no tool `{shown}` any more"), None),
@@ -175,7 +175,7 @@ fn changed(server: &ToolServer, tool: &PinnedTool, now: &[resource::mcp::Told]) 
     Some(finding)
 }
 
-/// Where a part of the web that is a server of tools is.
+/// Returns the destination of a server on the web, and the problem with its addresses, if there is one.
 fn destination(web: &Web, outside: &dyn Outside) -> Option<(Destination, Option<Finding>)> {
     let place = web.places.first()?;
     let (addresses, problem) = match http::edge::addresses(web, &place.origin, outside) {
@@ -270,7 +270,8 @@ impl Capability for McpCapability {
         self.server.tool(method).is_some_and(|tool| tool.effect == Effect::Observe)
     }
 
-    /// What only reads may be read again, if that is what the user says of it. Of anything else only a person can tell.
+    /// Returns that a tool may be called again if the user declared that it only reads. For any other tool only the
+    /// user can tell.
     fn probe(&self, begun: &Begun) -> Probe {
         match self.can_be_looked_up(&begun.proposal().method) {
             true => Probe::NotDone,
@@ -279,12 +280,12 @@ impl Capability for McpCapability {
     }
 }
 
-/// The name under which a tool's words are known as a source.
+/// Returns the name under which a tool's words are known as a source.
 fn source_name(server: &ToolServer, tool: &PinnedTool) -> String {
     format!("mcp:{}/{}", server.name, tool.name)
 }
 
-/// The digest of a text, for a source.
+/// Returns the digest of a text, for a source.
 fn hash(text: &str) -> BlobHash {
     BlobHash::of(text.as_bytes())
 }

@@ -23,7 +23,7 @@ use crate::program::{digest, interpreters};
 
 /// How long a server lives at most: longer than any run is at work.
 const LIFE_MS: u64 = 24 * 3600 * 1000;
-/// How long it has to end by itself, once nobody speaks to it any more.
+/// The time that the server has to end by itself, once its input is closed.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// How much of its last words is told, and how many lines of them.
 const LAST_WORDS: usize = 500;
@@ -63,7 +63,7 @@ pub(super) fn open(
             let is_whole = line.last() == Some(&b'\n');
             let is_flood = unasked.fetch_add(1, Ordering::Relaxed) > MOST_UNASKED;
             if !matches!(read, Ok(1..)) || !is_whole || is_flood || !hand_on(&line, &heard) {
-                // Dropping what it pushes into tells the protocol that the server is gone.
+                // Dropping the sender tells the protocol that the server is gone.
                 return;
             }
         }
@@ -73,7 +73,7 @@ pub(super) fn open(
         let report = session.end(PATIENCE);
         drop(scratch);
         report.map(|report| {
-            // What went wrong stands at the end.
+            // The error stands at the end.
             let said = String::from_utf8_lossy(&report.stderr.bytes).into_owned();
             let mut lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             lines.drain(..lines.len().saturating_sub(LAST_LINES));
@@ -89,7 +89,7 @@ pub(super) fn open(
     Ok((carrier, wire))
 }
 
-/// Whether the program, what reads it, and the files that it is told to run are what was endowed.
+/// Checks that the program, its interpreters, and the files that it is told to run are the endowed ones.
 fn unchanged(name: &str, line: &ServerProgram) -> Result<(), McpError> {
     let kept = |what: &str, path: &str| {
         let shown = visible_line(path);

@@ -28,7 +28,7 @@ use crate::http::Outside;
 
 /// How long a server may take until it is ready.
 pub(super) const READY: Duration = Duration::from_secs(60);
-/// How long it may take to say what it has.
+/// The time that a server has to list its tools.
 const LISTING: Duration = Duration::from_secs(30);
 /// How many tools are looked at, and in how many pages.
 const MOST_TOOLS: usize = 2000;
@@ -42,7 +42,7 @@ pub enum McpError {
     /// It could not be started or reached.
     #[error("it cannot be reached: {0}")]
     Unreachable(String),
-    /// It is gone: it has ended, hung up, or said what cannot be understood.
+    /// It is gone: it has ended, hung up, or sent an invalid message.
     #[error("it broke off{}", comma(.0))]
     Gone(String),
     /// It took too long.
@@ -53,13 +53,13 @@ pub enum McpError {
     Refused {
         /// The code of JSON-RPC.
         code: i32,
-        /// What it says.
+        /// Its message.
         message: String,
     },
     /// It answered with something that is no answer.
     #[error("it answered with something else than was asked for")]
     Odd,
-    /// It is not what was endowed, or a secret is missing.
+    /// It is not the endowed server any more, or a secret is missing.
     #[error("{}", .0.message)]
     Kept(Box<Finding>),
 }
@@ -69,7 +69,7 @@ fn comma(words: &str) -> String {
 }
 
 impl McpError {
-    /// The same as a finding about the server of this name.
+    /// Returns the error as a finding about the server of this name.
     pub(super) fn finding(&self, server: &str) -> Finding {
         if let McpError::Kept(finding) = self {
             return (**finding).clone();
@@ -82,7 +82,8 @@ impl McpError {
             McpError::Odd => "mcp/odd",
             McpError::Kept(_) => "mcp/kept",
         };
-        // What the server has written besides is its own word, and a finding is nobody's: it is for the person who tries it.
+        // The server's output is its own word, and a finding has no source. So only the user who tries the server
+        // sees it.
         let said = match self {
             McpError::Gone(_) => "it ended".to_owned(),
             McpError::Unreachable(_) => "it could not be started or reached".to_owned(),
@@ -104,7 +105,7 @@ pub(super) struct Session {
     given: Secrets,
 }
 
-/// The secrets of a server, as it gets them now.
+/// Returns the secrets of a server, as it gets them now.
 fn given(server: &ToolServer, outside: &dyn Outside) -> Secrets {
     let value = |name: &str| match &server.line {
         Line::Program(_) => outside.secret_for_program(name).ok(),
@@ -159,12 +160,12 @@ impl Session {
         }
     }
 
-    /// The secrets that the server was given: it may say them again.
+    /// Returns the secrets that the server was given: it may say them again.
     pub(super) fn given(&self) -> &Secrets {
         &self.given
     }
 
-    /// What the server says of its tools now.
+    /// Returns the server's present descriptions of its tools.
     pub(super) fn tools(&mut self) -> Result<Vec<Told>, McpError> {
         let Some(service) = &self.service else { return Err(McpError::Gone(String::new())) };
         self.runtime.block_on(async {
@@ -207,7 +208,7 @@ impl Session {
         })
     }
 
-    /// Ends the session, and says with the error what is known of why.
+    /// Ends the session, and returns the error with the known reason.
     pub(super) fn last_words(mut self, error: McpError) -> McpError {
         let carrier = self.carrier.take();
         drop(self);
@@ -221,7 +222,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // First the protocol lets go of the wire, then whoever carries sees that nobody speaks any more.
+        // The protocol lets go of the wire first; then the transport sees that its client is gone.
         if let Some(service) = self.service.take() {
             service.cancellation_token().cancel();
             drop(service);
@@ -247,7 +248,7 @@ fn of(error: &ServiceError) -> McpError {
     }
 }
 
-/// Why a server was not ready. What it says in its own words stays its own.
+/// Returns why a server was not ready, without the server's own words.
 fn not_greeted(error: &ClientInitializeError) -> McpError {
     use ClientInitializeError as E;
     match error {

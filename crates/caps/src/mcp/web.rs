@@ -1,7 +1,7 @@
-//! A server at an address: each message is posted, and what comes back is read as it comes.
+//! A server at an address: each message is posted, and the response is read as it arrives.
 //!
-//! It is reached like any part of the web: the name is resolved and its addresses are checked each time, no redirect is
-//! followed, and a key is put in here and nowhere before.
+//! The server is reached like any part of the web. The name is resolved and its addresses are checked each time, no
+//! redirect is followed, and a key is put in here and nowhere before.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::sync::mpsc::{Receiver, channel};
@@ -20,7 +20,7 @@ use crate::http::{Outside, edge};
 /// The longest name of a session that is taken.
 const LONGEST_SESSION: usize = 1024;
 
-/// What one server has told of itself, and how it is reached.
+/// One server: its address, and the facts that it has told of itself.
 struct Link {
     web: Web,
     place: Place,
@@ -29,7 +29,7 @@ struct Link {
     known: Mutex<Known>,
 }
 
-/// What stands in headers once the server has said it.
+/// The headers that the server has set for the session.
 #[derive(Default)]
 struct Known {
     session: Option<HeaderValue>,
@@ -66,8 +66,8 @@ pub(super) fn open(
     Ok((carrier, wire))
 }
 
-/// Posts what is said: requests side by side, since an answer may wait for what is said after it; everything else one after
-/// the other.
+/// Posts outgoing messages. Requests are posted side by side, since an answer may wait for a later message.
+/// Everything else is posted one after the other.
 fn carry(link: &Arc<Link>, said: &Receiver<Vec<u8>>, heard: &Heard) {
     for message in said {
         let json: Json = serde_json::from_slice(&message).unwrap_or(Json::Null);
@@ -89,7 +89,7 @@ fn carry(link: &Arc<Link>, said: &Receiver<Vec<u8>>, heard: &Heard) {
 }
 
 impl Link {
-    /// Posts one message and hands on what comes back. False if nothing can come of it.
+    /// Posts one message and forwards the response. Returns false if no response can be expected.
     fn post(&self, json: &Json, message: Vec<u8>, heard: &Heard) -> bool {
         let trouble = |what: &str| {
             self.known.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(what.to_owned());
@@ -109,7 +109,7 @@ impl Link {
         match response.status().as_u16() {
             200 => self.read(response, heard),
             202 | 204 => true,
-            // What a server of another version says to a message that it does not know.
+            // A server of another version answers so to a message that it does not know.
             400..500 if json.get("id").is_some() && self.read(response, heard) => true,
             status => trouble(&format!("it answered with the status {status}")),
         }
@@ -153,7 +153,7 @@ impl Link {
         }
     }
 
-    /// Reads one message, or a stream of events each of which is one.
+    /// Reads one message, or a stream of events that each hold one.
     fn read(&self, mut response: Response<ureq::Body>, heard: &Heard) -> bool {
         let kind =
             response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();

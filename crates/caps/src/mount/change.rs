@@ -24,7 +24,7 @@ const MOST_REPLACED: u64 = 1 << 30;
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 
 impl Mount {
-    /// Puts bytes in the place of what a file holds, in one step. The directory must be there.
+    /// Replaces the content of a file in one step. The directory must exist.
     ///
     /// # Errors
     /// When nothing may be changed, something else stands there, or the file system fails.
@@ -109,7 +109,7 @@ impl Mount {
         Ok(())
     }
 
-    /// What the grant does not cover is not put under another name either.
+    /// Checks that the grant covers both names and the size of a moved file.
     pub(super) fn check_moved(&self, from: &Plain, to: &Plain, doing: &str) -> Result<(), Finding> {
         self.limits.check_name(from.as_str())?;
         self.limits.check_name(to.as_str())?;
@@ -138,7 +138,7 @@ impl Mount {
         walk::make_parent(self.root(), &inside).map(drop).map_err(failed)
     }
 
-    /// The directory in which the last name of the path stands, entered without following a link.
+    /// Returns the directory in which the last name of the path stands, entered without following a link.
     fn parent(&self, path: &Plain, doing: &str) -> Result<OwnedFd, Finding> {
         let failed = |error: io::Error| failure::finding(&error, doing, "path");
         let parent = walk::parent(self.root(), path).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Looking: what is there, and what files hold.
+//! Looking: the entries of directories, and the contents of files.
 
 use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::AsFd as _;
@@ -15,7 +15,7 @@ use crate::walk::{self, Found, Kind};
 /// The most names in one directory.
 const MOST_NAMES: usize = 10_000;
 
-/// What was looked up: its place from where it was looked up, with no link on the way.
+/// The result of a lookup: a place relative to the start, with no link on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Looked {
     /// The names that lead to it.
@@ -36,7 +36,7 @@ pub struct Entry {
 }
 
 impl Mount {
-    /// Whether there is a file or a directory that [`Mount::look_up`] would find.
+    /// Returns whether there is a file or a directory that [`Mount::look_up`] would find.
     ///
     /// # Errors
     /// When the way makes no sense, or the file system fails.
@@ -49,10 +49,10 @@ impl Mount {
         }
     }
 
-    /// What is at the end of the way.
+    /// Returns the place at the end of the way.
     ///
     /// # Errors
-    /// When nothing is, or neither a file nor a directory, or it lies outside.
+    /// When nothing is there, or neither a file nor a directory, or it lies outside.
     pub fn look_up(&self, way: &[String]) -> Result<Looked, Finding> {
         let path = something(way, Purpose::Look)?;
         let found = self.found(&path, "look up")?;
@@ -60,7 +60,7 @@ impl Mount {
         Ok(Looked { place: place.collect(), is_directory: found.kind == Kind::Directory })
     }
 
-    /// The names in a directory: files and directories that can be looked up, in order.
+    /// Returns the names in a directory: files and directories that can be looked up, in order.
     ///
     /// # Errors
     /// When it cannot be read, or there are too many.
@@ -68,10 +68,10 @@ impl Mount {
         self.entries(way).map(|(entries, _)| entries)
     }
 
-    /// The same, for whoever keeps what is there: nothing may be left out because of its name.
+    /// Returns the names in a directory like `list`, for a caller that keeps them all: no name may be left out.
     ///
     /// # Errors
-    /// Also when something there has a name by which nothing can be looked up.
+    /// Also when an entry has a name by which nothing can be looked up.
     pub fn list_all(&self, way: &[String]) -> Result<Vec<Entry>, Finding> {
         match self.entries(way)? {
             (entries, None) => Ok(entries),
@@ -82,7 +82,7 @@ impl Mount {
         }
     }
 
-    /// What is in a directory, and something that is left out because of its name.
+    /// Returns the entries of a directory, and one that is left out because of its name.
     fn entries(&self, way: &[String]) -> Result<(Vec<Entry>, Option<String>), Finding> {
         let path = plain(way, Purpose::Look)?;
         let shown = path.as_ref().map_or(".", Plain::as_str);
@@ -95,7 +95,7 @@ impl Mount {
             }
             let entry = entry.map_err(|error| failed(&error))?;
             let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
-                // What the grant does not show is not told of either.
+                // A file that the grant does not show is not mentioned either.
                 let name = entry.file_name().to_string_lossy().into_owned();
                 unnamed = Some(name).filter(|name| self.limits.cover(name, 0)).or(unnamed);
                 continue;
@@ -109,7 +109,7 @@ impl Mount {
                 unnamed = Some(place).filter(|_| self.limits.cover(&name, 0)).or(unnamed);
                 continue;
             }
-            // What vanishes meanwhile, or leads out, is not there for whoever looks.
+            // An entry that vanishes meanwhile, or leads out, does not exist for the caller.
             let Ok(found) = walk::look(&self.root, &place) else { continue };
             if self.shows(&name, &found) {
                 let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
@@ -120,7 +120,7 @@ impl Mount {
         Ok((entries, unnamed))
     }
 
-    /// The bytes of a file, at most `most` unless the grant says less.
+    /// Returns the bytes of a file, at most `most` unless the grant says less.
     ///
     /// # Errors
     /// When there is no such file, or it has more bytes.
@@ -144,7 +144,7 @@ impl Mount {
         Ok(bytes)
     }
 
-    /// The same; `None` if there is no such file.
+    /// Returns the bytes of a file like `read`; `None` if there is no such file.
     ///
     /// # Errors
     /// Otherwise as above.
@@ -168,7 +168,7 @@ impl Mount {
         Ok(found)
     }
 
-    /// Whether what was found is there for whoever looks.
+    /// Returns whether the caller may see a found entry.
     fn shows(&self, name: &str, found: &Found) -> bool {
         match found.kind {
             Kind::Directory => true,
@@ -177,12 +177,12 @@ impl Mount {
         }
     }
 
-    /// The directory itself, for syncing.
+    /// Returns the directory itself, for syncing.
     pub(super) fn root(&self) -> &Dir {
         &self.root
     }
 
-    /// Whether nothing but a plain file stands there, following no link.
+    /// Returns the kind of the entry at a path, following no link; `None` if there is none.
     pub(super) fn kind_at(&self, path: &Plain) -> io::Result<Option<Kind>> {
         match walk::parent(self.root(), path)? {
             Some(parent) => walk::kind(parent.as_fd(), path.split().1),
@@ -191,7 +191,7 @@ impl Mount {
     }
 }
 
-/// Whether what was looked for is not there for whoever looks: missing, or outside.
+/// Returns whether an error means that the entry does not exist for the caller: missing, or outside.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
         || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())

@@ -1,10 +1,10 @@
-//! A directory of this machine as a person's own clients use it: at once, without a proposal.
+//! A directory of this machine as the user's own clients use it: at once, without a proposal.
 //!
-//! A [`Mount`] is opened for one call. Whatever the call names is reached from the open directory, name by name, and
-//! never by a path that somebody could bend meanwhile. To look, links are followed as long as they stay in the
-//! directory; to change something, none is. What is looked up in it is a *place*: names without links. A place is
-//! entered again for each call, without following anything, so that it never leads anywhere else: not up, and not
-//! beyond what it was looked up in.
+//! A [`Mount`] is opened for one call. Each path of the call is reached from the open directory, name by name. It is
+//! never reached by a path that somebody could divert meanwhile. To look, links are followed as long as they stay in
+//! the directory; to change something, no link is followed. A lookup in it gives a *place*: names without links. Each
+//! call enters a place again, following no link. So a place never leads up, and never beyond the directory in which
+//! it was looked up.
 
 mod change;
 mod handed;
@@ -50,12 +50,12 @@ impl Mount {
         Ok(Mount { root: open_directory(path)?, read_only, limits: Limits::new(attenuation) })
     }
 
-    /// The same for reading only.
+    /// Returns the directory for reading only.
     pub fn read_only(self) -> Mount {
         Mount { read_only: true, ..self }
     }
 
-    /// The directory at a place in it, entered without following a link.
+    /// Returns the directory at a place in it, entered without following a link.
     ///
     /// # Errors
     /// When it is no longer there, or something else is.
@@ -81,7 +81,7 @@ impl Mount {
     }
 }
 
-/// A way as a plain path; `None` if it leads nowhere else.
+/// Returns a way as a plain path; `None` if it leads nowhere else.
 fn plain(way: &[String], purpose: Purpose) -> Result<Option<Plain>, Finding> {
     match way {
         [] => Ok(None),
@@ -89,7 +89,7 @@ fn plain(way: &[String], purpose: Purpose) -> Result<Option<Plain>, Finding> {
     }
 }
 
-/// A way to something in the directory.
+/// Returns a way to something in the directory.
 fn something(way: &[String], purpose: Purpose) -> Result<Plain, Finding> {
     plain(way, purpose)?.ok_or_else(|| {
         Finding::new("mount/itself", "the way leads nowhere: this is the directory itself").at("path")

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_plain_address_passes() {
+    fn check_accepts_only_one_plain_address() {
         for good in ["a@b", "archive@records-backup.example", "a.b+c@d-e.example", "o'neil@x1.example"] {
             assert_eq!(check(good), Ok(()), "{good}");
         }

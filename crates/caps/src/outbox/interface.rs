@@ -8,7 +8,7 @@ use passable::{Effect, Limit, Limits};
 use super::{LONGEST_SUBJECT, MOST_ATTACHMENTS, MOST_BYTES, address};
 use crate::text;
 
-/// The interface of every outbox.
+/// Returns the interface of every outbox.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let texts = Pattern::array_of_within(

@@ -15,21 +15,22 @@ const LINE: usize = 76;
 pub(super) struct Mail<'a> {
     /// To whom: one checked address.
     pub(super) to: &'a str,
-    /// About what: one line.
+    /// The subject: one line.
     pub(super) subject: &'a str,
-    /// What it says.
+    /// The text of the mail.
     pub(super) body: &'a str,
     /// Texts that go with it.
     pub(super) attachments: &'a [&'a str],
 }
 
 impl Mail<'_> {
-    /// How many bytes of text the mail carries.
+    /// Returns how many bytes of text the mail carries.
     pub(super) fn bytes(&self) -> u64 {
         [self.subject, self.body].iter().chain(self.attachments).map(|text| text.len() as u64).sum()
     }
 
-    /// The message as a mailer reads it. `origin` tells stores apart, so that two never write the same identifier.
+    /// Returns the message as a mailer reads it. `origin` tells stores apart, so that two never write the same
+    /// identifier.
     pub(super) fn compose(&self, step: StepRef, origin: &str) -> Vec<u8> {
         let mut out = String::new();
         let mut header = |name: &str, value: &str| {
@@ -55,7 +56,7 @@ impl Mail<'_> {
         out.into_bytes()
     }
 
-    /// A line that occurs in no part: quoted-printable never writes `=_`.
+    /// Returns a line that occurs in no part: quoted-printable never writes `=_`.
     fn boundary(&self) -> String {
         let mut all = self.body.to_owned();
         self.attachments.iter().for_each(|text| all.push_str(text));
@@ -63,7 +64,7 @@ impl Mail<'_> {
     }
 }
 
-/// A part of text with its headers, ending in a line break.
+/// Writes a part of text with its headers, ending in a line break.
 fn text_part(out: &mut String, text: &str, name: Option<&str>) {
     out.push_str("Content-Type: text/plain; charset=utf-8\r\n");
     if let Some(name) = name {
@@ -76,7 +77,7 @@ fn text_part(out: &mut String, text: &str, name: Option<&str>) {
     }
 }
 
-/// One line of quoted-printable, folded. Plain text stays readable.
+/// Writes one line of quoted-printable, folded. Plain text stays readable.
 fn quoted_printable(out: &mut String, line: &str) {
     let mut width = 0;
     let mut bytes = line.bytes().enumerate().peekable();
@@ -103,7 +104,7 @@ fn quoted_printable(out: &mut String, line: &str) {
     }
 }
 
-/// A header's text: as it is if it is plain ASCII, else in encoded words.
+/// Returns a header's text: as it is if it is plain ASCII, else in encoded words.
 fn encoded_words(text: &str) -> String {
     if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) && !text.contains("=?") {
         return text.to_owned();
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_mail_reads_as_it_is() {
+    fn plain_mail_is_composed_without_encoding() {
         let mail =
             Mail { to: "a@b.example", subject: "Hello", body: "Dear all,\n\nas agreed.", attachments: &[] };
         assert_eq!(
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_mail_cannot_carry_is_encoded() {
+    fn special_characters_in_mail_are_encoded() {
         let body = format!("Grüße \n.\nFrom here\na=b\r\n{}", "x".repeat(200));
         let mail =
             Mail { to: "a@b", subject: "Grüße an alle", body: &body, attachments: &["--=_\n", "Ä"] };
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subject_cannot_begin_a_new_header() {
+    fn subject_cannot_inject_a_header() {
         for subject in ["a\r\nBcc: x@y", "a\nb", "=?UTF-8?Q?=0D=0ABcc?=", "é".repeat(200).as_str()] {
             let text = compose(&Mail { to: "a@b", subject, body: "", attachments: &[] });
             let headers: Vec<&str> = text.split("\r\n").take_while(|line| !line.is_empty()).collect();

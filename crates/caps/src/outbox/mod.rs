@@ -49,7 +49,7 @@ impl Outbox {
         Ok(Outbox { spool, grant: grant.clone() })
     }
 
-    /// All that is wrong with a mail.
+    /// Returns all problems of a mail.
     fn problems(&self, mail: &Mail<'_>) -> Vec<Finding> {
         let most = self.grant.attenuation.max_bytes.unwrap_or(MOST_BYTES);
         let mut problems: Vec<Finding> = address::check(mail.to).err().into_iter().collect();
@@ -100,8 +100,8 @@ impl Outbox {
         problems
     }
 
-    /// The file that already holds the message, if one does, else the name that it gets: the step's, unless another
-    /// host, or a store that was here before, has left another message under it.
+    /// Returns the file that already holds the message, if one does, else the name that it gets: the step's, unless
+    /// another host, or a store that was here before, has left another message under it.
     fn find(&self, step: StepRef, digest: BlobHash) -> std::io::Result<Result<String, String>> {
         let plain = format!("{}-{}.eml", step.run, step.step);
         let told_apart = format!("{}-{}-{}.eml", step.run, step.step, digest.short());
@@ -255,7 +255,7 @@ fn done(begun: &Begun, name: &str, message: &[u8]) -> Completion {
     Completion::Done { value, provenance }
 }
 
-/// What `send` returns, and what that depends on: the words of the call and nothing else.
+/// Returns the value of `send` and its provenance: it depends on the words of the call and nothing else.
 fn sent(begun: &Begun, name: &str, message: &[u8]) -> (Value, Provenance) {
     let value = Value::record_from_map(BTreeMap::from([
         ("file".to_owned(), Value::from(name)),

@@ -8,7 +8,7 @@ use resource::programs::variable_problem;
 
 /// The most words of one call.
 pub(super) const MOST_WORDS: usize = 1000;
-/// The longest word, in bytes: what Linux takes.
+/// The longest word, in bytes: the limit of Linux.
 pub(super) const LONGEST_WORD: usize = (128 << 10) - 1;
 /// The most variables that a call can set.
 const MOST_VARIABLES: usize = 16;
@@ -17,7 +17,7 @@ const MOST_ALL: usize = 512 << 10;
 /// The most bytes of standard input.
 pub(super) const MOST_INPUT: usize = 4 << 20;
 
-/// What is to be run.
+/// The program to run, with its arguments and input.
 #[derive(Debug, PartialEq)]
 pub(super) struct Call {
     /// The program's name and its arguments.
@@ -29,8 +29,10 @@ pub(super) struct Call {
 }
 
 impl Call {
+    /// Parses a call from its arguments.
+    ///
     /// # Errors
-    /// What does not fit.
+    /// When an argument does not fit.
     pub(super) fn parse(method: &str, args: &[Value]) -> Result<Call, Box<Finding>> {
         let (words, stdin, environment) = match (method, args) {
             ("run", [words]) => (words, &Value::Undefined, &Value::Undefined),
@@ -68,7 +70,7 @@ impl Call {
     }
 }
 
-/// The variables that a call wants to be set, each with the slot that it names.
+/// Returns the variables that a call wants to be set, each with the slot that it names.
 fn variables(method: &str, environment: &Value) -> Result<BTreeMap<String, String>, Box<Finding>> {
     if matches!(environment, Value::Undefined) {
         return Ok(BTreeMap::new());
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn only_lists_of_words_are_taken_and_no_lines() {
+    fn run_accepts_argument_lists_and_refuses_command_lines() {
         let call = Call::parse("run", &[words(&["rg", "-n", "a b"]), Value::from("in")]).unwrap();
         assert_eq!((call.argv.join("|").as_str(), call.stdin.as_str()), ("rg|-n|a b", "in"));
         assert!(Call::parse("run", &[words(&["rg"]), Value::Undefined]).is_ok());

@@ -27,7 +27,7 @@ pub enum ProgramError {
     Path,
 }
 
-/// The program behind a path, all links followed, as it is now.
+/// Returns the program behind a path, all links followed, as it is now.
 ///
 /// # Errors
 /// When there is none.
@@ -39,7 +39,7 @@ pub fn endow_program(name: &str, path: &str) -> Result<EndowedProgram, ProgramEr
     Ok(EndowedProgram { name: name.to_owned(), path, digest, interpreters })
 }
 
-/// What reads a script, as it is now; nothing for what is no script.
+/// Returns the interpreters of a script with their present digests; nothing for a file that is no script.
 ///
 /// # Errors
 /// When its first line leads to nothing that can be run.
@@ -57,10 +57,10 @@ pub(crate) fn interpreters(program: &Path) -> Result<Vec<Interpreter>, ProgramEr
     each.collect()
 }
 
-/// The digest of a program's file.
+/// Returns the digest of a program's file.
 pub(crate) fn digest(path: &Path) -> Result<BlobHash, ProgramError> {
     use std::os::unix::fs::PermissionsExt as _;
-    // A pipe is not waited for: what it is is looked at first, and again on what was opened.
+    // A pipe would block. So the kind is checked before the file is opened, and again on the open file.
     let is_program = |meta: &std::fs::Metadata| {
         meta.is_file() && meta.len() <= LARGEST && meta.permissions().mode() & 0o111 != 0
     };

@@ -8,13 +8,13 @@ use passable::{Effect, Limit, Limits};
 use super::call::{LONGEST_WORD, MOST_INPUT, MOST_WORDS};
 use crate::text;
 
-/// The interface of all programs, with all that a call can say.
+/// Returns the interface of all programs, with all that a call can say.
 pub(crate) fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| made(true));
     &INTERFACE
 }
 
-/// The same for who holds no secret: there is nothing to say about the environment.
+/// Returns the same for who holds no secret: there is nothing to say about the environment.
 pub(crate) fn without_secrets() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| made(false));
     &INTERFACE

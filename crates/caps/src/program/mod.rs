@@ -56,7 +56,7 @@ impl ProgramCapability {
         ProgramCapability { programs: programs.clone(), grant: grant.clone(), outside, interface }
     }
 
-    /// The endowed program that a call names, by its name or by its path.
+    /// Returns the endowed program that a call names, by its name or by its path.
     fn find(&self, called: &str) -> Option<&EndowedProgram> {
         self.programs.programs.iter().find(|program| program.name == called || program.path == called)
     }
@@ -89,7 +89,7 @@ impl ProgramCapability {
         }
     }
 
-    /// What is missing of what the program was to reach.
+    /// Returns a finding for each directory of the program that is missing.
     fn problems(&self) -> Vec<Finding> {
         let gone = self.programs.directories.iter().filter(|directory| !Path::new(&directory.path).is_dir());
         gone.map(|directory| {
@@ -112,7 +112,7 @@ impl ProgramCapability {
         readable.extend(directories(false));
         let mut writable = vec![scratch.to_owned()];
         writable.extend(directories(true));
-        // What only does what it is there for starts nothing.
+        // A program that only does its own work starts no other program.
         let starts = self.programs.starts_others || policy::launchers::widens(&program.path, &call.argv);
         let mut executable = Vec::new();
         if starts {
@@ -128,14 +128,14 @@ impl ProgramCapability {
             ("TERM", "dumb"),
             // The machine's own settings cannot be read in there, and git says so at each call.
             ("GIT_CONFIG_NOSYSTEM", "1"),
-            // What a repository says is to be started is not.
+            // Programs that the settings of a repository name are not started.
             ("GIT_CONFIG_COUNT", "2"),
             ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
             ("GIT_CONFIG_VALUE_0", "false"),
             ("GIT_CONFIG_KEY_1", "core.hooksPath"),
             ("GIT_CONFIG_VALUE_1", "/dev/null"),
         ];
-        // What holds of each call is never said by whoever handed the program over.
+        // The endowment cannot override the variables that hold for each call.
         let mut variables = given.variables.clone();
         variables.extend(environment.map(|(name, value)| (name.to_owned(), value.to_owned())));
         Spec {
@@ -196,7 +196,7 @@ impl ProgramCapability {
         }
         let given = match self.given(call, &begun.proposal().pins) {
             Ok(given) => given,
-            // What was approved is not spent on a vault that is locked just now.
+            // A locked vault does not use up the approval.
             Err(mut problems) => match problems.iter().position(|problem| problem.rule == LOCKED) {
                 Some(at) => return Completion::Failed(problems.swap_remove(at)),
                 None => return Completion::Refused(problems),
@@ -230,14 +230,14 @@ impl ProgramCapability {
             ("stdout".to_owned(), Value::from(stdout)),
             ("stderr".to_owned(), Value::from(stderr)),
         ]));
-        // What a program says depends on whatever it has read, and on the words that it was called with.
+        // The output of a program depends on the files that it has read, and on the words of its call.
         let name = format!("{}/{}", self.grant.slot, program.name);
         let provenance = Provenance::of(Source::Document { name, hash }).join(&begun.proposal().provenance);
         Completion::Done { value, provenance }
     }
 }
 
-/// The program as it is now, and what reads it if it is a script.
+/// Returns pins on the present program and, if it is a script, on its interpreters.
 fn pins(program: &ProgramFact) -> BTreeSet<Pin> {
     let readers = program.interpreters.iter().map(|it| (&it.path, it.digest));
     let all = std::iter::once((&program.path, program.digest)).chain(readers);
@@ -245,7 +245,7 @@ fn pins(program: &ProgramFact) -> BTreeSet<Pin> {
         .collect()
 }
 
-/// A stream as text, with a word on what was cut.
+/// Returns a stream as text, with a note on the bytes that were cut.
 fn text(output: &Output, given: &Given) -> String {
     let mut text = given.taken_out(output);
     if output.cut > 0 {
@@ -311,7 +311,8 @@ impl Capability for ProgramCapability {
         false
     }
 
-    /// A program may have done all, some or none of what it does: only a person can tell.
+    /// Returns that the outcome is unknown: a program may have done all, some or none of its work. Only the user can
+    /// tell.
     fn probe(&self, _: &Begun) -> Probe {
         Probe::Unknown
     }

@@ -1,7 +1,7 @@
-//! The directory of one call. It goes with the call, whatever the program has made of it.
+//! The directory of one call. It is removed with the call, with everything that the program has put into it.
 //!
-//! Whoever has such a directory holds a lock on it, which goes with the process. So those that a killed daemon left are
-//! known by that nobody holds them, and [`sweep`] removes them.
+//! The process that uses such a directory holds a lock on it, and the lock ends with the process. So [`sweep`]
+//! recognizes the directories of a killed daemon by their missing locks, and removes them.
 
 use std::ffi::CString;
 use std::io;
@@ -15,9 +15,9 @@ use rustix::io::Errno;
 /// How many names are held at a time.
 const PAGE: usize = 1024;
 
-/// What the names of these directories begin with, among the temporary files.
+/// The prefix of the names of these directories, among the temporary files.
 const PREFIX: &str = "almoner-call-";
-/// Tries at making one that nobody sweeps away in the moment before it is locked.
+/// The most tries at making a directory: a sweep may remove it in the moment before it is locked.
 const TRIES: usize = 8;
 
 /// An empty directory of its own, as long as this lives.
@@ -35,7 +35,7 @@ impl Scratch {
 
     fn within(place: &Path) -> io::Result<Scratch> {
         for _ in 0..TRIES {
-            // Nobody else's business, whatever the usual mode of new directories is.
+            // No other user may enter, even if the usual mode of new directories allows it.
             let mode = std::fs::Permissions::from_mode(0o700);
             let path = tempfile::Builder::new().prefix(PREFIX).permissions(mode).tempdir_in(place)?.keep();
             match hold(&path) {
@@ -48,7 +48,7 @@ impl Scratch {
         Err(io::Error::other("it is removed as soon as it is made"))
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -56,13 +56,13 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed stays: the call is over all the same.
+        // A directory that cannot be removed stays: the call is over all the same.
         let _ = remove(&self.path);
     }
 }
 
-/// Removes the directories of calls whose process is gone. How many there were. What cannot be removed, and what another
-/// user has made, stays.
+/// Removes the directories of calls whose process is gone, and returns their number. Directories that cannot be
+/// removed, or that another user has made, stay.
 pub fn sweep() -> usize {
     sweep_in(&std::env::temp_dir())
 }
@@ -82,7 +82,7 @@ fn sweep_in(place: &Path) -> usize {
     removed
 }
 
-/// The lock on a directory of this user's, if nobody else has it and the directory is still there.
+/// Returns the lock on a directory of this user, if it still exists and no other process holds the lock.
 fn hold(path: &Path) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -101,10 +101,11 @@ fn hold(path: &Path) -> io::Result<Option<OwnedFd>> {
     Ok((rustix::fs::fstat(&directory)?.st_nlink > 0 && path.exists()).then_some(directory))
 }
 
-/// Removes a directory with all that is in it. Nobody else is at work there any more.
+/// Removes a directory with all its contents. No other process may use it any more.
 ///
-/// It holds two descriptors however deep the directories lie in each other: what lies in a directory is moved up before
-/// the directory goes. A program can make directories deeper than a stack is, and such as its owner may not look into.
+/// It holds only two descriptors, even for deeply nested directories. The contents of a directory are moved up before
+/// the directory is removed. A program can nest directories deeper than the stack allows, and make directories that
+/// their owner may not open.
 fn remove(path: &Path) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::chmod(path, Mode::RWXU)?;
@@ -138,7 +139,7 @@ fn raise(inner: &OwnedFd, top: &OwnedFd, moved: &mut u64) -> io::Result<()> {
             if is_gone(inner, &name)? {
                 continue;
             }
-            // Whoever moves a directory changes it: it says where it lies.
+            // Moving a directory changes its `..` entry, which takes write permission.
             rustix::fs::chmodat(inner, &name, Mode::RWXU, AtFlags::empty())?;
             loop {
                 *moved += 1;
@@ -152,7 +153,7 @@ fn raise(inner: &OwnedFd, top: &OwnedFd, moved: &mut u64) -> io::Result<()> {
     }
 }
 
-/// Removes what is no directory. False if it is one.
+/// Removes an entry that is no directory. Returns false for a directory.
 fn is_gone(directory: &OwnedFd, name: &CString) -> io::Result<bool> {
     match rustix::fs::unlinkat(directory, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(true),
@@ -161,7 +162,7 @@ fn is_gone(directory: &OwnedFd, name: &CString) -> io::Result<bool> {
     }
 }
 
-/// Some of the names in a directory; none only if there are none.
+/// Returns some of the names in a directory; none only if there are none.
 fn names(directory: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory.as_fd())? {
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_holds_any_more_is_swept_away() {
+    fn sweep_removes_only_unlocked_call_directories() {
         let place = tempfile::tempdir().unwrap();
         let held = Scratch::within(place.path()).unwrap();
         let left = Scratch::within(place.path()).unwrap();
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_with_the_call_whatever_a_program_has_made_of_it() {
+    fn dropped_scratch_is_removed_with_all_its_contents() {
         let scratch = Scratch::new().unwrap();
         let path = scratch.path().to_owned();
         dig(&path, 5000);

@@ -1,5 +1,5 @@
-//! Secrets that a program gets as variables: which, and whether it gets them. A value is asked for when the program is
-//! about to start, and is taken out of what it says before that leaves this crate.
+//! Secrets that a program gets as variables: which, and whether it gets them. A value is read when the program is
+//! about to start, and is redacted from the program's output before the output leaves this crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,12 @@ use super::call::Call;
 
 /// The kind of the pins that say which secret is meant.
 const PIN: &str = "secret";
-/// The rule of what is wrong with a secret.
+/// The rule of the findings about a secret.
 const RULE: &str = "program/secret";
 /// How many bytes the longest spelling of a byte has that is looked for.
 const SPELLED: usize = 3;
 
-/// What a call finds in its environment beside the usual.
+/// The variables that a call gets in addition to the usual ones.
 pub(super) struct Given {
     /// Each variable and its value.
     pub(super) variables: BTreeMap<String, String>,
@@ -29,7 +29,7 @@ pub(super) struct Given {
 }
 
 impl ProgramCapability {
-    /// The secrets that a call would get, and what is wrong with any of them.
+    /// Returns the secrets that a call would get, and the problems with any of them.
     pub(super) fn secrets(&self, call: &Call) -> (Vec<SecretFact>, Vec<Finding>) {
         let (mut facts, mut problems) = (Vec::new(), Vec::new());
         for (variable, setting) in &self.programs.environment {
@@ -42,7 +42,7 @@ impl ProgramCapability {
             false => self.outside.handed(),
         };
         let called = call.argv.first().map_or("", String::as_str);
-        // It may be called by its path; what is said of it is said of its name.
+        // A call may name the program by its path; the rules apply to its name.
         let program = self.find(called).map_or(called, |program| program.name.as_str());
         for (variable, slot) in &call.environment {
             let shown = visible_line(slot);
@@ -78,7 +78,7 @@ impl ProgramCapability {
         (facts, problems)
     }
 
-    /// The environment of a call that begins, if it is still what was judged.
+    /// Returns the environment of a call that begins, if its secrets still match the judged pins.
     pub(super) fn given(&self, call: &Call, judged: &BTreeSet<Pin>) -> Result<Given, Vec<Finding>> {
         let (facts, problems) = self.secrets(call);
         if !problems.is_empty() {
@@ -119,21 +119,21 @@ impl Drop for Given {
 }
 
 impl Given {
-    /// A stream as text without the values, also where the stream was cut within one.
+    /// Returns a stream as text without the values, also where the stream was cut within one.
     pub(super) fn taken_out(&self, output: &Output) -> String {
         let text = String::from_utf8_lossy(&output.bytes);
         let Some(longest) = self.values.values().map(String::len).max() else { return text.into_owned() };
         let all = self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let mut text = Secrets::new(all).redact(&text).into_owned();
         if output.cut > 0 {
-            // The beginning of a value may stand at the end, and is looked for by nobody.
+            // The cut text may end in the beginning of a value, which redaction does not find.
             text.truncate(text.floor_char_boundary(text.len().saturating_sub(longest * SPELLED)));
         }
         text
     }
 }
 
-/// What a proposal says of the secrets that its program gets: another secret makes another proposal of it.
+/// Returns pins on the secrets that the program gets: another secret makes it another proposal.
 pub(super) fn pins(facts: &[SecretFact]) -> BTreeSet<Pin> {
     let pin = |fact: &SecretFact| Pin {
         kind: PIN.to_owned(),
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_part_of_a_value_is_left_where_a_stream_was_cut() {
+    fn cut_stream_leaks_no_part_of_a_secret() {
         let value = "hunter2-periwinkle";
         let given = Given {
             variables: BTreeMap::new(),

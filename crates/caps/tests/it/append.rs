@@ -1,4 +1,4 @@
-//! `append`: a text behind what was shown, once, whatever a crash cuts off.
+//! `append`: adds a text to the shown content exactly once, even after a crash.
 
 use caps::{Probe, Settled, settle};
 use kernel::id::BlobHash;
@@ -15,7 +15,7 @@ fn pin(content: Option<&str>) -> Pin {
 }
 
 #[test]
-fn a_text_goes_behind_what_is_there_and_nowhere_else() {
+fn append_adds_text_only_inside_the_directory() {
     let bench = Bench::dir().with(&[("old.md", "old"), ("sub/x.md", "x")]).linked(&[
         ("link.md", "old.md"),
         ("out.md", "../outside/canary.md"),
@@ -50,7 +50,7 @@ fn a_text_goes_behind_what_is_there_and_nowhere_else() {
 }
 
 #[test]
-fn limits_are_those_of_the_whole_file() {
+fn append_limits_apply_to_the_whole_file() {
     let bench = Bench::dir().attenuated(&[".md"], Some(5)).with(&[("a.md", "abcd"), ("a.txt", "a")]);
     for (path, text, expected) in [
         ("a.md", "ef", Err("dir/size")),
@@ -70,7 +70,7 @@ fn limits_are_those_of_the_whole_file() {
     assert_eq!(bench.text("a.md"), "abcde");
 }
 
-/// What a crash has left, and what comes of it: `None` if only a person can tell.
+/// Checks the outcome for the files that a crash has left; `done` is `None` if only the user can tell.
 #[track_caller]
 fn crash(left: &[(&str, &str)], pinned: Option<&str>, done: Option<bool>, after: &str) {
     let bench = Bench::dir().with(left);
@@ -87,13 +87,13 @@ fn crash(left: &[(&str, &str)], pinned: Option<&str>, done: Option<bool>, after:
 }
 
 #[test]
-fn a_crash_at_any_moment_is_settled_and_nothing_is_added_twice() {
+fn crashed_append_is_settled_without_adding_twice() {
     crash(&[("a.md", "old")], Some("old"), Some(false), "old++");
     crash(&[("a.md", "old"), (TEMPORARY, "old+")], Some("old"), Some(false), "old++");
     crash(&[("a.md", "old++"), (TEMPORARY, "old")], Some("old"), Some(true), "old++");
     crash(&[("a.md", "old++")], Some("old"), Some(true), "old++");
     crash(&[("a.md", "++")], None, Some(true), "++");
-    // It ended so before: what was pinned tells the two apart.
+    // The old content ended in the same text; the pin tells the two apart.
     crash(&[("a.md", "old++")], Some("old++"), Some(false), "old++++");
     crash(&[("a.md", "old++++")], Some("old++"), Some(true), "old++++");
     // Torn, or changed by somebody else since: a person is asked.
@@ -103,7 +103,7 @@ fn a_crash_at_any_moment_is_settled_and_nothing_is_added_twice() {
 }
 
 #[test]
-fn what_changed_since_it_was_shown_is_left_alone() {
+fn append_refuses_files_changed_since_shown() {
     for (there, pinned) in [("theirs", Some("old")), ("theirs", None)] {
         let bench = Bench::dir().with(&[("a.md", there)]);
         let begun = bench.begun(step(9), "append", &texts(&["a.md", "++"]), [pin(pinned)].into(), false);

@@ -16,7 +16,7 @@ use policy::Facts;
 use resource::{Kind, Resource};
 use tempfile::TempDir;
 
-/// The text of the file outside that nobody must ever read or change.
+/// The text of the file outside, which no call may ever read or change.
 pub(crate) const CANARY: &str = "canary: outside of every grant";
 
 /// `outside/canary.md` and `root/`, the directory of the capability.
@@ -32,13 +32,13 @@ fn id(byte: u8) -> FormulaId {
     FormulaId { number: [byte; 32], node: [0; 32] }
 }
 
-/// A step of run 17.
+/// Returns a step of run 17.
 pub(crate) fn step(step: u64) -> StepRef {
     StepRef { run: RunNumber(17), step }
 }
 
 impl Bench {
-    /// A directory granted with all methods.
+    /// Returns a directory granted with all methods.
     pub(crate) fn dir() -> Bench {
         let all: Vec<&str> = caps::interface_of(Kind::Dir { write: true })
             .unwrap()
@@ -49,12 +49,12 @@ impl Bench {
         Bench::new("out", &all, false)
     }
 
-    /// The same, of a directory that is for reading only.
+    /// Returns a directory that is for reading only.
     pub(crate) fn read_only() -> Bench {
         Bench { read_only: true, ..Bench::dir() }
     }
 
-    /// A spool directory.
+    /// Returns a spool directory.
     pub(crate) fn outbox() -> Bench {
         Bench::new("outbox", &["send"], true)
     }
@@ -85,25 +85,25 @@ impl Bench {
         Bench { base, grant, spool, read_only: false, host: id(1) }
     }
 
-    /// The same for a run of another host.
+    /// Returns the bench for a run of another host.
     pub(crate) fn of_host(self, byte: u8) -> Bench {
         Bench { host: id(byte), ..self }
     }
 
-    /// The same with an attenuated grant.
+    /// Returns the bench with an attenuated grant.
     pub(crate) fn attenuated(mut self, suffixes: &[&str], max_bytes: Option<u64>) -> Bench {
         let suffixes = suffixes.iter().map(ToString::to_string).collect();
         self.grant.attenuation = Attenuation { suffixes, max_bytes, ..Attenuation::default() };
         self
     }
 
-    /// The same, where everything together may have so many bytes.
+    /// Returns the bench with a limit on the total of bytes.
     pub(crate) fn holding(mut self, total: u64) -> Bench {
         self.grant.attenuation.total_bytes = Some(total);
         self
     }
 
-    /// The same with files in the directory; a path that ends in `/` makes a directory.
+    /// Returns the bench with files in the directory; a path that ends in `/` makes a directory.
     pub(crate) fn with(self, files: &[(&str, &str)]) -> Bench {
         for (path, content) in files {
             let place = self.root().join(path);
@@ -115,7 +115,7 @@ impl Bench {
         self
     }
 
-    /// The same with symbolic links in the directory.
+    /// Returns the bench with symbolic links in the directory.
     pub(crate) fn linked(self, links: &[(&str, &str)]) -> Bench {
         for (link, target) in links {
             std::os::unix::fs::symlink(target, self.root().join(link)).unwrap();
@@ -141,7 +141,7 @@ impl Bench {
         caps::open(&target, &self.grant).unwrap()
     }
 
-    /// A begun call with the given pins.
+    /// Returns a begun call with the given pins.
     pub(crate) fn begun(
         &self,
         at: StepRef,
@@ -173,7 +173,7 @@ impl Bench {
         self.call_with(method, &texts(args))
     }
 
-    /// The same with arguments of any kind.
+    /// Returns the same with arguments of any kind.
     pub(crate) fn call_with(&self, method: &str, args: &[Value]) -> (Facts, Completion) {
         let capability = self.open();
         let facts = capability.facts(method, args);
@@ -181,14 +181,14 @@ impl Bench {
         (facts, capability.perform(&begun))
     }
 
-    /// Everything that lies outside of the root, with what it holds.
+    /// Returns everything that lies outside of the root, with its contents.
     pub(crate) fn others(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut all = Vec::new();
         gather(self.base.path(), &self.root(), &mut all);
         all
     }
 
-    /// The names in the root, hidden ones too.
+    /// Returns the names in the root, hidden ones too.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.root())
             .unwrap()
@@ -220,8 +220,8 @@ pub(crate) fn texts(args: &[&str]) -> Vec<Value> {
     args.iter().map(|text| Value::from(*text)).collect()
 }
 
-/// What a call came to: the value as text, or the rule that stopped it. A finding must say what is wrong, where,
-/// and what would be right.
+/// Returns the outcome of a call: the value as text, or the rule that stopped it. A finding must name the problem,
+/// the place and a remedy.
 pub(crate) fn outcome(completion: &Completion) -> Result<String, String> {
     let findings = match completion {
         Completion::Done { value, .. } => {
@@ -241,7 +241,7 @@ pub(crate) fn outcome(completion: &Completion) -> Result<String, String> {
     Err(finding.rule.clone())
 }
 
-/// Whether the tests run as a user whom permissions do not stop.
+/// Returns whether the tests run as a user whom permissions do not stop.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

@@ -17,7 +17,7 @@ fn bench() -> Bench {
     ])
 }
 
-/// Paths made of what paths out are made of, and of anything at all.
+/// Makes paths from the pieces of escapes, and from arbitrary characters.
 fn path() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => prop::sample::select(vec![
@@ -36,7 +36,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn no_path_leads_out(path in path()) {
+    fn arbitrary_paths_never_lead_out(path in path()) {
         let bench = bench();
         let before = bench.others();
         for (method, args) in [
@@ -57,7 +57,7 @@ proptest! {
         ] {
             let (facts, completion) = bench.call(method, &args);
             let outcome = outcome(&completion);
-            // What was a problem before the call is one at the call, and the other way round unless the content is.
+            // A problem before the call is also one at the call. The reverse holds unless the content is the problem.
             prop_assert!(facts.problems.is_empty() || outcome.is_err(), "{} {:?} {:?}", method, path, facts);
             if let Ok(text) = outcome {
                 prop_assert!(!text.contains(CANARY), "{} {:?}", method, path);
@@ -70,7 +70,7 @@ proptest! {
 }
 
 #[test]
-fn a_directory_that_is_swapped_all_the_time_never_leads_out() {
+fn swapped_directory_never_leads_out() {
     let bench = Bench::dir().with(&[("real/canary.md", "inside")]).linked(&[("link", "../outside")]);
     let before = bench.others();
     let is_over = AtomicBool::new(false);

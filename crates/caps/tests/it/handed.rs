@@ -1,5 +1,5 @@
-//! A directory that was handed over and is used without a run: what was pinned must still be so, and after a crash it is
-//! known what was done.
+//! A directory that was granted and is used without a run. Pinned states must still hold, and after a crash a probe
+//! knows whether a change was made.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -111,7 +111,7 @@ fn pinned(method: &str, args: Vec<Value>, methods: &[&str], reopened: bool, pins
     Begun::for_test(StepRef { run: RunNumber(3), step: 7 }, proposal, grant, reopened)
 }
 
-/// All files with what they hold, in order.
+/// Returns all files with their contents, in order.
 fn tree(folder: &Path) -> String {
     fn walk(root: &Path, at: &Path, out: &mut Vec<String>) {
         for entry in fs::read_dir(at).unwrap() {
@@ -143,7 +143,7 @@ fn rule(completion: &Completion) -> String {
     }
 }
 
-/// Every change: the method, its words, and what is there afterwards.
+/// Every change: the method, its words, and the files afterwards.
 const CHANGES: [(&str, &[&str], &str); 11] = [
     ("write", &["n.md", "new"], "a.md=a b.md=b empty/ link@ n.md=new out@ sub/ sub/c.md=c sub/deep/"),
     ("write", &["a.md", "new"], "a.md=new b.md=b empty/ link@ out@ sub/ sub/c.md=c sub/deep/"),
@@ -173,7 +173,7 @@ fn call(method: &str, all: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn each_change_is_made_and_known_to_have_been_made() {
+fn each_change_is_made_once_and_recognized_after_a_crash() {
     for (method, said, after) in CHANGES {
         let folder = folder();
         let capability = handed(folder.path(), &Attenuation::default());
@@ -193,7 +193,7 @@ fn each_change_is_made_and_known_to_have_been_made() {
 }
 
 #[test]
-fn what_changed_since_it_was_judged_is_left_alone() {
+fn change_is_refused_if_the_file_changed_since_judged() {
     for (method, said, _) in CHANGES {
         if method == "makeDirectory" {
             continue;
@@ -209,7 +209,7 @@ fn what_changed_since_it_was_judged_is_left_alone() {
         let before = tree(folder.path());
         assert_eq!(rule(&capability.perform(&begun)), "refused mount/changed", "{method} {said:?}");
         assert_eq!(tree(folder.path()), before, "{method} {said:?}");
-        // Nobody can tell whether it was done before that.
+        // It cannot be known whether the change was made before that.
         let again = pinned(method, call(method, said), &[EVERY_METHOD], true, begun.proposal().pins.clone());
         assert_eq!(capability.probe(&again), Probe::Unknown, "{method} {said:?}");
         assert_eq!(tree(folder.path()), before, "{method} {said:?}");
@@ -217,7 +217,7 @@ fn what_changed_since_it_was_judged_is_left_alone() {
 }
 
 #[test]
-fn what_a_crash_left_half_done_is_brought_to_its_end_or_undone_by_doing_it_again() {
+fn half_done_change_is_completed_after_a_crash() {
     // A file that was set aside to be removed.
     let folder = folder();
     let root = folder.path().join("root");
@@ -228,7 +228,7 @@ fn what_a_crash_left_half_done_is_brought_to_its_end_or_undone_by_doing_it_again
     let again = pinned("remove", removes(), &[EVERY_METHOD], true, pins.clone());
     assert!(matches!(capability.probe(&again), Probe::Done { .. }));
     assert!(!root.join(TEMPORARY).exists(), "what was set aside goes");
-    // What somebody else put there stays.
+    // A file that somebody else put there stays.
     fs::write(root.join(TEMPORARY), "somebody else's").unwrap();
     assert!(matches!(capability.probe(&again), Probe::Done { .. }));
     assert_eq!(fs::read_to_string(root.join(TEMPORARY)).unwrap(), "somebody else's");
@@ -260,7 +260,7 @@ fn what_a_crash_left_half_done_is_brought_to_its_end_or_undone_by_doing_it_again
 }
 
 #[test]
-fn nothing_is_done_through_another_grant_or_beyond_the_methods_or_out_of_the_place() {
+fn calls_outside_grant_methods_or_place_are_refused() {
     let folder = folder();
     let capability = handed(folder.path(), &Attenuation::default());
     let perform = |method: &str, args: Vec<Value>, methods: &[&str]| {
@@ -277,7 +277,7 @@ fn nothing_is_done_through_another_grant_or_beyond_the_methods_or_out_of_the_pla
         (&["../outside/x", "mine"], "failed path/parent"),
         (&["link", "mine"], "failed file/link"),
         (&["sub", "mine"], "failed file/directory"),
-        // What is made within a place stays in it.
+        // A write within a place stays in it.
         (&["a.md", "mine", "sub"], "refused mount/arguments"),
         (&["sub/c.md", "mine", "sub"], "done"),
         (&["out/x", "mine", "out"], "failed file/link"),
@@ -287,7 +287,7 @@ fn nothing_is_done_through_another_grant_or_beyond_the_methods_or_out_of_the_pla
     assert_eq!(fs::read_to_string(folder.path().join("outside/x")).unwrap(), "CANARY");
     let gone = args("put", &["n.md", &BlobHash::of(b"gone").to_string()]);
     assert_eq!(perform("put", gone, &["write"]), "failed mount/kept");
-    // What looks, looks at the place and at nothing else, and changes nothing there.
+    // A call that looks sees only the place, and changes nothing there.
     let looks = |method: &str, words: &[&str], methods: &[&str]| {
         capability.looking(&begun_with(&capability, method, call(method, words), methods, false))
     };
@@ -299,7 +299,7 @@ fn nothing_is_done_through_another_grant_or_beyond_the_methods_or_out_of_the_pla
 }
 
 #[test]
-fn limits_are_those_of_all_grants_on_the_way() {
+fn attenuation_limits_apply_to_every_change() {
     let folder = folder();
     let suffixes = BTreeSet::from([".md".to_owned()]);
     let capability =

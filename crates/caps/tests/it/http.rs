@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 
 const KEY: &str = "the-key-of-the-user";
 
-/// A server of this machine that answers each request in the same way, and remembers what it was told.
+/// A server of this machine that answers each request in the same way, and remembers the requests.
 struct Server {
     port: u16,
     told: Arc<Mutex<Vec<String>>>,
@@ -54,7 +54,7 @@ impl Server {
     }
 }
 
-/// A request with its body.
+/// Returns a request with its body.
 fn read(stream: &mut TcpStream) -> String {
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let mut bytes = Vec::new();
@@ -137,7 +137,7 @@ fn grant(max_bytes: Option<u64>) -> Grant {
     }
 }
 
-/// All of a server, with every method.
+/// Returns all of a server, with every method.
 fn web(places: &[String]) -> Web {
     Web {
         places: places.iter().map(|place| Place::parse(place).unwrap()).collect(),
@@ -190,7 +190,7 @@ impl Bench {
         Begun::for_test(step, proposal, self.grant.clone(), false)
     }
 
-    /// The status and the body, or the rule that stopped it. No finding ever shows the key.
+    /// Returns the status and the body, or the rule that stopped it. No finding ever shows the key.
     fn call(&self, method: &str, args: &[Value]) -> Result<(f64, String), String> {
         let completion = self.capability.perform(&self.begun(method, args));
         assert!(!format!("{completion:?}").contains(KEY), "{completion:?}");
@@ -211,7 +211,7 @@ impl Bench {
         self.call("get", &[Value::from(path)])
     }
 
-    /// The rules that the facts of a call name.
+    /// Returns the rules that the facts of a call name.
     fn problems(&self, method: &str, args: &[Value]) -> Vec<String> {
         self.capability.facts(method, args).problems.into_iter().map(|finding| finding.rule).collect()
     }
@@ -231,7 +231,7 @@ fn rule(rule: &str) -> Result<(f64, String), String> {
 }
 
 #[test]
-fn reading_and_sending_reach_the_server_under_its_path() {
+fn get_and_send_reach_the_endowed_path() {
     let server = Server::saying(HELLO);
     let bench = Bench::new(web(&[format!("{}/v1", here(&server))]), World::default());
     let query = record(&[("q", "a b&c=d"), ("x", "ü")]);
@@ -257,7 +257,7 @@ fn reading_and_sending_reach_the_server_under_its_path() {
 }
 
 #[test]
-fn what_could_be_read_in_two_ways_is_not_sent() {
+fn ambiguous_paths_and_unsafe_headers_are_refused() {
     let server = Server::saying(HELLO);
     let bench = Bench::new(web(&[format!("{}/v1", here(&server))]), World::default());
     for path in [
@@ -312,7 +312,7 @@ fn what_could_be_read_in_two_ways_is_not_sent() {
 }
 
 #[test]
-fn a_key_goes_to_its_server_and_nowhere_else() {
+fn secret_is_sent_only_to_its_own_server() {
     let other = Server::saying(HELLO);
     let there = format!("{}/there", here(&other));
     let server = Server::new(move |request, stream| match request.starts_with("GET /on") {
@@ -347,7 +347,7 @@ fn a_key_goes_to_its_server_and_nowhere_else() {
         let bench = Bench::new(with_key(name), World { pins, ..World::default() });
         assert_eq!(bench.get("/a"), rule(expected), "{name}");
         assert_eq!(bench.problems("get", &[Value::from("/a")]), [expected], "{name}");
-        // A locked vault can be unlocked; what was approved waits for that. Everything else is refused.
+        // A locked vault can be unlocked; the approval waits for that. Everything else is refused.
         let waits = bench.capability.hindrance("get", &[Value::from("/a")]).map(|finding| finding.rule);
         assert_eq!(waits.as_deref(), Some(expected).filter(|rule| *rule == "http/locked"), "{name}");
     }
@@ -355,7 +355,7 @@ fn a_key_goes_to_its_server_and_nowhere_else() {
 }
 
 #[test]
-fn where_a_server_sends_on_is_not_told_beyond_its_name() {
+fn redirect_finding_shows_only_the_server_name() {
     // Each of them says the key back, and some of them in a host's place.
     for location in [
         format!("https://elsewhere.example/{KEY}?k={KEY}#{KEY}"),
@@ -381,7 +381,7 @@ fn where_a_server_sends_on_is_not_told_beyond_its_name() {
 }
 
 #[test]
-fn a_name_that_leads_inside_is_not_reached() {
+fn name_with_a_private_address_is_refused() {
     let server = Server::saying(HELLO);
     let named = |name: &str| format!("http://{name}:{}", server.port);
     let ip = |text: &str| -> IpAddr { text.parse().unwrap() };
@@ -403,7 +403,7 @@ fn a_name_that_leads_inside_is_not_reached() {
     assert_eq!(bench.problems("get", &[Value::from("/")]), Vec::<String>::new());
     assert_eq!(bench.get("/"), rule("egress/address"));
     assert_eq!(server.told(), Vec::<String>::new());
-    // The control: an address that the user wrote beside the name is meant, and nobody is asked for it.
+    // The control: an address that the user wrote beside the name is used, without a lookup.
     let pinned = Web { address: Some(ip("127.0.0.1")), ..web(&[named("api.example.com")]) };
     let bench = Bench::new(pinned, world(&[&["8.8.8.8"]]));
     assert_eq!(bench.get("/"), ok("hello"));
@@ -413,9 +413,9 @@ fn a_name_that_leads_inside_is_not_reached() {
 }
 
 #[test]
-fn the_connection_goes_to_the_address_that_was_checked() {
+fn connection_uses_the_checked_address() {
     let server = Server::saying(HELLO);
-    // `localhost` is this machine whatever else a resolver says, and the first answer is the one that counts.
+    // `localhost` always counts as this machine, and only the first lookup gives its address.
     let lists = vec![vec!["127.0.0.1".parse().unwrap()], vec!["8.8.8.8".parse().unwrap()]];
     let world = World { names: BTreeMap::from([("localhost", lists)]), ..World::default() };
     let bench = Bench::new(web(&[format!("http://localhost:{}", server.port)]), world);
@@ -425,7 +425,7 @@ fn the_connection_goes_to_the_address_that_was_checked() {
 }
 
 #[test]
-fn a_reader_is_sent_on_only_within_what_was_endowed() {
+fn redirects_are_followed_only_within_the_endowment() {
     let other = Server::saying(HELLO);
     let inside = Server::saying(HELLO);
     let to = format!("http://127.0.0.1:{}", other.port);
@@ -482,14 +482,14 @@ fn a_reader_is_sent_on_only_within_what_was_endowed() {
     let told = format!("{:?}", judged.capability.perform(&judged.begun("get", &[Value::from("named")])));
     assert!(told.contains("/files/a") && !told.contains("b=c"), "{told}");
     assert_eq!(other.told().len(), 1);
-    // Whoever sends something is told, and not sent on.
+    // A sending call gets the redirect as its answer, and does not follow it.
     let sent = [Value::from("POST"), Value::from("/named"), Value::from("x")];
     assert_eq!(bench.call("send", &sent), Ok((302.0, String::new())));
     assert_eq!(other.told().len(), 1);
 }
 
 #[test]
-fn a_server_that_says_too_much_or_nothing_is_let_go_of() {
+fn oversized_or_broken_answers_fail() {
     let endless = Server::new(|_, stream| {
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n")?;
         loop {
@@ -529,7 +529,7 @@ fn a_server_that_says_too_much_or_nothing_is_let_go_of() {
 }
 
 #[test]
-fn what_was_sent_is_unknown_after_a_crash_unless_the_server_knows_it_again() {
+fn crashed_send_is_unknown_without_an_idempotency_key() {
     let server = Server::saying(HELLO);
     let plain = Bench::new(web(&[here(&server)]), World::default());
     let sent = [Value::from("POST"), Value::from("/"), Value::from("x")];

@@ -54,7 +54,7 @@ fn names_are_sorted_and_confined() {
 }
 
 #[test]
-fn every_name_shown_can_be_read_and_no_other() {
+fn list_shows_exactly_the_readable_names() {
     let bench = Bench::dir()
         .with(&[("a.md", "1"), ("long.md", "123456"), ("b.txt", "1"), ("sub/c.md", "1")])
         .linked(&[("disguise.md", "b.txt"), ("honest.md", "a.md")])
@@ -67,7 +67,7 @@ fn every_name_shown_can_be_read_and_no_other() {
 }
 
 #[test]
-fn a_crowded_directory_is_refused() {
+fn list_refuses_directories_with_too_many_names() {
     let bench = Bench::dir();
     for n in 0..1000 {
         fs::write(bench.root().join(format!("{n:04}")), "").unwrap();
@@ -78,7 +78,7 @@ fn a_crowded_directory_is_refused() {
 }
 
 #[test]
-fn a_directory_that_is_gone_is_explained() {
+fn removed_directory_gives_a_finding() {
     let bench = Bench::dir();
     let capability = bench.open();
     fs::remove_dir(bench.root()).unwrap();

@@ -1,5 +1,5 @@
-//! What can be done with a directory beside listing, reading and writing whole files: edits, moves, removals, new
-//! directories, and finding things.
+//! The methods of a directory beside listing, reading and writing whole files: edits, moves, removals, new
+//! directories, and searches.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use crate::bench::{Bench, outcome, step, texts};
 
 const TEMPORARY: &str = ".almoner-r17-9-01010101.tmp";
 
-/// What is below the root, as paths; files with what they hold.
+/// Returns everything below the root, as paths; files with their contents.
 fn tree(bench: &Bench) -> String {
     fn gather(at: &std::path::Path, before: &str, all: &mut Vec<String>) {
         for entry in fs::read_dir(at).unwrap() {
@@ -43,7 +43,7 @@ fn bench() -> Bench {
 
 const REST: &str = "empty/ in@ link.md@ out@ sub/ sub/c.md=c";
 
-/// Every change, what is there afterwards, or the rule that refuses it.
+/// Returns every change, with the files afterwards or the rule that refuses it.
 fn changes() -> Vec<(&'static str, Vec<&'static str>, Result<String, &'static str>)> {
     let after = |files: &str, rest: &str| Ok(format!("{files} {rest}"));
     let refused = Err;
@@ -106,7 +106,7 @@ fn sorted(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_change_does_what_it_says_or_says_what_may_be_done_instead() {
+fn each_change_is_applied_or_refused_with_advice() {
     for (method, args, expected) in changes() {
         let bench = bench();
         let (before, outside) = (tree(&bench), bench.others());
@@ -126,7 +126,7 @@ fn each_change_does_what_it_says_or_says_what_may_be_done_instead() {
 }
 
 #[test]
-fn an_edit_says_where_the_text_stands_and_what_is_like_it() {
+fn failed_edit_names_matching_and_similar_lines() {
     let bench = Bench::dir().with(&[("a.rs", "fn main() {\n    let total = 1;\n    let total = 1;\n}\n")]);
     let said = |args: &[Value]| bench.open().facts("edit", args).problems[0].message.clone();
     let edit = |old: &str, new: &str| texts(&["a.rs", old, new]);
@@ -178,7 +178,7 @@ fn limits_hold_for_every_change() {
 }
 
 #[test]
-fn everything_together_keeps_to_the_total() {
+fn changes_beyond_the_total_size_are_refused() {
     let bench = Bench::dir().with(&[("a.md", "12345"), ("sub/b.md", "123")]).holding(10);
     for (method, args, expected) in [
         ("write", &["c.md", "123"][..], Err("dir/total")),
@@ -188,7 +188,7 @@ fn everything_together_keeps_to_the_total() {
         ("edit", &["a.md", "12345", "1234"], Ok(())),
         ("append", &["c.md", "3"], Ok(())),
         ("write", &["sub/b.md", "1234"], Err("dir/total")),
-        // What makes nothing larger is within it, also where there is too much already.
+        // A change that makes nothing larger is allowed, even where there is too much already.
         ("write", &["sub/b.md", "xyz"], Ok(())),
         ("move", &["a.md", "m.md"], Ok(())),
         ("remove", &["m.md"], Ok(())),
@@ -203,7 +203,7 @@ fn everything_together_keeps_to_the_total() {
             "{method} {args:?}"
         );
     }
-    // It is looked at when the call is made, whatever was so when it was judged.
+    // The total is counted when the call is made, even if it was fine when judged.
     let bench = Bench::dir().holding(10);
     let args = texts(&["a.md", "123456"]);
     let pins = bench.open().facts("write", &args).pins;
@@ -214,7 +214,7 @@ fn everything_together_keeps_to_the_total() {
 }
 
 #[test]
-fn what_is_handed_out_for_reading_only_stays_as_it_is() {
+fn read_only_directory_refuses_every_change() {
     for (method, args, expected) in changes() {
         let bench = Bench::read_only().with(&[("a.md", "one two one\n"), ("b.md", "b"), ("empty/", "")]);
         let before = tree(&bench);
@@ -231,7 +231,7 @@ fn what_is_handed_out_for_reading_only_stays_as_it_is() {
 }
 
 #[test]
-fn after_a_crash_each_change_is_known_to_have_been_made_or_not() {
+fn probe_recognizes_each_change_after_a_crash() {
     for (method, args, expected) in changes() {
         if expected.is_err() {
             continue;
@@ -255,7 +255,7 @@ fn after_a_crash_each_change_is_known_to_have_been_made_or_not() {
 }
 
 #[test]
-fn what_somebody_else_did_meanwhile_is_left_alone_and_after_a_crash_a_person_is_asked() {
+fn concurrent_change_is_kept_and_the_probe_is_unknown() {
     for (method, args, changed) in [
         ("edit", &["a.md", "two", "2"][..], "a.md"),
         ("move", &["a.md", "z.md"], "z.md"),
@@ -289,7 +289,7 @@ fn what_somebody_else_did_meanwhile_is_left_alone_and_after_a_crash_a_person_is_
 }
 
 #[test]
-fn what_a_crash_left_beside_a_file_goes() {
+fn leftovers_of_a_crash_are_removed() {
     for (method, args, left, expected) in [
         (
             "edit",
@@ -312,7 +312,7 @@ fn what_a_crash_left_beside_a_file_goes() {
         assert_eq!(bench.text("a.md"), "one 2 one\n");
         assert!(!bench.root().join(TEMPORARY).exists(), "{left:?}");
     }
-    // Set aside to be removed; what somebody else put under that name stays.
+    // A file set aside for removal goes; a file that somebody else put under that name stays.
     let bench = bench();
     let args = texts(&["a.md"]);
     let pins = bench.open().facts("remove", &args).pins;
@@ -326,7 +326,7 @@ fn what_a_crash_left_beside_a_file_goes() {
 }
 
 #[test]
-fn a_call_that_nobody_looked_at_is_refused() {
+fn unpinned_call_is_refused() {
     for (method, args) in [
         ("edit", &["a.md", "two", "2"][..]),
         ("move", &["a.md", "z.md"]),
@@ -347,7 +347,7 @@ fn a_call_that_nobody_looked_at_is_refused() {
 }
 
 #[test]
-fn globs_find_what_list_would_show_and_follow_no_link_down() {
+fn glob_finds_listed_names_and_descends_into_no_link() {
     let bench =
         bench().with(&[("sub/deep/d.rs", ""), (".hidden", ""), ("x y.md", ""), (".almoner-r1-2.tmp", "")]);
     symlink("../outside/canary.md", bench.root().join("leak.md")).unwrap();
@@ -397,7 +397,7 @@ fn matches(completion: &Completion) -> (String, bool, f64) {
 }
 
 #[test]
-fn grep_finds_lines_in_what_may_be_read() {
+fn grep_finds_lines_only_in_readable_files() {
     let bench = Bench::dir()
         .with(&[("a.rs", "use x;\nfn main() {}\n"), ("sub/b.rs", "fn b() {}"), ("n.md", "no fn here\nFN\n")])
         .with(&[(".env", "fn KEY=1"), ("bin.rs", "fn\0"), ("sub/.ssh/config", "fn")])
@@ -455,7 +455,7 @@ fn grep_is_bounded() {
 }
 
 #[test]
-fn stat_says_what_is_there() {
+fn stat_reports_kind_and_digest() {
     let bench = bench();
     for (path, expected) in [
         ("a.md", Ok("file")),

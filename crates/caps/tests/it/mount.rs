@@ -1,4 +1,4 @@
-//! Directories as people's own clients use them: what is there, what changes, and that nothing leads out.
+//! Directories as the user's own clients use them: lookups, changes, and that nothing leads out.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -9,7 +9,7 @@ use caps::mount::{MOST_BYTES, MOST_TEXT, Mount};
 use kernel::grant::Attenuation;
 use proptest::prelude::*;
 
-/// A folder with a mount in it, and what lies beside.
+/// Returns a folder with a mount in it, and other files beside the mount.
 fn place() -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
     for dir in ["root/sub/deep", "outside"] {
@@ -47,7 +47,7 @@ fn way(path: &str) -> Vec<String> {
     path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// What a call said, in a line.
+/// Returns the outcome of a call, in a line.
 fn said<T: std::fmt::Debug>(outcome: Result<T, kernel::proposal::Finding>) -> String {
     match outcome {
         Ok(value) => format!("{value:?}"),
@@ -74,7 +74,7 @@ fn text(mount: &Mount, path: &str) -> String {
 }
 
 #[test]
-fn what_is_there() {
+fn lookups_see_files_and_links_inside_the_mount() {
     let place = place();
     let mount = open(place.path());
     assert_eq!(names(&mount, ""), "a.md b.key in/ in.md sub/");
@@ -104,7 +104,7 @@ fn what_is_there() {
 }
 
 #[test]
-fn what_changes() {
+fn changes_write_move_and_remove_files() {
     let place = place();
     let mount = open(place.path());
     let root = place.path().join("root");
@@ -128,7 +128,7 @@ fn what_changes() {
     assert_eq!(said(mount.remove(&way("a.md"))), "()");
     assert_eq!(said(mount.remove(&way("a.md"))), "file/missing");
     assert_eq!(said(mount.remove(&[])), "mount/itself");
-    // A link is taken away itself, not what it leads to.
+    // The link itself is removed, not its target.
     assert_eq!(said(mount.remove(&way("out.md"))), "()");
     assert!(place.path().join("outside/secret.md").exists());
     assert!(
@@ -139,7 +139,7 @@ fn what_changes() {
 }
 
 #[test]
-fn links_are_not_followed_to_change_anything() {
+fn changes_follow_no_links() {
     let place = place();
     let mount = open(place.path());
     for path in ["in/x.md", "out/x.md", "in.md", "out.md", "abs/tmp/x.md", "sub/up/x.md"] {
@@ -153,11 +153,11 @@ fn links_are_not_followed_to_change_anything() {
 }
 
 #[test]
-fn a_part_is_all_that_it_leads_to() {
+fn entered_part_cannot_be_left() {
     let place = place();
     let part = || open(place.path()).enter(&way("sub")).unwrap();
     assert_eq!(names(&part(), ""), "b.md deep/");
-    // What leads out of the part leads out, although it stays in the directory.
+    // A link out of the part leads out, although it stays in the directory.
     for path in ["up", "up.md", "up/a.md"] {
         assert_eq!(said(part().has(&way(path))), "false", "{path}");
         assert_eq!(text(&part(), path), "file/escape", "{path}");
@@ -177,7 +177,7 @@ fn a_part_is_all_that_it_leads_to() {
 }
 
 #[test]
-fn what_is_for_reading_only_stays_as_it_is() {
+fn read_only_mount_refuses_changes() {
     let place = place();
     let mount = open(place.path()).read_only();
     let before = fs::metadata(place.path().join("root")).unwrap().mtime_nsec();
@@ -197,7 +197,7 @@ fn what_is_for_reading_only_stays_as_it_is() {
 }
 
 #[test]
-fn what_a_grant_takes_away_is_not_there() {
+fn files_outside_the_attenuation_are_invisible() {
     let place = place();
     let attenuation =
         Attenuation { suffixes: [".md".to_owned()].into(), max_bytes: Some(3), ..Attenuation::default() };
@@ -219,7 +219,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn no_names_lead_out(names in prop::collection::vec(prop_oneof![
+    fn arbitrary_names_never_lead_out(names in prop::collection::vec(prop_oneof![
         4 => prop::sample::select(vec![
             "..", ".", "", "/", "../..", "/etc", "\\..", "%2e%2e", "．．", "\0", "~", "out", "up", "abs", "in", "sub",
             "a.md", "out.md", "secret.md", "outside", "up.md", "proc", "etc", "deep", "\u{202e}",
@@ -246,7 +246,7 @@ proptest! {
 }
 
 #[test]
-fn a_part_that_is_swapped_all_the_time_never_leads_out() {
+fn swapped_part_never_leads_out() {
     let place = place();
     let root = place.path().join("root");
     fs::create_dir(root.join("real")).unwrap();
@@ -283,7 +283,7 @@ fn a_part_that_is_swapped_all_the_time_never_leads_out() {
 }
 
 #[test]
-fn whoever_keeps_everything_hears_of_what_has_no_usable_name() {
+fn list_all_fails_on_unusable_names() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
     for name in [&b"not\xffutf8.md"[..], b"a\\b.md", b"bell\x07.md"] {

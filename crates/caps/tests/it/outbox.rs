@@ -1,4 +1,4 @@
-//! `send`: one message file for each mail, whatever happens.
+//! `send`: one message file for each mail, even after a crash.
 
 use std::fs;
 
@@ -76,7 +76,7 @@ fn mail_of_another_store_is_left_alone() {
 }
 
 #[test]
-fn mails_of_two_hosts_whose_runs_have_the_same_number_are_told_apart() {
+fn same_numbered_runs_of_two_hosts_get_separate_mails() {
     let half = ".almoner-r17-9-01010101.tmp";
     let bench = Bench::outbox();
     let args = args(TO, "Chairs", "text", &[]);
@@ -90,7 +90,7 @@ fn mails_of_two_hosts_whose_runs_have_the_same_number_are_told_apart() {
 }
 
 #[test]
-fn what_would_mislead_a_mailer_or_a_reader_is_refused() {
+fn misleading_or_oversized_mail_is_refused() {
     let bench = Bench::outbox();
     let many = vec!["x"; 21];
     let large = "x".repeat((1 << 20) + 1);
@@ -119,7 +119,7 @@ fn what_would_mislead_a_mailer_or_a_reader_is_refused() {
 }
 
 #[test]
-fn the_grant_limits_the_size() {
+fn grant_limits_the_size_of_a_mail() {
     let bench = Bench::outbox().attenuated(&[], Some(10));
     assert!(outcome(&send(&bench, 1, &args(TO, "12345", "12345", &[]), false)).is_ok());
     assert_eq!(
@@ -129,7 +129,7 @@ fn the_grant_limits_the_size() {
 }
 
 #[test]
-fn a_path_that_is_no_directory_cannot_be_opened() {
+fn open_fails_if_the_path_is_no_directory() {
     use kernel::formula::Formula;
     let bench = Bench::outbox();
     for path in ["/nowhere/at/all", "/etc/hostname"] {

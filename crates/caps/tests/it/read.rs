@@ -13,7 +13,7 @@ use crate::bench::{Bench, is_root, outcome};
 fn check(bench: &Bench, path: &str, expected: Result<&str, &str>) {
     let (facts, completion) = bench.call("read", &[path]);
     assert_eq!(outcome(&completion), expected.map(str::to_owned).map_err(str::to_owned), "{path:?}");
-    // What can be known without reading is known before the call is made.
+    // A problem that can be known without reading is known before the call is made.
     let is_content = matches!(expected, Err("dir/binary" | "dir/not-utf8" | "file/denied"));
     let problem = facts.problems.first().map(|finding| finding.rule.as_str());
     assert_eq!(problem, expected.err().filter(|_| !is_content), "{path:?}");
@@ -21,7 +21,7 @@ fn check(bench: &Bench, path: &str, expected: Result<&str, &str>) {
 }
 
 #[test]
-fn text_is_read_and_everything_else_is_explained() {
+fn read_returns_text_and_refuses_everything_else() {
     let bench = Bench::dir()
         .with(&[
             ("a.md", "hello"),
@@ -89,7 +89,7 @@ fn pipes_and_devices_are_never_opened() {
 }
 
 #[test]
-fn limits_are_the_grants() {
+fn limits_of_the_grant_apply() {
     let bench = Bench::dir()
         .with(&[("a.md", "12345"), ("b.md", "123456"), ("c.txt", "1"), ("D.MD", "upper"), ("md", "no dot")])
         .linked(&[("disguise.md", "c.txt")])
@@ -107,7 +107,7 @@ fn limits_are_the_grants() {
     }
 }
 
-/// A record's field.
+/// Returns a record's field.
 fn field(completion: &Completion, name: &str) -> kernel::Value {
     match completion {
         Completion::Done { value, .. } => value.get(name).cloned(),
@@ -117,7 +117,7 @@ fn field(completion: &Completion, name: &str) -> kernel::Value {
 }
 
 #[test]
-fn of_a_long_file_the_head_is_read_and_how_to_read_on() {
+fn long_file_gives_its_head_and_the_next_offset() {
     let text: String = (0..40_000).map(|n| format!("line {n}\n")).collect();
     let bench = Bench::dir().with(&[("long.md", &text)]);
     let (facts, completion) = bench.call("read", &["long.md"]);
@@ -133,7 +133,7 @@ fn of_a_long_file_the_head_is_read_and_how_to_read_on() {
     let rest = bench.call_with("read", &range("long.md", [None, None, Some(to), Some(200_000.0)])).1;
     read.push_str(field(&rest, "text").as_str().unwrap());
     assert_eq!(read, text);
-    // Whatever its size, no more is read of it than that.
+    // For a file of any size, no more of it is read than that.
     std::fs::File::create(bench.root().join("huge")).unwrap().set_len(1 << 40).unwrap();
     assert_eq!(outcome(&bench.call("read", &["huge"]).1), Err("dir/binary".to_owned()));
     let lines = range("huge", [Some(1.0), Some(1.0), None, None]);
@@ -146,7 +146,7 @@ fn range(path: &str, [from, lines, offset, bytes]: [Option<f64>; 4]) -> Vec<kern
 }
 
 #[test]
-fn a_range_is_what_was_asked_for() {
+fn range_returns_the_requested_lines_or_bytes() {
     let bench = Bench::dir().with(&[("a.md", "one\ntwo\nthree\n"), ("u.md", "aé€𝄞z"), ("empty", "")]);
     for (path, asked, expected) in [
         ("a.md", [Some(2.0), Some(1.0), None, None], Ok(("two\n", 2.0, 2.0, 3.0, true))),
@@ -184,7 +184,7 @@ fn a_range_is_what_was_asked_for() {
 }
 
 #[test]
-fn what_was_read_says_where_it_came_from() {
+fn read_value_names_its_source() {
     let bench = Bench::dir().with(&[("sub/a.md", "hello")]);
     let (facts, completion) = bench.call("read", &["./sub//a.md"]);
     let Completion::Done { provenance, .. } = completion else { panic!("{completion:?}") };
@@ -195,14 +195,14 @@ fn what_was_read_says_where_it_came_from() {
 }
 
 #[test]
-fn a_link_inside_says_where_it_leads() {
+fn facts_name_the_target_of_an_inner_link() {
     let bench = Bench::dir().with(&[("sub/a.md", "hello")]).linked(&[("here", "sub")]);
     let facts = bench.call("read", &["here/a.md"]).0;
     assert_eq!(facts.paths[0].leads_to.as_deref(), Some("sub/a.md"));
 }
 
 #[test]
-fn permissions_are_explained() {
+fn unreadable_file_gives_a_finding() {
     let bench = Bench::dir().with(&[("a.md", "hello")]);
     fs::set_permissions(bench.root().join("a.md"), fs::Permissions::from_mode(0o000)).unwrap();
     if !is_root() {
@@ -211,7 +211,7 @@ fn permissions_are_explained() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_no_reason_to_panic() {
+fn mismatched_arguments_give_a_finding_without_panic() {
     use kernel::proposal::Value;
     let capability = Bench::dir().open();
     for method in ["list", "read", "write", "edit", "move", "remove", "glob", "grep", "stat", "burn", ""] {

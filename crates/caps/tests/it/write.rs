@@ -1,4 +1,4 @@
-//! `write`: whole files, in place of what was shown.
+//! `write`: replaces whole files whose content was shown.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -17,7 +17,7 @@ fn pin(name: &str, content: Option<&str>) -> Pin {
     Pin { kind: "file".into(), name: name.into(), digest: content.map(|text| BlobHash::of(text.as_bytes())) }
 }
 
-/// Writes "new" and says what came of it; whatever came of it, nothing of it is left over.
+/// Writes "new" and checks the outcome; in every case, no temporary file is left over.
 #[track_caller]
 fn check(bench: &Bench, path: &str, expected: Result<(), &str>) {
     let before = bench.others();
@@ -33,7 +33,7 @@ fn check(bench: &Bench, path: &str, expected: Result<(), &str>) {
 }
 
 #[test]
-fn files_are_made_and_replaced_inside_and_nowhere_else() {
+fn write_makes_and_replaces_files_only_inside() {
     let bench = Bench::dir()
         .with(&[("old.md", "old"), ("sub/x.md", ""), ("file", "")])
         .linked(&[
@@ -72,7 +72,7 @@ fn files_are_made_and_replaced_inside_and_nowhere_else() {
 }
 
 #[test]
-fn limits_are_the_grants() {
+fn limits_of_the_grant_apply() {
     let bench = Bench::dir().with(&[("big.md", "1234567890")]).attenuated(&[".md"], Some(3));
     check(&bench, "a.md", Ok(()));
     check(&bench, "a.txt", Err("dir/suffix"));
@@ -85,7 +85,7 @@ fn limits_are_the_grants() {
 }
 
 #[test]
-fn facts_say_what_would_happen() {
+fn write_facts_preview_the_change() {
     let bench = Bench::dir().with(&[("old.md", "before"), ("same.md", "12345")]);
     let capability = bench.open();
     for (path, line, pinned, overwrites) in [
@@ -104,7 +104,7 @@ fn facts_say_what_would_happen() {
 }
 
 #[test]
-fn what_was_written_is_reported() {
+fn write_returns_path_size_and_digest() {
     let bench = Bench::dir();
     let (_, completion) = bench.call("write", &["./a//b.md", "Grüße"]);
     let Completion::Done { value, provenance } = completion else { panic!("{completion:?}") };
@@ -131,20 +131,20 @@ fn check_changed(bench: Bench, change: impl FnOnce(&Bench), expected: Result<(),
 }
 
 #[test]
-fn a_file_that_changed_since_it_was_shown_is_left_alone() {
+fn file_changed_since_shown_is_not_overwritten() {
     let put = |text: &'static str| move |bench: &Bench| fs::write(bench.root().join("a.md"), text).unwrap();
     let old = || Bench::dir().with(&[("a.md", "old")]);
     assert_eq!(check_changed(old(), put("mine"), Err("dir/changed")).text("a.md"), "mine");
     assert_eq!(check_changed(Bench::dir(), put("mine"), Err("dir/changed")).text("a.md"), "mine");
     check_changed(old(), |b| fs::remove_file(b.root().join("a.md")).unwrap(), Err("dir/changed"));
-    // What holds the content already is as it should be, whoever wrote it.
+    // A file that holds the content already is fine, even if somebody else wrote it.
     check_changed(old(), put("new"), Ok(()));
     check_changed(Bench::dir(), put("new"), Ok(()));
     check_changed(old(), |_| {}, Ok(()));
 }
 
 #[test]
-fn a_link_put_there_after_looking_leads_nowhere() {
+fn link_placed_after_the_look_is_not_followed() {
     let swap = |target: &'static str| {
         move |bench: &Bench| {
             let _ = fs::remove_file(bench.root().join("a.md"));
@@ -168,7 +168,7 @@ fn a_link_put_there_after_looking_leads_nowhere() {
 }
 
 #[test]
-fn the_directory_is_the_one_that_was_opened() {
+fn moved_directory_stays_the_target_of_writes() {
     let bench = Bench::dir();
     let capability = bench.open();
     let moved = bench.outside().join("moved");
@@ -183,7 +183,7 @@ fn the_directory_is_the_one_that_was_opened() {
 }
 
 #[test]
-fn a_call_that_nobody_looked_at_is_refused() {
+fn unpinned_call_is_refused() {
     let bench = Bench::dir();
     let begun = bench.begun(step(9), "write", &texts(&["a.md", "new"]), [pin("b.md", None)].into(), false);
     assert_eq!(outcome(&bench.open().perform(&begun)).map(drop), Err("dir/unpinned".into()));
@@ -206,7 +206,7 @@ fn replacing_keeps_permissions_and_breaks_hard_links() {
 }
 
 #[test]
-fn a_leftover_of_an_earlier_try_is_replaced() {
+fn leftover_of_an_earlier_try_is_replaced() {
     for leftover in ["", "ne", "something else"] {
         let bench = Bench::dir().with(&[("a.md", "old"), (TEMPORARY, leftover)]);
         check(&bench, "a.md", Ok(()));
@@ -218,7 +218,7 @@ fn a_leftover_of_an_earlier_try_is_replaced() {
 }
 
 #[test]
-fn what_another_hosts_run_of_the_same_number_is_writing_is_left_alone() {
+fn temporary_file_of_another_host_is_kept() {
     let bench = Bench::dir().with(&[(TEMPORARY, "half of the other's")]).of_host(2);
     let (_, completion) = bench.call("write", &["a.md", "new"]);
     assert!(outcome(&completion).is_ok(), "{completion:?}");
@@ -227,7 +227,7 @@ fn what_another_hosts_run_of_the_same_number_is_writing_is_left_alone() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_written_is_explained() {
+fn unwritable_directory_gives_a_finding() {
     let bench = Bench::dir().with(&[("locked/x", "")]);
     fs::set_permissions(bench.root().join("locked"), fs::Permissions::from_mode(0o555)).unwrap();
     if !is_root() {
@@ -237,8 +237,8 @@ fn a_directory_that_cannot_be_written_is_explained() {
     fs::set_permissions(bench.root().join("locked"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A write of "new" to `a.md` where `old` was, cut off by a crash: what the probe says, and what is there after it
-/// has been settled.
+/// Checks a write of "new" to `a.md`, where `old` was, that a crash has cut off. Checks the answer of the probe, and
+/// the files after the call is settled.
 #[track_caller]
 fn check_crash(files: &[(&str, &str)], old: Option<&str>, is_done: bool, expected: &[&str]) {
     let bench = Bench::dir().with(files);
@@ -252,7 +252,7 @@ fn check_crash(files: &[(&str, &str)], old: Option<&str>, is_done: bool, expecte
     assert!(matches!(settled, Completion::Done { .. }), "{files:?}: {settled:?}");
     assert_eq!(bench.names(), expected, "{files:?}");
     assert_eq!(bench.text("a.md"), "new");
-    // Whatever is settled once more stays as it is.
+    // Settling a call once more changes nothing.
     let Settled::Completed(again) = settle(&*capability, &begun()) else {
         panic!("a write is never unknown")
     };
@@ -260,21 +260,21 @@ fn check_crash(files: &[(&str, &str)], old: Option<&str>, is_done: bool, expecte
 }
 
 #[test]
-fn a_crash_at_any_moment_is_settled() {
+fn write_crashed_at_any_moment_is_settled() {
     // Before the temporary file, while it was written, and before it was moved.
     check_crash(&[], None, false, &["a.md"]);
     check_crash(&[(TEMPORARY, "ne")], None, false, &["a.md"]);
     check_crash(&[(TEMPORARY, "new")], None, false, &["a.md"]);
     check_crash(&[("a.md", "old"), (TEMPORARY, "new")], Some("old"), false, &["a.md"]);
-    // After it was moved, and after it was exchanged with what was there.
+    // After it was moved, and after it was exchanged with the old file.
     check_crash(&[("a.md", "new")], None, true, &["a.md"]);
     check_crash(&[("a.md", "new"), (TEMPORARY, "old")], Some("old"), true, &["a.md"]);
-    // Exchanged with what somebody else had put there in the last instant: that is not thrown away.
+    // Exchanged with a file that somebody else had put there in the last instant: that one is kept.
     check_crash(&[("a.md", "new"), (TEMPORARY, "theirs")], Some("old"), true, &[TEMPORARY, "a.md"]);
 }
 
 #[test]
-fn after_a_crash_a_change_by_somebody_else_is_still_respected() {
+fn crashed_write_keeps_a_concurrent_change() {
     let bench = Bench::dir().with(&[("a.md", "theirs"), (TEMPORARY, "new")]);
     let begun =
         bench.begun(step(9), "write", &texts(&["a.md", "new"]), [pin("a.md", Some("old"))].into(), true);
@@ -286,7 +286,7 @@ fn after_a_crash_a_change_by_somebody_else_is_still_respected() {
 }
 
 #[test]
-fn what_was_handed_out_for_reading_only_is_not_written() {
+fn read_only_directory_refuses_writes() {
     let bench = Bench::read_only().with(&[("old.md", "old")]);
     for path in ["old.md", "new.md"] {
         check(&bench, path, Err("dir/read-only"));

@@ -12,11 +12,11 @@ type Way = Vec<String>;
 pub(super) struct Call<'a> {
     /// The names that lead to the place in which it is made, from the root.
     pub(super) within: Way,
-    /// What is done there.
+    /// The operation in that place.
     pub(super) op: Op<'a>,
 }
 
-/// What a call does.
+/// The operation of a call.
 #[derive(Debug, PartialEq)]
 pub(super) enum Op<'a> {
     /// It looks, and changes nothing.
@@ -47,7 +47,7 @@ pub(super) enum Op<'a> {
 }
 
 impl Op<'_> {
-    /// The ways that it changes something at.
+    /// Returns the ways that it changes something at.
     pub(super) fn ways(&self) -> Vec<&Way> {
         match self {
             Op::Look | Op::MakeDirectory { .. } => vec![],
@@ -101,7 +101,7 @@ impl<'a> Call<'a> {
         Ok(Call { within, op })
     }
 
-    /// A way of the call's from the root.
+    /// Returns a way of the call's from the root.
     pub(super) fn path(&self, way: &[String]) -> String {
         self.within.iter().chain(way).map(String::as_str).collect::<Vec<_>>().join("/")
     }

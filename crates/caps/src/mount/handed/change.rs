@@ -1,5 +1,5 @@
-//! Changing: what is there must be what was pinned, at the moment of effect; and finding out after a crash whether it was
-//! done.
+//! Changes: the present state must match the pins at the moment of effect. After a crash, a probe finds out whether
+//! the change was made.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,14 +21,14 @@ use crate::path::{self, Plain, Purpose};
 use crate::place::{self, PlaceError, Placing};
 use crate::walk;
 
-/// The rule of what is found when something is not what it was when the call was judged. Nothing has happened then.
+/// The rule of the finding that a state differs from the judged one. Nothing has happened then.
 pub(super) const CHANGED: &str = "mount/changed";
 
 /// How large a file may be that is replaced, in bytes: it is read, so that no change is lost that somebody makes meanwhile.
 const MOST_REPLACED: u64 = 1 << 30;
 
 impl Handed {
-    /// Makes the change. What the method returns.
+    /// Makes the change and returns the value of the method.
     pub(super) fn change(&self, mount: &Mount, call: &Call<'_>, begun: &Begun) -> Result<Value, Finding> {
         mount.check_writable()?;
         for way in call.op.ways() {
@@ -53,7 +53,7 @@ impl Handed {
         Ok(self.returned(call))
     }
 
-    /// What the method returns once it is done.
+    /// Returns the value of the method once it is done.
     pub(super) fn returned(&self, call: &Call<'_>) -> Value {
         let record = |fields: Vec<(&str, Value)>| {
             let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value));
@@ -79,7 +79,8 @@ impl Handed {
         }
     }
 
-    /// Whether it was done before a crash; `None` if nobody can tell. What a crash has left half done is brought to its end.
+    /// Returns whether the change was made before a crash; `None` if that cannot be known. Completes a change that a
+    /// crash left half done.
     pub(super) fn was_done(&self, mount: &Mount, call: &Call<'_>, begun: &Begun) -> Option<bool> {
         let found = |way: &[String]| stood::at(mount, way, "look at").ok();
         let pinned = |way: &[String], stood: &Stood| is_pinned(call, way, stood, begun);
@@ -124,7 +125,7 @@ impl Handed {
                         sync(mount, &[to, from]);
                         Some(true)
                     }
-                    // The two were exchanged, and what was replaced still lies where the other came from.
+                    // The two files were exchanged, and the replaced one still lies where the other came from.
                     _ if has_come && is_pinned_as(call, to, &there, begun) => {
                         mount.remove(from).ok()?;
                         sync(mount, &[to, from]);
@@ -157,7 +158,7 @@ impl Handed {
     }
 }
 
-/// What was pinned of a way.
+/// Returns the pin of a way.
 fn pin_of<'a>(call: &Call<'_>, way: &[String], begun: &'a Begun) -> Option<&'a Pin> {
     let name = call.path(way);
     begun.proposal().pins.iter().find(|pin| pin.name == name)
@@ -171,7 +172,7 @@ fn is_pinned(call: &Call<'_>, way: &[String], stood: &Stood, begun: &Begun) -> b
     pin_of(call, way, begun) == Some(&stood.pin(call.path(way)))
 }
 
-/// Whether it is what was pinned of another way.
+/// Returns whether a state is the pinned state of another way.
 fn is_pinned_as(call: &Call<'_>, way: &[String], stood: &Stood, begun: &Begun) -> bool {
     *stood != Stood::Nothing && is_pinned(call, way, stood, begun)
 }
@@ -192,14 +193,14 @@ fn changed(way: &[String]) -> Finding {
         .allowed("the same call once more: it is judged with what is there now")
 }
 
-/// The directory in which the last name of a way stands.
+/// Returns the directory in which the last name of a way stands.
 fn parent(mount: &Mount, path: &Plain, doing: &str) -> Result<OwnedFd, Finding> {
     let failed = |error: io::Error| failure::finding(&error, doing, "path");
     let parent = walk::parent(mount.root(), path).map_err(failed)?;
     parent.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
 }
 
-/// What a file holds; `None` if there is none.
+/// Returns the content of a file; `None` if there is none.
 fn before(mount: &Mount, way: &[String]) -> Result<Option<Vec<u8>>, Finding> {
     match stood::at(mount, way, "append to")? {
         Stood::Nothing => Ok(None),
@@ -215,7 +216,7 @@ fn before(mount: &Mount, way: &[String]) -> Result<Option<Vec<u8>>, Finding> {
     }
 }
 
-/// Puts bytes in the place of what is there, in one step.
+/// Replaces the content of a file in one step.
 fn put(mount: &Mount, call: &Call<'_>, way: &[String], bytes: &[u8], begun: &Begun) -> Result<(), Finding> {
     let path = something(way, Purpose::Make)?;
     mount.limits.check_name(path.as_str())?;
@@ -229,7 +230,7 @@ fn put(mount: &Mount, call: &Call<'_>, way: &[String], bytes: &[u8], begun: &Beg
     let parent = parent(mount, &path, &doing)?;
     let name = path.split().1;
     let expected = walk::present(parent.as_fd(), name, MOST_REPLACED).map_err(failed)?;
-    // What is too large to be read for a pin was looked at just before.
+    // A file that is too large to be pinned by its content was checked just before.
     let pin = pin_of(call, way, begun).filter(|pin| pin.kind == "file");
     if pin.is_some_and(|pin| pin.digest != expected.as_ref().map(|present| present.digest)) {
         return Err(changed(way));
@@ -243,7 +244,7 @@ fn put(mount: &Mount, call: &Call<'_>, way: &[String], bytes: &[u8], begun: &Beg
     })
 }
 
-/// Takes something away: it gets another name first, so that it is known what goes.
+/// Removes an entry. It is renamed first, so that exactly the checked entry is removed.
 fn remove(mount: &Mount, call: &Call<'_>, way: &[String], begun: &Begun) -> Result<(), Finding> {
     let path = something(way, Purpose::Look)?;
     let doing = format!("remove `{}`", path.as_str());
@@ -276,7 +277,7 @@ fn rename_new(from: BorrowedFd<'_>, old: &str, to: BorrowedFd<'_>, new: &str) ->
     rustix::fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE)
 }
 
-/// Gives a file another place. One that is there is exchanged for it first, so that it is known what goes.
+/// Moves a file. A file at the target is exchanged with it first, so that exactly the checked file is replaced.
 fn rename(
     mount: &Mount,
     call: &Call<'_>,
@@ -289,7 +290,7 @@ fn rename(
     let failed = |error: io::Error| failure::finding(&error, &doing, "path");
     match (stood::at(mount, from, "move")?, stood::at(mount, to, "move")?) {
         (Stood::File(_) | Stood::Large(_), Stood::File(_) | Stood::Large(_)) if source != target => {}
-        // Nothing is lost, or the file system says what is wrong.
+        // Nothing is lost, or the file system reports the problem.
         (Stood::File(_) | Stood::Large(_), Stood::Nothing) => {}
         (Stood::Nothing, _) => return Err(failed(io::ErrorKind::NotFound.into())),
         _ => return mount.rename(from, to),
@@ -320,13 +321,13 @@ fn rename(
     Ok(())
 }
 
-/// Removes what a crash may have left beside a file, and makes durable what was seen of it.
+/// Removes leftovers of a crash beside a file, and makes the seen state durable.
 fn tidy(mount: &Mount, way: &[String], begun: &Begun, known: &[BlobHash]) {
     let Ok(path) = something(way, Purpose::Look) else { return };
     if let Ok(Some(parent)) = walk::parent(mount.root(), &path) {
         let aside = path::temporary(begun);
         place::tidy(parent.as_fd(), &aside, known, MOST_REPLACED);
-        // What was set aside and is too large to be read, or a link, is known by what it is.
+        // A link, or a file that is too large to be read, is recognized by its identity.
         if let Ok(left @ (Stood::Large(_) | Stood::Link(_))) = stood::under(parent.as_fd(), &aside)
             && left.pin(String::new()).digest.is_some_and(|digest| known.contains(&digest))
         {

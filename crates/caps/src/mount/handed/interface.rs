@@ -1,4 +1,4 @@
-//! What can be done with a directory through a grant, without a run.
+//! The methods of a directory that an agent uses through a grant, without a run.
 
 use std::sync::LazyLock;
 
@@ -7,15 +7,16 @@ use passable::Effect;
 
 use crate::text;
 
-/// The longest text of an argument, in UTF-16 units: what a directory takes is its own to say.
+/// The longest text of an argument, in UTF-16 units: each directory has limits of its own.
 const LONGEST: u64 = 1 << 30;
 
-/// The methods of a directory as agents use it by themselves. What only looks is done with [`super::Handed::looking`].
+/// Returns the methods of a directory as agents use it by themselves. Methods that only look go through
+/// [`super::Handed::looking`].
 pub fn interface() -> &'static Interface {
     static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
         let path = |name: &str| Param::required(name, text(LONGEST), "from the root of the directory");
         let content = || Param::required("content", text(LONGEST), "the whole text");
-        // What was looked up in it is not left, and what was passed on the way to it must last.
+        // A call stays in the place that was looked up, and the grants on the way to it must still hold.
         let rest = |method: Method| {
             method.param(Param::optional("within", text(LONGEST), "the place that was looked up")).param(
                 Param::optional("through", Pattern::any(), "the directory, and grants on the way to it"),

@@ -1,7 +1,7 @@
-//! A directory that an agent was handed and uses without a run: nothing is changed or looked at without a [`Begun`].
+//! A directory that an agent was granted and uses without a run: every look and every change takes a [`Begun`].
 //!
-//! A call names what it is about from the root of the directory, and says in which part of it it is made. What it depends
-//! on is pinned when it is judged, and must still be so when it is made.
+//! A call names its paths from the root of the directory, and the part of the directory in which it is made. The
+//! states that it depends on are pinned when it is judged, and must still hold when it is made.
 
 mod call;
 mod change;
@@ -38,8 +38,8 @@ pub struct Handed {
 }
 
 impl Handed {
-    /// The directory at an absolute path, which a person chose, as it is used through `grant`. It is opened anew for each
-    /// call.
+    /// Returns the directory at an absolute path, which a person chose, as it is used through `grant`. It is opened
+    /// anew for each call.
     pub fn new(
         path: &str,
         read_only: bool,
@@ -50,7 +50,7 @@ impl Handed {
         Handed { path: path.to_owned(), read_only, attenuation: attenuation.clone(), grant, outside }
     }
 
-    /// The absolute path in which its paths begin.
+    /// Returns the absolute path in which its paths begin.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -59,7 +59,8 @@ impl Handed {
         Mount::open(&self.path, self.read_only, &self.attenuation)
     }
 
-    /// What a call is judged by: where names lead, and what is there. Nothing is read and nothing changed.
+    /// Returns a view by which a call is judged: where names lead, and their kinds. Nothing is read and nothing
+    /// changed.
     pub fn looks(&self) -> Looks {
         Looks(self.open().ok())
     }
@@ -68,10 +69,10 @@ impl Handed {
         self.open().map_err(|error| error.finding())?.enter(&call.within)
     }
 
-    /// What a call that was begun looks at: the place in which it is made, where nothing can be changed.
+    /// Returns the place in which a begun call looks, and where nothing can be changed.
     ///
     /// # Errors
-    /// When the call is none that only looks, or is made through another grant, or the place is not there.
+    /// When the call does not only look, is made through another grant, or names a place that does not exist.
     pub fn looking(&self, begun: &Begun) -> Result<Mount, Finding> {
         self.expect_ours(begun)?;
         let call = Call::parse(&begun.proposal().method, &begun.proposal().args)?;
@@ -81,11 +82,12 @@ impl Handed {
         }
     }
 
-    /// The kernel has checked the same; a capability does not take its word for it.
+    /// Checks that the call belongs to this grant. The kernel has checked the same; a capability does not take its
+    /// word for it.
     fn expect_ours(&self, begun: &Begun) -> Result<(), Finding> {
         let proposal = begun.proposal();
         let is_ours = proposal.grant == self.grant && begun.grant().id == self.grant;
-        // Where the directory was found on the way, what lies behind the way is what says which methods there are.
+        // For a directory that was found on the way, the object behind the way decides which methods there are.
         let is_direct = standing::target(proposal) == proposal.grant;
         let may = || standing::words(&proposal.method).iter().any(|word| begun.grant().allows(word));
         if is_ours && interface().method(&proposal.method).is_some() && (!is_direct || may()) {
@@ -95,14 +97,14 @@ impl Handed {
         Err(Finding::new("caps/grant", quoting!("`{}` was not granted `{}` here", slot, method)).at("method"))
     }
 
-    /// What the call would change, as it stands now.
+    /// Returns pins on the present state of the entries that the call would change.
     fn pins(&self, call: &Call<'_>) -> Result<Vec<Pin>, Finding> {
         let mount = self.entered(call)?;
         let pin = |way: &&Vec<String>| Ok(stood::at(&mount, way, "look at")?.pin(call.path(way)));
         call.op.ways().iter().map(pin).collect()
     }
 
-    /// The bytes that were kept for a call.
+    /// Returns the bytes that were kept for a call.
     fn kept(&self, digest: &kernel::BlobHash, bytes: u64) -> Result<Vec<u8>, Finding> {
         let found = self.outside.kept(digest).filter(|found| found.len() as u64 == bytes);
         found.ok_or_else(|| {
@@ -117,12 +119,12 @@ impl Handed {
 pub struct Looks(Option<Mount>);
 
 impl Looks {
-    /// The place at the end of a way with all links followed; `None` if there is nothing.
+    /// Returns the place at the end of a way with all links followed; `None` if there is nothing.
     pub fn leads(&self, way: &[String]) -> Option<Vec<String>> {
         Some(self.0.as_ref()?.look_up(way).ok()?.place)
     }
 
-    /// Whether there is a directory.
+    /// Returns whether there is a directory.
     pub fn is_directory(&self, way: &[String]) -> bool {
         let looked = self.0.as_ref().and_then(|mount| mount.look_up(way).ok());
         looked.is_some_and(|looked| looked.is_directory)
@@ -136,7 +138,7 @@ impl Capability for Handed {
 
     fn facts(&self, method: &str, args: &[Value]) -> Facts {
         let mut facts = Facts { line: visible_line(method).into_owned(), ..Facts::default() };
-        // What cannot be looked at is told when the call is made: nothing happens then.
+        // A failed look is reported when the call is made; nothing happens then.
         if let Ok(call) = Call::parse(method, args)
             && let Ok(pins) = self.pins(&call)
         {
@@ -158,7 +160,7 @@ impl Capability for Handed {
         let parsed = self.expect_ours(begun).and_then(|()| Call::parse(&proposal.method, &proposal.args));
         let call = match parsed {
             Ok(Call { op: Op::Look, .. }) => {
-                // Whoever began it has gone: nobody is there who could be told what is seen now.
+                // The caller that began it is gone, so the result of a look now would reach no caller.
                 let what = "it was cut off before it was written down what was seen";
                 return Completion::Failed(Finding::new("mount/unseen", what));
             }

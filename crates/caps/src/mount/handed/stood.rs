@@ -1,4 +1,4 @@
-//! What stands at a place, as a proposal pins it.
+//! The prior state of a place, as a proposal pins it.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -16,7 +16,7 @@ use crate::walk::{self, Kind, Present};
 /// when they were written last.
 const READ: u64 = 8 << 20;
 
-/// What stands at a place.
+/// The state of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stood {
     Nothing,
@@ -29,7 +29,7 @@ pub(super) enum Stood {
 }
 
 impl Stood {
-    /// The same as a proposal keeps it.
+    /// Returns the pin of this state in a proposal.
     pub(super) fn pin(&self, name: String) -> Pin {
         let (kind, digest) = match self {
             Stood::Nothing => ("file", None),
@@ -42,7 +42,7 @@ impl Stood {
     }
 }
 
-/// What stands under a name in a directory, following no link.
+/// Returns the state of an entry in a directory, following no link.
 pub(super) fn under(directory: BorrowedFd<'_>, name: &str) -> io::Result<Stood> {
     Ok(match walk::kind(directory, name)? {
         None => Stood::Nothing,
@@ -75,7 +75,7 @@ pub(super) fn under(directory: BorrowedFd<'_>, name: &str) -> io::Result<Stood> 
     })
 }
 
-/// What stands at the end of a way.
+/// Returns the state at the end of a way.
 pub(super) fn at(mount: &Mount, way: &[String], doing: &str) -> Result<Stood, Finding> {
     let path = something(way, Purpose::Look)?;
     let failed = |error: io::Error| failure::finding(&error, &format!("{doing} `{}`", path.as_str()), "path");
