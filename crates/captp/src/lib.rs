@@ -2,8 +2,8 @@
 //!
 //! - [`netstring`]: messages in a stream of bytes.
 //! - [`Message`]: one message, read from JSON and written as JSON.
-//! - [`Session`]: one connection. It turns messages into calls and outcomes on a [`switchboard::Switchboard`], and what
-//!   the switchboard asks of its side into messages.
+//! - [`Session`]: one connection. It turns messages into calls and outcomes on a [`switchboard::Switchboard`], and
+//!   the actions of its side into messages.
 //!
 //! ```
 //! use captp::{Message, Options, Session};

@@ -12,22 +12,22 @@ use crate::slot::{Kind, Slot};
 /// A value whose references are slot names.
 pub type Body = passable::Value<Slot>;
 
-/// What of a reason is repeated.
+/// The greatest length of a reason that is repeated.
 const LONGEST_REASON: usize = 4096;
 
-/// One message. Slots are named as whoever writes the message names them.
+/// One message. Slots have the names that the writer of the message uses.
 #[derive(Clone, Debug)]
 pub enum Message {
     /// Asks for the root object.
     Bootstrap {
-        /// What the asker calls the answer.
+        /// The asker's number for the answer.
         question: u64,
     },
     /// Asks something of an object, a promise, or an answer that is not there yet.
     Call {
-        /// What the asker calls the answer.
+        /// The asker's number for the answer.
         question: u64,
-        /// Of what.
+        /// The target of the call.
         target: Slot,
         /// `[name]`, `[null, arguments]`, or `[name, arguments]`.
         method: Body,
@@ -36,7 +36,7 @@ pub enum Message {
     },
     /// Answers a question.
     Return {
-        /// What the asker calls the answer.
+        /// The asker's number for the answer.
         question: u64,
         /// The result, or the exception.
         outcome: Result<Body, Body>,
@@ -45,12 +45,12 @@ pub enum Message {
     Resolve {
         /// The promise, in the reader's terms.
         promise: Slot,
-        /// What it has become, or why it was broken.
+        /// The value of the promise, or the reason why it was broken.
         outcome: Result<Body, Body>,
     },
     /// Lets go of something that the reader has.
     Drop {
-        /// What the writer calls it.
+        /// The writer's name for it.
         slot: Slot,
         /// How many mentions of it the writer has seen.
         references: u64,
@@ -195,7 +195,7 @@ impl Message {
             },
             "CTP_DROP" => Message::Drop {
                 slot: slot(read.slot, "slotID")?,
-                // As upstream, which takes whatever is no number for none.
+                // Upstream also counts a value that is no number as zero.
                 references: read.references.map_or(0, |references| references.max(0.0) as u64),
             },
             "CTP_DISCONNECT" => Message::Disconnect {
@@ -206,7 +206,7 @@ impl Message {
         })
     }
 
-    /// The message as JSON.
+    /// Returns the message as JSON.
     pub fn to_json(&self) -> String {
         let name = |number: &u64| Some(Slot::theirs(Kind::Question, *number).to_string());
         let blank = Written { epoch: Some(0), ..Written::default() };
@@ -252,7 +252,7 @@ impl Message {
         serde_json::to_string(&written).unwrap_or_default()
     }
 
-    /// The end of a session, with a reason in words.
+    /// Returns the end of a session, with a reason in words.
     pub fn disconnect(reason: &str) -> Message {
         Message::Disconnect { reason: serde_json::value::to_raw_value(reason).ok() }
     }

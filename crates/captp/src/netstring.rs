@@ -27,7 +27,7 @@ pub enum FrameError {
 
 /// Finds messages in a stream.
 ///
-/// It keeps what has come of one message, and nothing for what is only announced.
+/// It keeps the received part of one message, and reserves nothing for the announced rest.
 #[derive(Debug)]
 pub struct Decoder {
     bytes: Vec<u8>,
@@ -37,12 +37,12 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder that refuses messages of more than `limit` bytes.
+    /// Returns a decoder that refuses messages of more than `limit` bytes.
     pub fn new(limit: usize) -> Decoder {
         Decoder { bytes: vec![], at: 0, limit }
     }
 
-    /// Takes what has come.
+    /// Takes received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.at > 0 && self.at >= self.bytes.len() / 2 {
             self.bytes.drain(..self.at);
@@ -55,7 +55,7 @@ impl Decoder {
         }
     }
 
-    /// The next message, if all of it has come.
+    /// Returns the next message, if all of it has come.
     ///
     /// # Errors
     /// [`FrameError`]; nothing can be found behind it.
@@ -74,16 +74,16 @@ impl Decoder {
         }
     }
 
-    /// Whether the stream may end here.
+    /// Checks whether the stream may end here.
     ///
     /// # Errors
-    /// [`FrameError::Dangling`] if something of a message has come, and not all.
+    /// [`FrameError::Dangling`] if a part of a message has arrived, and not all.
     pub fn finish(&self) -> Result<(), FrameError> {
         if self.at == self.bytes.len() { Ok(()) } else { Err(FrameError::Dangling) }
     }
 }
 
-/// The length that is announced, and with how many digits.
+/// Returns the length that is announced, and with how many digits.
 fn length(bytes: &[u8], limit: usize) -> Result<Option<(usize, usize)>, FrameError> {
     let mut length: u64 = 0;
     for (digits, byte) in bytes.iter().enumerate() {
@@ -101,7 +101,7 @@ fn length(bytes: &[u8], limit: usize) -> Result<Option<(usize, usize)>, FrameErr
     if length > limit as u64 { Err(FrameError::TooLong { length, limit }) } else { Ok(None) }
 }
 
-/// Writes a message behind what is there.
+/// Appends a message to the output.
 pub fn write(message: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(message.len().to_string().as_bytes());
     out.push(b':');

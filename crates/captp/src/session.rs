@@ -13,18 +13,20 @@ use crate::tables::{Answers, Closed, Exports, Imports};
 /// How a session is held.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What this end is called in the identifiers of errors.
+    /// The name of this end in the identifiers of errors.
     pub name: String,
     /// How much the peer may have in the switchboard.
     pub limits: switchboard::Limits,
     /// How many questions of the peer's may be open; a question beyond is answered with an exception.
     pub questions: usize,
-    /// How many bytes must have been sent after an answer was given, and used last, before it is forgotten; eight times
-    /// as many if it is an object. Whatever the peer said before it read the answer may still name the question; once
-    /// it has taken so much more, it has read it.
+    /// How many bytes must have been sent since an answer was given, and last used, before it is forgotten.
+    ///
+    /// An object is kept eight times as long. A message that the peer sent before it read the answer may still name
+    /// the question. After so many more bytes, the peer has read the answer.
     pub memory: u64,
-    /// Whether the peer is told what we no longer refer to. JavaScript's CapTP gives what it sends again no new name,
-    /// and would not find it.
+    /// Whether the peer learns which references we no longer use.
+    ///
+    /// JavaScript's CapTP gives a value that it sends again no new name, and would not find it.
     pub drops: bool,
 }
 
@@ -40,7 +42,7 @@ impl Default for Options {
     }
 }
 
-/// How many settled promises of the peer's are remembered although nobody refers to them.
+/// How many settled promises of the peer's are remembered although no side refers to them.
 const REMEMBERED: usize = 10_000;
 
 /// How many times longer than data an object is remembered as an answer, less one.
@@ -49,7 +51,7 @@ const OBJECTS: u64 = 7;
 /// The identifiers of errors begin behind this.
 const ERRORS: u64 = 20_000;
 
-/// What a peer must not do. The session is over then.
+/// A violation of the protocol by the peer. It ends the session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// Not JSON, or not the JSON of a message.
@@ -111,7 +113,7 @@ pub struct Session {
     exports: Exports,
     imports: Imports,
     answers: Answers,
-    /// What we have asked: the promise for the answer by our number, and the other way round.
+    /// Our own questions: the promise for the answer by our number, and the other way round.
     questions: HashMap<u64, Ref>,
     question_names: HashMap<Ref, u64>,
     last_question: u64,
@@ -125,7 +127,7 @@ pub struct Session {
     over: Option<String>,
 }
 
-/// What a watched promise is watched for.
+/// The purpose of watching a promise.
 enum Tag {
     Return(u64),
     Resolve(u64),
@@ -156,7 +158,7 @@ fn of_key(key: Key) -> (Kind, u64) {
 }
 
 impl Session {
-    /// A session with a peer that gets `root` when it asks for the root object.
+    /// Returns a session with a peer that gets `root` when it asks for the root object.
     ///
     /// # Errors
     /// [`Full`].
@@ -183,17 +185,17 @@ impl Session {
         })
     }
 
-    /// The side of the switchboard that stands for the peer.
+    /// Returns the side of the switchboard that stands for the peer.
     pub fn side(&self) -> Side {
         self.side
     }
 
-    /// Why the session is over, if it is.
+    /// Returns why the session is over, if it is.
     pub fn over(&self) -> Option<&str> {
         self.over.as_deref()
     }
 
-    /// How much is remembered: exports, imports, answers, questions.
+    /// Returns how much is remembered: exports, imports, answers, questions.
     pub fn sizes(&self) -> [usize; 4] {
         [self.exports.len(), self.imports.len(), self.answers.len(), self.questions.len()]
     }
@@ -217,7 +219,7 @@ impl Session {
         self.last_question
     }
 
-    /// Does what a message says.
+    /// Handles a message.
     ///
     /// # Errors
     /// [`Violation`]: the session is over, and the next [`Session::flush`] tells the peer why.
@@ -246,7 +248,7 @@ impl Session {
         self.violated(board, &reason);
     }
 
-    /// The connection is gone.
+    /// Ends the session because the connection is gone.
     pub fn lost(&mut self, board: &mut Switchboard, reason: &str) {
         self.close(board, reason.to_owned());
     }
@@ -279,7 +281,7 @@ impl Session {
                 self.questions.remove(&question);
                 self.question_names.remove(&promise);
                 if self.options.drops {
-                    // Calls from now on go to what the answer is.
+                    // Later calls go to the outcome itself.
                     let slot = Slot::theirs(Kind::Question, question);
                     self.out.push(Message::Drop { slot, references: 1 });
                 }
@@ -294,7 +296,7 @@ impl Session {
                     }
                     None => format!("{:?} connection closed", self.options.name),
                 };
-                // Once: whoever has said that it is over does not answer to the echo.
+                // Once: a peer that has ended the session does not answer the echo.
                 self.out.push(Message::Disconnect { reason });
                 self.close(board, words);
                 Ok(())
@@ -310,7 +312,7 @@ impl Session {
         }
     }
 
-    /// A question whose answer this session gives itself: the promise for it.
+    /// Returns a question whose answer this session gives itself: the promise for it.
     fn answer_at_once(&mut self, board: &mut Switchboard, question: u64) -> Result<Ref, Violation> {
         let promise = board.promise(self.side, None)?;
         board.hold(self.side, promise)?;
@@ -424,7 +426,7 @@ impl Session {
         Ok(())
     }
 
-    /// What a slot in a message of the peer's stands for.
+    /// Returns the reference that a slot in a message of the peer's names.
     fn import(&mut self, board: &mut Switchboard, slot: Slot, seen: &mut Seen) -> Result<Ref, Violation> {
         let Slot { kind, own, number } = slot;
         match (kind, own) {
@@ -433,7 +435,7 @@ impl Session {
             }
             (Kind::Object | Kind::Promise, true) => {
                 let known = self.imports.find(kind, number).map(|import| import.reference);
-                // An object that nobody referred to any more may have been forgotten just now.
+                // An object without any references may have been forgotten just now.
                 let alive = known.filter(|known| kind == Kind::Promise || board.owner(*known).is_some());
                 let reference = match alive {
                     Some(reference) => reference,
@@ -460,8 +462,9 @@ impl Session {
         }
     }
 
-    /// What is to be sent, in order. Call it whenever the switchboard says that the side is ready, and after
-    /// everything that was received.
+    /// Returns the messages to send, in order.
+    ///
+    /// Call it whenever the switchboard says that the side is ready, and after every received message.
     pub fn flush(&mut self, board: &mut Switchboard) -> Vec<Message> {
         while self.over.is_none() {
             let actions = board.take(self.side);
@@ -479,7 +482,8 @@ impl Session {
         std::mem::take(&mut self.out)
     }
 
-    /// So many bytes have gone to the peer since this was last said: answers that it must have read are forgotten.
+    /// Counts bytes that were sent to the peer since the last call. Answers that the peer must have read are
+    /// forgotten.
     pub fn wrote(&mut self, board: &mut Switchboard, bytes: u64) {
         self.sent += bytes;
         let Some(before) = self.sent.checked_sub(self.options.memory) else { return };
@@ -518,7 +522,7 @@ impl Session {
             }
             Action::Settled { tag, outcome } => match Tag::of(tag) {
                 Tag::Return(question) => {
-                    // What can be called is remembered longer than data.
+                    // An object can be called, and is remembered longer than data.
                     let longer = if matches!(outcome, Ok(Value::Remotable(_))) { OBJECTS } else { 0 };
                     match self
                         .answers
@@ -591,7 +595,7 @@ impl Session {
         Ok(exported)
     }
 
-    /// The error with an identifier, as upstream gives one to each that it sends.
+    /// Returns the error with an identifier, as upstream gives one to each that it sends.
     fn tagged(&mut self, error: &ErrorData) -> Body {
         self.errors += 1;
         let id = Text::from(format!("error:captp:{}#{}", self.options.name, self.errors));
@@ -604,7 +608,7 @@ impl Session {
         }
     }
 
-    /// The value as the peer is told it; what it did not know gets a name.
+    /// Returns the value as the peer reads it; a reference that is new to the peer gets a name.
     fn export(
         &mut self,
         board: &mut Switchboard,
@@ -632,7 +636,7 @@ impl Session {
     }
 }
 
-/// What one message has mentioned of the peer's.
+/// The slots of the peer's that one message has mentioned.
 #[derive(Default)]
 struct Seen {
     slots: HashSet<(Kind, u64)>,
@@ -640,7 +644,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// What came to be used by nobody is forgotten.
+    /// Forgets new references that no side has come to use.
     fn done(self, board: &mut Switchboard) {
         for reference in self.references {
             board.release_unheld(reference);

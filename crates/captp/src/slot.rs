@@ -1,18 +1,18 @@
-//! Slot names: what a message calls a reference.
+//! Slot names: the names of references in messages.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a slot stands for.
+/// The kind of target of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// An object.
     Object,
-    /// A promise.
+    /// Returns a promise.
     Promise,
     /// The answer to a question.
     Question,
-    /// The target of a synchronous call, which nobody here takes.
+    /// The target of a synchronous call, which this crate does not take.
     Trap,
 }
 
@@ -27,12 +27,12 @@ impl Kind {
     }
 }
 
-/// A slot name such as `o+4`: what it stands for, who chose the number, the number.
+/// A slot name such as `o+4`: the kind of target, the side that chose the number, the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot {
-    /// What it stands for.
+    /// The kind of target.
     pub kind: Kind,
-    /// Whether whoever writes it has chosen the number (`+`), and not whoever reads it (`-`).
+    /// Whether the writer of the name has chosen the number (`+`), and not the reader (`-`).
     pub own: bool,
     /// The number, from 1.
     pub number: u64,
@@ -47,17 +47,17 @@ pub struct BadSlot(pub String);
 const GREATEST: u64 = (1 << 53) - 1;
 
 impl Slot {
-    /// A slot whose number the writer has chosen.
+    /// Returns a slot whose number the writer has chosen.
     pub fn own(kind: Kind, number: u64) -> Slot {
         Slot { kind, own: true, number }
     }
 
-    /// A slot whose number the reader has chosen.
+    /// Returns a slot whose number the reader has chosen.
     pub fn theirs(kind: Kind, number: u64) -> Slot {
         Slot { kind, own: false, number }
     }
 
-    /// The name of the same thing in the messages of the other end.
+    /// Returns the name of the same thing in the messages of the other end.
     pub fn flipped(self) -> Slot {
         Slot { own: !self.own, ..self }
     }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn slot_names_round_trip() {
         for text in ["o+1", "o-4", "p+20", "p-1", "q-7", "t+2", "o+0", "o+9007199254740991"] {
             assert_eq!(text.parse::<Slot>().unwrap().to_string(), text);
         }

@@ -1,4 +1,4 @@
-//! What the two ends of a session call things.
+//! The names that the two ends of a session give to references.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,7 +6,7 @@ use switchboard::Ref;
 
 use crate::slot::{Kind, Slot};
 
-/// What we have told the peer of: by reference, and by the name that we chose.
+/// Our references that the peer knows: by reference, and by the name that we chose.
 #[derive(Default)]
 pub(crate) struct Exports {
     names: HashMap<Ref, Export>,
@@ -23,12 +23,12 @@ pub(crate) struct Export {
 }
 
 impl Exports {
-    /// The name of a reference, if it has one.
+    /// Returns the name of a reference, if it has one.
     pub(crate) fn name(&self, of: Ref) -> Option<Slot> {
         self.names.get(&of).map(|export| Slot::own(export.kind, export.number))
     }
 
-    /// A new name.
+    /// Returns a new name.
     pub(crate) fn add(&mut self, reference: Ref, kind: Kind) -> Slot {
         let counter = if kind == Kind::Promise { &mut self.promises } else { &mut self.objects };
         *counter += 1;
@@ -38,19 +38,19 @@ impl Exports {
         Slot::own(kind, number)
     }
 
-    /// What has the name.
+    /// Returns the reference of a name.
     pub(crate) fn find(&self, kind: Kind, number: u64) -> Option<Ref> {
         self.references.get(&(kind, number)).copied()
     }
 
-    /// One more message mentions it.
+    /// Counts one more message that mentions the reference.
     pub(crate) fn mention(&mut self, reference: Ref) {
         if let Some(export) = self.names.get_mut(&reference) {
             export.mentions += 1;
         }
     }
 
-    /// The peer lets go of so many mentions; what it let go of altogether.
+    /// Subtracts mentions that the peer has dropped. Returns the reference once none is left.
     pub(crate) fn drop(&mut self, kind: Kind, number: u64, mentions: u64) -> Option<Ref> {
         let reference = self.find(kind, number)?;
         let export = self.names.get_mut(&reference)?;
@@ -67,7 +67,7 @@ impl Exports {
     }
 }
 
-/// What the peer has told us of: by the name that it chose, and by reference.
+/// The peer's references that we know: by the name that the peer chose, and by reference.
 #[derive(Default)]
 pub(crate) struct Imports {
     references: HashMap<(Kind, u64), Import>,
@@ -86,12 +86,12 @@ impl Imports {
         self.references.get(&(kind, number)).copied()
     }
 
-    /// The name that the peer chose for the reference.
+    /// Returns the name that the peer chose for the reference.
     pub(crate) fn name(&self, of: Ref) -> Option<Slot> {
         self.names.get(&of).map(|(kind, number)| Slot::theirs(*kind, *number))
     }
 
-    /// Notes what a name stands for now; mentions so far are kept.
+    /// Binds a name to a reference; its mentions so far are kept.
     pub(crate) fn put(&mut self, kind: Kind, number: u64, reference: Ref) {
         let mentions = match self.references.get(&(kind, number)) {
             Some(before) => {
@@ -122,7 +122,7 @@ impl Imports {
     }
 }
 
-/// What the peer has asked of us.
+/// The peer's questions to us.
 #[derive(Default)]
 pub(crate) struct Answers {
     promises: HashMap<u64, Answer>,
@@ -140,7 +140,7 @@ struct Answer {
     is_dropped: bool,
 }
 
-/// What became of a question that was answered.
+/// The result of closing a question.
 pub(crate) enum Closed {
     /// The peer is told.
     Told,
@@ -155,7 +155,8 @@ impl Answers {
         self.promises.get(&question).map(|answer| answer.promise)
     }
 
-    /// The same, for a call that names the question: whoever does so may do it again.
+    /// Returns the promise of a question for a call that names it. The peer may name it again, so its age starts
+    /// anew.
     pub(crate) fn use_at(&mut self, question: u64, at: u64) -> Option<Ref> {
         let answer = self.promises.get_mut(&question)?;
         if !answer.is_open && answer.at < at {
@@ -171,7 +172,7 @@ impl Answers {
         self.open += 1;
     }
 
-    /// How many are not answered yet.
+    /// Returns how many are not answered yet.
     pub(crate) fn open(&self) -> usize {
         self.open
     }
@@ -193,7 +194,7 @@ impl Answers {
         Closed::Told
     }
 
-    /// The peer lets go of an answer; what is no longer remembered.
+    /// Drops an answer. Returns its promise if the question was already answered and is now forgotten.
     pub(crate) fn drop(&mut self, question: u64) -> Option<Ref> {
         let answer = self.promises.get_mut(&question)?;
         if answer.is_open {
@@ -205,7 +206,7 @@ impl Answers {
         Some(answer.promise)
     }
 
-    /// The oldest answer that was given, and used last, before so many bytes.
+    /// Returns the oldest answer that was given, and used last, before so many bytes.
     pub(crate) fn pop_before(&mut self, before: u64) -> Option<Ref> {
         let &(at, question) = self.returned.first()?;
         if at < before { self.drop(question) } else { None }

@@ -37,7 +37,7 @@ const SEEDS: &[&str] = &[
     r#"{"type":"CTP_DISCONNECT","reason":{"a":1}}"#,
 ];
 
-/// A message from a few bytes: which seed, its numbers, and edits if `edits` is set.
+/// Returns a message from a few bytes: which seed, its numbers, and edits if `edits` is set.
 fn message(script: &[u8], edits: bool) -> Vec<u8> {
     let [seed, numbers @ ..] = script else { return vec![] };
     // Ends are rare: they make everything behind them pointless.
@@ -97,7 +97,7 @@ impl Victim {
         assert_eq!(self.board.audit(), Ok(()));
     }
 
-    /// Answers, and calls what it was given, now and then.
+    /// Answers calls, and now and then calls the references that it received.
     fn work(&mut self) {
         for round in 0..50 {
             for action in self.board.take(self.home) {
@@ -130,7 +130,7 @@ impl Victim {
         panic!("they keep each other busy without end");
     }
 
-    /// However the session went: when it is over, nothing is left but what is held here.
+    /// Ends the session, and checks that only references held here are left.
     fn end(mut self) {
         self.session.lost(&mut self.board, "over");
         for held in self.held.drain(..) {
@@ -171,7 +171,7 @@ fn frames() {
 }
 
 #[test]
-fn messages_of_a_liar() {
+fn well_formed_messages_of_a_hostile_client() {
     bolero::check!().with_test_time(Duration::from_millis(500)).for_each(|input: &[u8]| {
         let mut victim = Victim::new();
         for script in input.chunks(6) {
@@ -182,7 +182,7 @@ fn messages_of_a_liar() {
 }
 
 #[test]
-fn messages_of_a_vandal() {
+fn damaged_messages_of_a_hostile_client() {
     bolero::check!().with_test_time(Duration::from_millis(500)).for_each(|input: &[u8]| {
         let mut victim = Victim::new();
         for script in input.chunks(9) {

@@ -3,7 +3,7 @@
 use captp::netstring::{Decoder, FrameError, write};
 use proptest::prelude::*;
 
-/// All messages in the pieces, and what ends the stream.
+/// Returns all messages in the pieces, and the end of the stream.
 fn decode(pieces: &[&[u8]], limit: usize) -> (Vec<Vec<u8>>, Result<(), FrameError>) {
     let mut decoder = Decoder::new(limit);
     let mut found = Vec::new();
@@ -22,7 +22,7 @@ fn decode(pieces: &[&[u8]], limit: usize) -> (Vec<Vec<u8>>, Result<(), FrameErro
 }
 
 #[test]
-fn what_is_no_netstring_is_refused() {
+fn invalid_netstrings_are_refused() {
     let too_long = |length| FrameError::TooLong { length, limit: 9 };
     let check = |text: &str, messages: &[&str], end: Result<(), FrameError>| {
         let (found, ended) = decode(&[text.as_bytes()], 9);
@@ -40,14 +40,14 @@ fn what_is_no_netstring_is_refused() {
     check("-1:a,", &[], Err(FrameError::Length));
     check("9:123456789,", &["123456789"], Ok(()));
     check("10:", &[], Err(too_long(10)));
-    // What is too long is refused before its colon comes.
+    // A length beyond the limit is refused before its colon arrives.
     check("99", &[], Err(too_long(99)));
     check("99999999999999999999:", &[], Err(too_long(u64::MAX)));
     check("000000000000000000000000000001:a,", &[], Err(FrameError::Length));
 }
 
 #[test]
-fn nothing_is_kept_for_what_is_only_announced() {
+fn announced_length_reserves_no_memory() {
     let mut decoder = Decoder::new(1 << 30);
     decoder.push(b"1000000000:{");
     assert_eq!(decoder.next(), Ok(None));
@@ -56,7 +56,7 @@ fn nothing_is_kept_for_what_is_only_announced() {
 
 proptest! {
     #[test]
-    fn messages_come_out_as_they_went_in_however_they_are_cut(
+    fn messages_round_trip_for_any_cut_of_the_stream(
         messages in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..8),
         cuts in proptest::collection::vec(1..30_usize, 0..40),
     ) {

@@ -1,4 +1,4 @@
-//! Two sessions with each other, every message written and read: what one end does, the other understands.
+//! Two sessions with each other, every message written and read: each end understands the other.
 
 use captp::{Message, Options, Session};
 use passable::{Text, Value};
@@ -63,14 +63,14 @@ impl End {
     }
 }
 
-/// Both ends, and what passes between them.
+/// Both ends, and the exchange between them.
 struct Pair {
     a: End,
     b: End,
 }
 
 impl Pair {
-    /// Both ends, and the root object of the second one as the first one sees it.
+    /// Returns both ends, and the root object of the second one as the first one sees it.
     fn new() -> (Pair, Ref) {
         let mut pair = Pair { a: End::new("a"), b: End::new("b") };
         let root = pair.a.session.ask_root(&mut pair.a.board, pair.a.home).unwrap();
@@ -78,7 +78,7 @@ impl Pair {
         (pair, root)
     }
 
-    /// Passes messages until nobody has anything to say.
+    /// Passes messages until neither end has any left.
     fn pass(&mut self) {
         loop {
             self.a.work();
@@ -155,7 +155,7 @@ fn pipelined_calls_arrive_before_the_first_is_answered() {
 }
 
 #[test]
-fn promises_pass_in_both_directions_and_settle_there() {
+fn promises_pass_both_ways_and_settle_at_the_other_end() {
     let (mut pair, root) = Pair::new();
     let mine = pair.a.board.promise(pair.a.home, Some(5)).unwrap();
     pair.a.send(root, "take", &[Value::array([Value::promise(mine)])], 1);
@@ -183,7 +183,7 @@ fn promises_pass_in_both_directions_and_settle_there() {
 }
 
 #[test]
-fn what_nobody_needs_is_let_go_of_at_both_ends() {
+fn unused_references_are_released_at_both_ends() {
     let (mut pair, root) = Pair::new();
     let before = pair.b.board.counts().references;
     for key in 1..=50 {
@@ -205,7 +205,7 @@ fn what_nobody_needs_is_let_go_of_at_both_ends() {
 }
 
 #[test]
-fn when_one_end_goes_everything_that_waits_is_broken() {
+fn disconnect_breaks_all_waiting_promises() {
     let (mut pair, root) = Pair::new();
     let asked = pair.a.send(root, "wait", &[], 1);
     pair.a.send(asked, "more", &[], 2);

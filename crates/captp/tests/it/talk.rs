@@ -1,12 +1,19 @@
-//! One end of a session, message by message: what a client of Endo's says, and what it hears.
+//! One end of a session, message by message: the messages of an Endo client, and the answers to them.
 
 use captp::{Message, Options, Session};
 use passable::Value;
 use switchboard::{Action, Call, Limits, Ref, Side, Switchboard, To};
 
-/// A daemon's end with a few objects:
-/// `ping()` → text; `me()` → the object; `thing()` → a new object; `echo(x)` → x; `later()` → a promise, kept by `tell`;
-/// `pair()` → a record of the object and a promise; `fail()` → an error; `call(f)` → what `f.hello("you")` says.
+/// A daemon's end with a few objects.
+///
+/// - `ping()` → text
+/// - `me()` → the object
+/// - `thing()` → a new object
+/// - `echo(x)` → x
+/// - `later()` → a promise that the test settles
+/// - `pair()` → a record of the object and a promise
+/// - `fail()` → an error
+/// - `call(f)` → the result of `f.hello("you")`
 struct Server {
     board: Switchboard,
     home: Side,
@@ -112,7 +119,7 @@ impl Server {
 
 const BOOTSTRAP: &str = r#"{"type":"CTP_BOOTSTRAP","epoch":0,"questionID":"q-1"}"#;
 
-/// A call of `o-1` or whatever else is there, as upstream writes it.
+/// Returns a call of `o-1` or another target, as upstream writes it.
 fn call(question: u64, target: &str, method: &str) -> String {
     let body = method.replace('"', "\\\"");
     format!(
@@ -127,7 +134,7 @@ fn call_with(question: u64, target: &str, method: &str, slots: &str) -> String {
 const SLOT: &str = r#"{"@qclass":"slot","index":0}"#;
 
 #[test]
-fn a_conversation_as_upstream_has_it() {
+fn conversation_has_the_messages_of_upstream() {
     let mut server = Server::new();
     assert_eq!(
         server.say(&[BOOTSTRAP]),
@@ -153,7 +160,7 @@ fn a_conversation_as_upstream_has_it() {
 }
 
 #[test]
-fn calls_to_answers_that_are_not_there_yet_wait() {
+fn calls_to_pending_answers_wait() {
     let mut server = Server::new();
     let later = call(2, "q-1", r#"["later",[]]"#);
     let after = call(3, "q-2", r#"["length"]"#);
@@ -176,7 +183,7 @@ fn calls_to_answers_that_are_not_there_yet_wait() {
 }
 
 #[test]
-fn a_promise_in_a_value_is_settled_later_in_the_readers_terms() {
+fn promise_in_a_value_settles_later_by_the_readers_name() {
     let mut server = Server::new();
     server.say(&[BOOTSTRAP]);
     assert_eq!(
@@ -203,7 +210,7 @@ fn a_promise_in_a_value_is_settled_later_in_the_readers_terms() {
 }
 
 #[test]
-fn an_object_of_the_clients_is_called_back() {
+fn client_object_is_called_back() {
     let mut server = Server::new();
     server.say(&[BOOTSTRAP]);
     let reader = r#"{"@qclass":"slot","iface":"Alleged: Reader","index":0}"#;
@@ -226,10 +233,10 @@ fn an_object_of_the_clients_is_called_back() {
     let throws = r#"{"type":"CTP_RETURN","epoch":0,"answerID":"q-2","exception":{"body":"{\"@qclass\":\"error\",\"message\":\"sorry\",\"name\":\"RangeError\",\"errorId\":\"error:captp:me#1\"}","slots":[]}}"#;
     let heard = server.say(&[throws]);
     assert!(heard.contains(r#"\"message\":\"sorry\",\"name\":\"RangeError\""#), "{heard}");
-    // What it is now is what is called.
+    // The call goes to the current value of the promise.
     let ask = call_with(4, "o-1", &format!(r#"["call",[{SLOT}]]"#), r#"["p+1"]"#);
     assert!(server.say(&[&ask]).contains(r#""questionID":"q-3","target":"o-7""#));
-    // What is sent back to its owner has the owner's name.
+    // A reference that is sent back to its owner has the owner's name.
     let echo = call_with(5, "o-1", &format!(r#"["echo",[{SLOT}]]"#), r#"["o+7"]"#);
     assert!(server.say(&[&echo]).contains(r#""slots":["o-7"]"#));
     // A call to an object of its own goes back to it.
@@ -237,7 +244,7 @@ fn an_object_of_the_clients_is_called_back() {
 }
 
 #[test]
-fn what_the_peer_lets_go_of_is_forgotten() {
+fn dropped_references_are_forgotten() {
     let mut server = Server::new();
     server.say(&[BOOTSTRAP]);
     for question in 2..=4 {
@@ -264,7 +271,7 @@ fn what_the_peer_lets_go_of_is_forgotten() {
 }
 
 #[test]
-fn a_long_conversation_keeps_nothing_of_what_is_long_over() {
+fn long_conversation_forgets_old_answers() {
     let mut server = Server::with(Options { memory: 10_000, ..Options::default() });
     server.say(&[BOOTSTRAP]);
     for question in 2..5_000 {
@@ -295,7 +302,7 @@ fn a_long_conversation_keeps_nothing_of_what_is_long_over() {
 }
 
 #[test]
-fn a_bad_message_ends_the_session_and_says_why() {
+fn bad_message_ends_the_session_with_a_reason() {
     let check = |said: &str, reason: &str| {
         let mut server = Server::new();
         server.say(&[BOOTSTRAP]);
@@ -331,7 +338,7 @@ fn a_bad_message_ends_the_session_and_says_why() {
 }
 
 #[test]
-fn what_only_one_question_is_about_ends_nothing() {
+fn failed_question_does_not_end_the_session() {
     let mut server = Server::new();
     server.say(&[BOOTSTRAP]);
     let heard = server.say(&[&call(2, "q-99", r#"["ping",[]]"#)]);
@@ -344,7 +351,7 @@ fn what_only_one_question_is_about_ends_nothing() {
 }
 
 #[test]
-fn the_end_is_echoed_once() {
+fn disconnect_is_echoed_once() {
     let mut server = Server::new();
     server.say(&[BOOTSTRAP, &call(2, "q-1", r#"["later",[]]"#)]);
     let bye = r#"{"type":"CTP_DISCONNECT","epoch":0,"reason":"going home"}"#;
@@ -356,7 +363,7 @@ fn the_end_is_echoed_once() {
 }
 
 #[test]
-fn floods_are_bounded() {
+fn flooding_client_is_bounded() {
     let limits = Limits { owned: 100, held: 100, waiting: 10 };
     let options = Options { questions: 20, limits, ..Options::default() };
     let mut server = Server::with(options.clone());
