@@ -1,4 +1,4 @@
-//! A case: what a run was given, what its model answered, what it called, and what came of it.
+//! A case: the inputs of a run, its model's replies, its calls, and its result.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -20,13 +20,13 @@ use control::show::journal::child;
 
 /// The end of the name of a case's directory.
 pub const SUFFIX: &str = ".case";
-/// The file that says how the run was begun, and what it called.
+/// The file with the command and the calls of the run.
 pub const FILE: &str = "case.json";
-/// The file with what the model answered.
+/// The file with the model's replies.
 pub const REPLIES: &str = "replies.json";
-/// The file with what came of it.
+/// The file with the result.
 pub const RESULT: &str = "result.json";
-/// The directory with what files were before the run changed them, by slot.
+/// The directory with the files as they were before the run changed them, by slot.
 pub const SLOTS: &str = "slots";
 /// The directory with the documents of the run.
 pub const DOCUMENTS: &str = "documents";
@@ -44,21 +44,21 @@ pub struct Case {
     pub base: PathBuf,
     /// The worker's file, as its command names it.
     pub worker: PathBuf,
-    /// What is written down of the run.
+    /// The record of the run.
     pub recorded: Recorded,
-    /// What came of it.
+    /// The result of the run.
     pub result: Json,
-    /// The hash of what says how the run was begun; of nothing, if nothing says so.
+    /// The hash of the file with the command, or of no bytes if there is no such file.
     pub digest: BlobHash,
 }
 
-/// What is written down of a run beside its replies and its result.
+/// The record of a run, without its replies and its result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
-    /// What stands behind `almoner run`: the worker, its inputs, and what was handed over.
+    /// The arguments of `almoner run`: the worker, its inputs, and its endowments.
     pub command: Vec<String>,
-    /// What it called, with what became of it; without it, calls are not compared.
+    /// The calls with their outcomes. Without them, calls are not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<Vec<Made>>,
     /// Files that the run made: in front the slot, then the path. They are not there when it is tried again.
@@ -66,7 +66,7 @@ pub struct Recorded {
     pub made: BTreeSet<String>,
 }
 
-/// A call, and what became of it.
+/// A call and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Made {
@@ -75,14 +75,14 @@ pub struct Made {
     pub by: Option<String>,
     /// The slot and the method.
     pub call: String,
-    /// The arguments.
+    /// Returns the arguments.
     pub arguments: Json,
     /// `done`, `refused` or `failed`.
     pub came_to: String,
 }
 
 impl Made {
-    /// A call as it was proposed, with what became of it.
+    /// Returns a call as it was proposed, with its outcome.
     pub fn of(by: Option<&str>, proposal: &Proposal, completion: Option<&Completion>) -> Made {
         let came_to = match completion {
             Some(Completion::Done { .. }) => "done",
@@ -98,24 +98,24 @@ impl Made {
         }
     }
 
-    /// Whether it is the same call, whatever became of it.
+    /// Returns whether it is the same call. The outcome is not compared.
     pub fn is(&self, other: &Made) -> bool {
         (&self.by, &self.call, &self.arguments) == (&other.by, &other.call, &other.arguments)
     }
 
-    /// Whether it happened, or was at least tried.
+    /// Returns whether it happened, or was at least tried.
     pub fn was_let(&self) -> bool {
         self.came_to == "done" || self.came_to == "failed"
     }
 
-    /// In one line.
+    /// Returns the call in one line.
     pub fn line(&self) -> String {
         let by = self.by.as_ref().map(|by| format!("{by}: ")).unwrap_or_default();
         format!("{by}{}{} → {}", self.call, self.arguments, self.came_to)
     }
 }
 
-/// All that a run and those below it have called, in the order in which the callers did.
+/// Returns all that a run and those below it have called, in the order in which the callers did.
 ///
 /// # Errors
 /// When the journals cannot be had.
@@ -151,19 +151,19 @@ fn gather(daemon: &dyn Ask, run: RunNumber, by: Option<&str>, all: &mut Vec<Made
     Ok(())
 }
 
-/// What directories held before a run changed them.
+/// The state of files before a run changed them.
 #[derive(Debug, Default)]
 pub struct Before {
-    /// What was not there, as `SLOT/PATH`.
+    /// The files that did not exist, as `SLOT/PATH`.
     pub made: BTreeSet<String>,
-    /// What was there, as `SLOT/PATH`, and what it held.
+    /// The files that existed, as `SLOT/PATH`, with the hashes of their content.
     pub held: Vec<(String, kernel::BlobHash)>,
 }
 
-/// What directories held before a run itself changed them.
+/// Returns the earlier state of the files that a run itself changed.
 ///
 /// # Errors
-/// When its journal cannot be had.
+/// When the journal of the run cannot be read.
 pub fn before(daemon: &dyn Ask, run: RunNumber) -> Result<Before, Failure> {
     let steps = daemon.journal(run)?;
     let done: BTreeSet<u64> = steps
@@ -208,15 +208,15 @@ pub fn keep(own: &Place, case: &Case) -> Result<(), Failure> {
     trust::keep(own, &case.known_as(), case.digest)
 }
 
-/// Whether a path stays below where it begins.
+/// Returns whether a path stays below where it begins.
 pub fn is_within(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// JSON as it lies in a file.
+/// Returns a value as indented JSON, the form of a case's files.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the value cannot be written as JSON.
 pub fn pretty(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string_pretty(value)
         .map(|text| text + "\n")
@@ -224,14 +224,14 @@ pub fn pretty(value: &impl Serialize) -> Result<String, Failure> {
 }
 
 impl Case {
-    /// Reads one.
+    /// Reads a case.
     ///
     /// # Errors
-    /// When a part of it is missing or not what it should be.
+    /// When a part of the case is missing or invalid.
     pub fn load(root: &Path) -> Result<Case, Failure> {
         let Some(file_name) = root.file_name() else { return Err(broken(root, "it is no case")) };
         let above = root.parent().filter(|dir| !dir.as_os_str().is_empty());
-        // Without what a path may end in, which would follow a link.
+        // Removes a slash or dot at the end of the path, which would follow a link.
         let root = above.map_or_else(|| PathBuf::from(file_name), |dir| dir.join(file_name));
         if root.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) {
             return Err(broken(&root, "it is a link, and a case is a directory"));
@@ -259,28 +259,28 @@ impl Case {
         Ok(Case { root, dir, base, worker, recorded, result, digest })
     }
 
-    /// The path under which it is known whether the case is trusted.
+    /// Returns the path under which it is known whether the case is trusted.
     pub fn known_as(&self) -> PathBuf {
         self.base.join(self.root.file_name().unwrap_or_default()).join(FILE)
     }
 
-    /// What the model answered, as a script.
+    /// Returns the model's replies as a script.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the file cannot be read.
     pub fn replies(&self) -> Result<Vec<u8>, Failure> {
         bytes(&self.dir, &self.root, REPLIES)
     }
 
-    /// From now on, this is what it comes to.
+    /// Replaces the recorded result and calls of the case.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When a file cannot be written.
     pub fn accept(&self, result: &Json, calls: Vec<Made>) -> Result<(), Failure> {
         let recorded = Recorded { calls: Some(calls), ..self.recorded.clone() };
         for (file, text) in [(FILE, pretty(&recorded)?), (RESULT, pretty(result)?)] {
             let new = format!("{file}.new");
-            // A file of its own in the place of what was there, whatever that was.
+            // Removes anything that lies under this name, so that the file is a new one.
             let _ = self.dir.remove_file(&new);
             let mut options = OpenOptions::new();
             let opened = self.dir.open_with(&new, options.write(true).create_new(true));
@@ -294,7 +294,7 @@ impl Case {
     }
 }
 
-/// The command of a case that has none written down.
+/// Returns the command of a case that has none written down.
 fn bare(dir: &Dir, name: &str) -> Vec<String> {
     let mut command = vec![format!("{name}.worker")];
     let files = dir.read_dir(DOCUMENTS).into_iter().flatten().flatten();
@@ -306,7 +306,8 @@ fn bare(dir: &Dir, name: &str) -> Vec<String> {
     command
 }
 
-/// What a file of a case holds. What is no file is not waited for, and what has no end is not read to it.
+/// Returns the content of a file of a case. Refuses anything but a regular file without waiting for it, and stops
+/// reading at a limit.
 fn bytes(dir: &Dir, root: &Path, name: &str) -> Result<Vec<u8>, Failure> {
     let fail = |what: &dyn std::fmt::Display| broken(&root.join(name), &what.to_string());
     let mut options = OpenOptions::new();
@@ -342,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_stays_below_is_a_path_of_a_case() {
+    fn case_path_must_stay_inside_the_case() {
         for (path, fits) in
             [("a", true), ("a/b.md", true), ("", false), ("../a", false), ("/a", false), ("a/../../b", false)]
         {
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_in_one_line() {
+    fn call_is_rendered_in_one_line() {
         let made = Made {
             by: Some("judge".to_owned()),
             call: "docs.read".to_owned(),

@@ -1,4 +1,4 @@
-//! The wall clock: the only place where this program learns what time it is for the people it works for.
+//! The wall clock: the only place where this program learns the time for its users.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,7 +20,7 @@ fn ahead() -> i64 {
     *READ.get_or_init(|| std::env::var(AHEAD).ok().and_then(|ms| ms.parse().ok()).unwrap_or(0))
 }
 
-/// The machine's clock is right.
+/// Returns 0: the machine's clock is right.
 #[cfg(not(feature = "failpoints"))]
 fn ahead() -> i64 {
     0

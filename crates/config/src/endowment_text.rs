@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn path_below_the_directory_is_typed_from_there() {
+    fn path_below_the_directory_is_typed_relative_to_it() {
         let dir = tempfile::tempdir().unwrap();
         for (name, expected) in [
             ("a", "d=./a"),
@@ -57,11 +57,11 @@ mod tests {
     }
 
     #[test]
-    fn text_that_names_another_file_is_not_typed() {
+    fn path_that_would_be_misread_is_not_typed() {
         let dir = tempfile::tempdir().unwrap();
         let given = directory(&dir.path().join("a"), Some(1));
         assert_eq!(typed(dir.path(), &given).as_deref(), Some("d=./a?max=1"));
-        // A file of exactly that name is what the text would be read as.
+        // If a file has exactly that name, the text would name that file.
         std::fs::create_dir(dir.path().join("a?max=1")).unwrap();
         assert_eq!(typed(dir.path(), &given), None);
     }

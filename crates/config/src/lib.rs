@@ -1,7 +1,7 @@
-//! Where Almoner's files lie, what their user has written in them, and what time it is.
+//! The places of Almoner's files, the user's settings in them, and the time.
 //!
-//! The command line and the daemon both stand on this crate. It reads the environment and files of the user; it opens no
-//! socket and no store.
+//! The command line and the daemon both depend on this crate. It reads the environment and files of the user; it
+//! opens no socket and no store.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_methods,

@@ -19,10 +19,10 @@ pub enum Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Reads what stands behind `-e`.
+    /// Parses the text behind `-e`.
     ///
     /// # Errors
-    /// When it is not written as it should be, or names a program that is not there.
+    /// When it is malformed, or names a program that is not there.
     pub fn parse_endowment(&self, text: &str) -> Result<Endowment, Failure> {
         Endowment::parse(text, self).map_err(failure)
     }
@@ -62,7 +62,7 @@ impl Surroundings for Machine<'_> {
             listed => listed.map_err(|error| wrong(error.to_string()))?,
         };
         let here = |reference: ModelRef| -> Result<String, SpecError> {
-            // A file is meant as it lies here, whatever the directory of the daemon.
+            // A path is relative to the directory of this process, not to that of the daemon.
             let lies = |path: PathBuf| absolute_in(Path::new(""), &path.to_string_lossy()).map(PathBuf::from);
             Ok(match reference {
                 ModelRef::Scripted { path } => ModelRef::Scripted { path: lies(path)? }.to_string(),
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_whose_names_have_question_marks_are_meant_as_they_stand() {
+    fn file_name_with_question_mark_is_no_option_if_the_file_exists() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("a?max=1")).unwrap();
         let machine = Machine::At(dir.path());
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_found_where_a_shell_finds_them() {
+    fn program_name_is_looked_up_in_path() {
         let machine = Machine::At(Path::new(""));
         let given = machine.parse_endowment("t=program:sh?dir=/w").unwrap();
         assert!(matches!(given.fill, ResourceSpec::Program(spec) if spec.programs[0].1.ends_with("/sh")));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn models_are_named_by_reference_or_by_a_word_of_the_users() {
+    fn model_is_named_by_reference_or_by_user_name() {
         let machine = Machine::At(Path::new(""));
         assert!(machine.model("scripted:s.json").unwrap().starts_with("scripted:/"));
         assert_eq!(machine.model("fast").unwrap(), "fast");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_paths_are_refused_where_there_is_no_directory() {
+    fn relative_path_without_base_directory_is_refused() {
         for text in ["d=x", "d=./x:rw", "g=git:x", "p=program:/bin/sh?dir=x", "p=program:./x", "d=\"x\""] {
             assert!(
                 Machine::FromRoot.parse_endowment(text).is_err_and(|f| f.help.contains("beginning with `/`")),

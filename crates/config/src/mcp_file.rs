@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::settings;
 use control::exit::{Exit, Failure};
 
-/// The name of the file in the directory of what the user writes.
+/// The name of the file in the user's configuration directory.
 const FILE: &str = "mcp.json";
 
 /// The largest file that is read: as much as settings may have.
@@ -36,7 +36,7 @@ pub struct Server {
     /// Its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// What it finds in its environment: words, or `secret:NAME`.
+    /// The variables of its environment: plain text, or `secret:NAME`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Files and directories that it may read: its modules.
@@ -66,7 +66,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// What it is, in a line for the person who has configured it.
+    /// Returns its description, in a line for the user who has configured it.
     pub fn words(&self) -> String {
         if let Some(url) = &self.url {
             let key = self.key.as_ref().map(|key| format!(", with the secret {key}"));
@@ -90,7 +90,7 @@ impl Server {
     }
 }
 
-/// Where the file is.
+/// Returns where the file is.
 pub fn path(config: &Path) -> PathBuf {
     config.join(FILE)
 }
@@ -138,7 +138,7 @@ pub fn write(config: &Path, servers: &Servers) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The server of a name.
+/// Returns the server of a name.
 ///
 /// # Errors
 /// When there is none.
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again_and_nothing_else_is_taken() {
+    fn written_servers_read_back_and_unknown_keys_are_refused() {
         let config = tempfile::tempdir().unwrap();
         assert_eq!(read(config.path()).unwrap(), Servers::default());
         let server = Server { command: Some("/bin/x".into()), args: vec!["a b".into()], ..Server::default() };

@@ -230,7 +230,7 @@ impl<'a> KnownModels<'a> {
         attendant: &mut dyn Attendant,
     ) -> Result<String, Failure> {
         Ok(match reference {
-            // A file is meant as it lies here, whatever the directory of the daemon.
+            // A relative path starts from the directory of this process, not from the daemon's.
             ModelRef::Scripted { path } => ModelRef::Scripted { path: here(path)? }.to_string(),
             ModelRef::Replay { path } => ModelRef::Replay { path: here(path)? }.to_string(),
             ModelRef::Local { name } => {
@@ -288,18 +288,18 @@ fn understood(text: &str) -> Result<Vec<ModelRef>, Failure> {
     })
 }
 
-/// The models that a person names on a page: as on a command line, but there is no directory from which a path is meant,
-/// and nobody to ask whether weights are to be fetched.
+/// Returns the models that a user names on a page, as on a command line. A page has no directory for relative paths,
+/// and no terminal at which to ask about fetching weights.
 ///
 /// # Errors
-/// When one is none, or is not here.
+/// When a name is no model, or the model is not here.
 pub fn named_on_a_page(place: &Place, text: &str) -> Result<String, Failure> {
     let text = resolved(place, text)?;
     expect_here(place, &text, true)?;
     Ok(text)
 }
 
-/// Refuses models of which something is not here; and, if they are to be `whole`, files that are named from a directory.
+/// Refuses models whose files are not here. With `whole`, it also refuses relative paths.
 fn expect_here(place: &Place, text: &str, whole: bool) -> Result<(), Failure> {
     for reference in understood(text)? {
         match &reference {
@@ -323,7 +323,7 @@ fn expect_here(place: &Place, text: &str, whole: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The weights of a local model.
+/// Returns the weights of a local model.
 fn local(name: Option<&str>) -> Result<&'static Weights, Failure> {
     name.map_or(Some(weights::default()), weights::find).ok_or_else(|| {
         let shown = visible_line(name.unwrap_or_default());
@@ -332,7 +332,7 @@ fn local(name: Option<&str>) -> Result<&'static Weights, Failure> {
     })
 }
 
-/// The models that a text names, with what the user's own names stand for.
+/// Returns the models that a text names, with the user's own names replaced by their models.
 fn resolved(place: &Place, text: &str) -> Result<String, Failure> {
     if model::list(text).is_ok() {
         return Ok(text.to_owned());
@@ -341,14 +341,14 @@ fn resolved(place: &Place, text: &str) -> Result<String, Failure> {
     settings.models.resolve(text).map_err(|(what, help)| Failure::new(Exit::Usage, what).help(help))
 }
 
-/// How many runs may ask a model at once, if nobody says: a local model answers one at a time.
+/// Returns the default number of runs that may ask a model at once. A local model answers one at a time.
 pub fn jobs(model: &str) -> u32 {
     let models = model::list(model).unwrap_or_default();
     if models.iter().any(|model| matches!(model, ModelRef::Local { .. })) { 1 } else { 4 }
 }
 
-/// The model that a worker file asks for, if the server that was found serves it. A file that names a server is not
-/// heard.
+/// Returns the model that a worker file asks for, if the server that was found serves it. A file that names a server
+/// is not heard.
 fn same_provider(asked: &str, found: &ModelRef) -> Option<ModelRef> {
     Some(match (asked.parse().ok()?, found.clone()) {
         (ModelRef::Local { name }, ModelRef::Local { .. }) => ModelRef::Local { name },
@@ -374,7 +374,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_file_changes_nothing_but_the_name_of_the_model() {
+    fn worker_file_can_choose_only_a_model_of_the_same_provider() {
         let check = |asked: &str, found: &str, expected: Option<&str>| {
             let chosen = same_provider(asked, &found.parse().unwrap()).map(|chosen| chosen.to_string());
             assert_eq!(chosen.as_deref(), expected, "{asked} where {found} was found");

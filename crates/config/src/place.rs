@@ -13,7 +13,7 @@ const SOCKET_PATH_LIMIT: usize = 100;
 pub struct Place {
     /// The store: must survive.
     pub state: PathBuf,
-    /// What the user writes: settings and policy. The program only reads it.
+    /// The user's own files: settings and policy. The program only reads them.
     pub config: PathBuf,
     /// Models and other things that can be had again.
     pub cache: PathBuf,
@@ -53,7 +53,7 @@ pub enum Claim {
 const ENDO_SOCKET: &str = "captp0.sock";
 
 impl Place {
-    /// Everything under one directory, given by its absolute path.
+    /// Returns everything under one directory, given by its absolute path.
     pub fn under(home: &Path) -> Place {
         let runtime = short_enough(home.join("run"));
         let endo = EndoPlace { socket: runtime.join(ENDO_SOCKET), claim: Claim::Own };
@@ -69,12 +69,12 @@ impl Place {
         }
     }
 
-    /// What a child process must have in its environment to mean the same place.
+    /// Returns the variable that a child process needs in its environment to use the same place.
     pub fn as_env(&self) -> Option<(&'static str, &Path)> {
         self.home.as_deref().map(|home| ("ALMONER_HOME", home))
     }
 
-    /// The directories that the environment names. Nothing is made.
+    /// Returns the directories that the environment names. Nothing is made.
     ///
     /// # Errors
     /// When neither `ALMONER_HOME` nor `HOME` is set.
@@ -119,7 +119,7 @@ impl Place {
         })
     }
 
-    /// Where a daemon of Endo's is told to be.
+    /// Returns where a daemon of Endo's is told to be.
     fn of_endo(state: &Path, env: &dyn Fn(&str) -> Option<OsString>) -> Place {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let named = |name: &str| env(name).map(|path| absolute(Path::new(&path)));
@@ -138,7 +138,7 @@ impl Place {
         }
     }
 
-    /// The directory of the store.
+    /// Returns the directory of the store.
     pub fn store(&self) -> PathBuf {
         self.state.join("store")
     }
@@ -151,23 +151,23 @@ impl Place {
         store::inspect(&self.store()).map_err(refused)
     }
 
-    /// The socket on which the daemon takes commands.
+    /// Returns the socket on which the daemon takes commands.
     pub fn socket(&self) -> PathBuf {
         self.runtime.join("control.sock")
     }
 
-    /// What the daemon writes about itself.
+    /// Returns the log file of the daemon.
     pub fn log(&self) -> PathBuf {
         self.state.join("daemon.log")
     }
 
-    /// Where model weights lie.
+    /// Returns where model weights lie.
     pub fn weights(&self) -> PathBuf {
         self.models.clone().unwrap_or_else(|| self.cache.join("models"))
     }
 }
 
-/// Why a store cannot be opened, as a command says it.
+/// Returns why a store cannot be opened, as a command says it.
 pub fn refused(error: store::OpenError) -> Failure {
     let exit = match &error {
         store::OpenError::Owned { .. } => Exit::Conflict,
@@ -176,18 +176,18 @@ pub fn refused(error: store::OpenError) -> Failure {
     Failure::new(exit, error.to_string()).help(error.help())
 }
 
-/// What is said to a path that does not begin at the root, where nobody knows from which directory it is meant.
+/// Returns the failure for a relative path, where no directory is known that it could be relative to.
 pub fn not_whole(path: &str) -> Failure {
     Failure::new(Exit::Invalid, format!("{} does not begin at the root", passable::visible_line(path)))
         .help("write the whole path, beginning with /")
 }
 
-/// Where Endo's clients look when nothing is said.
+/// Returns where Endo's clients look when nothing is said.
 fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
     if let Some(socket) = env("ENDO_SOCK_PATH").map(PathBuf::from) {
         return EndoPlace { socket, claim: Claim::Asked };
     }
-    // By this one a client says where it looks; whoever has set it need not mean a daemon of ours.
+    // `ENDO_SOCK` is for clients: the user who has set it need not mean a daemon of ours.
     if let Some(socket) = env("ENDO_SOCK").map(PathBuf::from) {
         return EndoPlace { socket, claim: Claim::Shared };
     }
@@ -202,7 +202,7 @@ fn endo(env: &dyn Fn(&str) -> Option<OsString>) -> EndoPlace {
     EndoPlace { socket, claim: Claim::Shared }
 }
 
-/// A socket's path has little room; a directory that leaves too little gets a stand-in named by its hash.
+/// Returns the directory, or a stand-in named by its hash if a socket's path in it would be too long.
 fn short_enough(dir: PathBuf) -> PathBuf {
     if dir.as_os_str().len() + "/control.sock".len() <= SOCKET_PATH_LIMIT {
         return dir;
@@ -252,12 +252,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_home_there_is_advice() {
+    fn missing_home_fails_with_advice() {
         assert!(place(&[]).unwrap_err().help.contains("ALMONER_HOME"));
     }
 
     #[test]
-    fn a_daemon_of_endos_is_where_it_is_told_to_be() {
+    fn endo_variables_choose_place_and_socket() {
         let endo = [
             ("HOME", "/h"),
             ("ENDO_STATE_PATH", "/e/state"),
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_gets_a_short_socket() {
+    fn long_home_path_gets_short_socket_path() {
         let deep = format!("/{}", "x".repeat(120));
         assert!(place(&[("ALMONER_HOME", &deep)]).unwrap().socket().as_os_str().len() <= 107);
     }

@@ -15,7 +15,7 @@ use control::exit::{Exit, Failure};
 /// The name of a policy file: in the user's configuration, and beside a worker file.
 pub const NAME: &str = worker::PROJECT_POLICY;
 
-/// Everything that policies can speak of, made from the interfaces of this build.
+/// Returns everything that policies can speak of, made from the interfaces of this build.
 ///
 /// # Errors
 /// When an interface has a name that Cedar cannot have: a fault of this program.
@@ -42,25 +42,26 @@ pub fn vocabulary() -> Result<Arc<Vocabulary>, Failure> {
     })
 }
 
-/// A policy that lets a worker call a method of a thing without anybody being asked. `None` if policies cannot speak of that.
+/// Returns a policy that lets a worker call a method of a thing without anybody being asked. `None` if policies
+/// cannot speak of that.
 pub fn permit(worker: &str, on: &Subject, method: &str) -> Option<String> {
     vocabulary().ok()?.permit(worker, on, method)
 }
 
-/// A file as it is now, if it is there: what changes when it does.
+/// The fingerprint of a file as it is now: it changes when the file does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     place: (u64, u64),
     size: u64,
     written: (i64, i64),
-    // Nobody can set this one.
+    // No program can set this time.
     changed: (i64, i64),
 }
 
 /// A policy file and the examples beside it, as they are now.
 pub type Stamps = [Option<Stamp>; 2];
 
-/// The stamps of a policy file and of the examples beside it.
+/// Returns the stamps of a policy file and of the examples beside it.
 pub fn stamps(path: &Path) -> Stamps {
     let stamp = |path: &Path| {
         // A link to nothing is not the same as nothing.
@@ -75,12 +76,12 @@ pub fn stamps(path: &Path) -> Stamps {
     [stamp(path), stamp(&examples(path))]
 }
 
-/// The file of examples that goes with a policy file.
+/// Returns the file of examples that goes with a policy file.
 pub fn examples(path: &Path) -> PathBuf {
     path.with_file_name(EXAMPLES)
 }
 
-/// The texts of a policy file and of the examples beside it; `None` if there is no such file.
+/// Returns the texts of a policy file and of the examples beside it; `None` if there is no such file.
 ///
 /// # Errors
 /// When one of them is there and cannot be read, is not a file, is not text or is too large.
@@ -103,7 +104,7 @@ fn text(path: &Path) -> Result<Option<String>, Problem> {
     let file = match std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            // Nobody puts a link where no policies are meant to be.
+            // A link at this path means that policies were meant to be there.
             return match std::fs::symlink_metadata(path) {
                 Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
                 Err(e) => Err(problem(e.to_string())),
@@ -151,7 +152,7 @@ pub fn load(path: &Path, whose: Whose) -> Result<Option<(Policies, String)>, Vec
     compile(path, whose, &policy, examples.as_deref()).map(|policies| Some((policies, policy)))
 }
 
-/// All problems as one failure.
+/// Returns all problems as one failure.
 pub fn failure(problems: &[Problem]) -> Failure {
     let lines: Vec<String> = problems
         .iter()
@@ -169,7 +170,7 @@ fn shown(path: &Path) -> String {
     visible_line(&path.to_string_lossy()).into_owned()
 }
 
-/// How many there are, in words.
+/// Returns how many there are, in words.
 pub fn counted(policies: usize, examples: usize) -> String {
     let of = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
     format!("{}, {}", of(policies, "policy", "policies"), of(examples, "example", "examples"))

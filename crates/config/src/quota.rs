@@ -5,13 +5,13 @@ use control::exit::{Exit, Failure};
 /// The variable that says so.
 const VARIABLE: &str = "ALMONER_BLOB_QUOTA";
 
-/// How many, if nobody says anything: 16 GiB.
+/// The default quota: 16 GiB.
 const OTHERWISE: u64 = 16 << 30;
 
-/// How many bytes may lie beside the store before no more are taken from clients.
+/// Returns how many bytes may lie beside the store before the daemon refuses more uploads from clients.
 ///
 /// # Errors
-/// When what was said is no number of bytes.
+/// When the variable is no number of bytes.
 pub fn blob_quota() -> Result<u64, Failure> {
     match std::env::var_os(VARIABLE) {
         None => Ok(OTHERWISE),
@@ -26,7 +26,7 @@ pub fn blob_quota() -> Result<u64, Failure> {
     }
 }
 
-/// A number of bytes, with a suffix that stands for a power of 1024.
+/// Returns a number of bytes, with a suffix that stands for a power of 1024.
 fn parse(said: &str) -> Option<u64> {
     let (digits, shift) = match said.char_indices().next_back()? {
         (at, 'K' | 'k') => (said.get(..at)?, 10),
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_bytes() {
+    fn byte_count_accepts_digits_with_binary_suffix_only() {
         for (said, expected) in [
             ("0", Some(0)),
             ("1000", Some(1000)),

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_read_as_in_worker_files() {
+    fn budget_amounts_use_the_syntax_of_worker_files() {
         assert_eq!(parse([]).unwrap(), None);
         let amounts = [
             ("turns", " 2 "),

@@ -9,7 +9,7 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     let upper = name.to_ascii_uppercase().replace('-', "_");
     let named =
         WORDS.iter().any(|word| upper.contains(word)) || upper.ends_with("_KEY") || upper.ends_with("_PAT");
-    // A path, a number or a switch is none, whatever its name.
+    // A path, a number or a switch is no secret, under any name.
     let plain = value.is_empty() || value.starts_with(['/', '.', '~']) || value.len() < 4;
     let found = policy::Secrets::default().inspect([("value", &kernel::Value::from(value))]);
     (named && !plain) || !found.is_empty()

@@ -1,7 +1,7 @@
-//! What the user writes in `config.toml`.
+//! The user's settings in `config.toml`.
 //!
-//! The file is optional and read strictly: what is not known is an error that says where and what to do. Whoever finds
-//! one goes on with the settings that were read last; nothing ends because of it.
+//! The file is optional and read strictly: an unknown key is an error with its place and advice. After such an error
+//! the daemon goes on with the settings that it read last; nothing ends because of it.
 
 mod models;
 pub mod project;
@@ -19,21 +19,21 @@ use model::Price;
 use crate::place::Place;
 use control::exit::{Exit, Failure};
 
-/// The name of the file in the directory of what the user writes.
+/// The name of the file in the user's configuration directory.
 pub const FILE: &str = "config.toml";
 
 /// The largest file that is read.
 const LARGEST: u64 = 64 << 10;
 
-/// What notifications are called where their health is told.
+/// The name of notifications where their health is shown.
 pub const NOTIFY: &str = "notify";
 
-/// All settings. The default is what holds without a file.
+/// All settings. The default holds without a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// How a person is told that something waits.
     pub notify: Option<Notify>,
-    /// What is known of models beside what Almoner knows.
+    /// The user's settings of models, beside the built-in ones.
     pub models: Models,
     /// Where the web pages are served, if not at a port of this machine that is chosen when they are opened.
     pub web: Option<Web>,
@@ -48,31 +48,31 @@ pub struct Web {
     pub hosts: Vec<String>,
 }
 
-/// What the user says of models, by their references as runs store them.
+/// The user's settings of models, by their references as runs store them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Models {
     /// The model for runs that name none.
     pub default: Option<String>,
     /// The user's own names for models, each with the reference that it stands for.
     pub names: BTreeMap<String, String>,
-    /// What they cost: before the table of prices.
+    /// Their prices, which go before the built-in table of prices.
     pub prices: BTreeMap<String, Price>,
     /// Those that take pictures as they are.
     pub images: BTreeSet<String>,
     /// Those that take PDFs as they are.
     pub pdfs: BTreeSet<String>,
-    /// Those that may read what is private.
+    /// Those that may read private data.
     pub private: BTreeSet<String>,
 }
 
 /// How a person is told that something waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notify {
-    /// The program and its arguments, with places for what is told. It goes to no shell.
+    /// The program and its arguments, with placeholders for the notification. It goes to no shell.
     pub command: Vec<String>,
 }
 
-/// Where the file is.
+/// Returns where the file is.
 pub fn path(place: &Place) -> PathBuf {
     place.config.join(FILE)
 }
@@ -99,10 +99,11 @@ pub fn read(path: &Path) -> Result<Settings, Failure> {
     })
 }
 
-/// Whether nobody else can have written the file: it names programs that are run.
+/// Checks that no other user can have written the file, since it names programs that are run. Its owner must be the
+/// user or root, and not everybody may write it.
 ///
 /// # Errors
-/// What is wrong with it, and what to do.
+/// The fault of the file, with advice.
 pub fn trusted(meta: &std::fs::Metadata) -> Result<(), (&'static str, &'static str)> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     if !meta.is_file() {
@@ -127,7 +128,7 @@ pub struct Followed {
     settings: Settings,
 }
 
-/// By what a changed file is known.
+/// The fingerprint by which a changed file is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     None,
@@ -135,12 +136,12 @@ enum Seen {
 }
 
 impl Followed {
-    /// The settings of this file, none of which have been read.
+    /// Returns the settings of this file, before the first read.
     pub fn new(path: PathBuf) -> Followed {
         Followed { path, seen: None, settings: Settings::default() }
     }
 
-    /// The settings now. A file that cannot be read leaves those that were read last, and is told of once.
+    /// Returns the settings now. A file that cannot be read leaves those that were read last, and is told of once.
     pub fn look(&mut self) -> (&Settings, Option<Failure>) {
         let now = Seen::of(&self.path);
         if self.seen == Some(now) {
@@ -182,13 +183,13 @@ mod tests {
     const GOOD: &str = "[notify]\ncommand = [\"true\"]\n";
 
     #[test]
-    fn without_a_file_there_are_no_settings() {
+    fn missing_file_reads_as_default_settings() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(read(&dir.path().join("config/config.toml")).unwrap(), Settings::default());
     }
 
     #[test]
-    fn a_file_that_others_may_write_is_not_followed() {
+    fn file_writable_by_everybody_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE);
         std::fs::write(&path, GOOD).unwrap();
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_last_holds_until_something_better_comes() {
+    fn unreadable_file_keeps_last_settings() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE);
         let mut followed = Followed::new(path.clone());

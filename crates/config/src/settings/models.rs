@@ -1,4 +1,4 @@
-//! What the user says of models: names for them, prices, and which documents they take.
+//! The user's settings of models: names for them, prices, and the documents that they take.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mode
                 for (model, value) in table(text, value, "models.prices")? {
                     let (at, name) = (model.span().start, model.get_ref());
                     let reference = reference(text, at, name)?;
-                    // What a model costs does not depend on the key that it is asked with.
+                    // The price of a model does not depend on the key that a request carries.
                     costs(text, &mut models, at, &reference, price(text, at, value)?)?;
                 }
             }
@@ -47,7 +47,7 @@ pub(super) fn read(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Mode
     Ok(models)
 }
 
-/// The user's own names for models.
+/// Reads the user's own names for models.
 fn named(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &mut Models) -> Result<(), Trouble> {
     for (key, value) in table(text, value, "models.names")? {
         let (at, name) = (key.span().start, key.get_ref().as_ref());
@@ -72,7 +72,7 @@ fn named(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &mut Models) -> 
     Ok(())
 }
 
-/// A model with the key that it is asked with, and what else is known of it.
+/// Returns a model with the key for its requests, and keeps its other settings.
 fn with_more(
     text: &Text<'_>,
     name: &str,
@@ -118,7 +118,10 @@ fn with_more(
     Ok(model)
 }
 
-/// Keeps what a model costs, unless something else is said of it already.
+/// Keeps the price of a model.
+///
+/// # Errors
+/// When the model already has another price.
 fn costs(
     text: &Text<'_>,
     models: &mut Models,
@@ -137,10 +140,10 @@ fn costs(
 }
 
 impl Models {
-    /// The models that a text names, as after `-m`, with what the user's own names stand for.
+    /// Returns the models that a text names, as after `-m`, with the user's own names replaced by their references.
     ///
     /// # Errors
-    /// What is wrong and what to do, where a word is nearly a name.
+    /// The fault and the advice, where a word is nearly a name.
     pub fn resolve(&self, said: &str) -> Result<String, (String, String)> {
         let word = said.trim();
         let is_word = word != "local" && !word.contains([':', ',', '/']);
@@ -150,13 +153,13 @@ impl Models {
             let what = format!("there is no model `{}`", visible_line(word));
             return Err((what, format!("did you mean `{near}`?")));
         }
-        // A part of a path can have a comma before it; only what is a name is one.
+        // A path can contain a comma, so only parts that are names are replaced.
         let parts = said.split(',').map(|part| self.names.get(part.trim()).map_or(part, String::as_str));
         Ok(parts.collect::<Vec<_>>().join(","))
     }
 }
 
-/// A model, or several that are tried in turn, as after `-m`.
+/// Returns a model, or several that are tried in turn, as after `-m`.
 fn default(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &Models) -> Result<String, Trouble> {
     let at = value.span().start;
     let help = "write the model as after `-m`, in quotes";
@@ -170,7 +173,7 @@ fn default(text: &Text<'_>, value: &Spanned<DeValue<'_>>, models: &Models) -> Re
     }
 }
 
-/// A price in dollars for a million tokens.
+/// Returns a price in dollars for a million tokens.
 fn price(text: &Text<'_>, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Price, Trouble> {
     const KEYS: [&str; 4] = ["input", "output", "cached", "cache_write"];
     let mut amounts = BTreeMap::new();
@@ -200,7 +203,7 @@ fn price(text: &Text<'_>, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Pri
     Ok(Price::of_dollars(*input, of("cached"), of("cache_write"), *output))
 }
 
-/// A model as runs store it.
+/// Returns a model as runs store it.
 fn reference(text: &Text<'_>, at: usize, name: &str) -> Result<ModelRef, Trouble> {
     name.parse().map_err(|error: model::ReferenceError| {
         let what = visible_line(&format!("{error}")).into_owned();
@@ -208,7 +211,7 @@ fn reference(text: &Text<'_>, at: usize, name: &str) -> Result<ModelRef, Trouble
     })
 }
 
-/// A list of models.
+/// Returns a list of models.
 fn names(text: &Text<'_>, key: &str, value: &Spanned<DeValue<'_>>) -> Result<BTreeSet<String>, Trouble> {
     let at = value.span().start;
     let wrong = || {
@@ -230,7 +233,7 @@ mod tests {
     use crate::settings::read::parse;
 
     #[test]
-    fn prices_and_what_models_take_are_read() {
+    fn prices_and_document_types_of_models_are_read() {
         let text = "[models]\nimages = [\"ollama:llava\"]\n\
                     [models.prices]\n\"compat:https://h/v1/#m\" = { input = 1, output = 2.5, cached = 0.1 }\n";
         let models = parse(text).unwrap().models;
@@ -244,7 +247,7 @@ mod tests {
         judge = { model = \"compat:https://h/v1#m\", key = \"work\", private = true, price = { input = 1, output = 2 } }\n";
 
     #[test]
-    fn names_stand_for_models_with_their_keys() {
+    fn user_names_resolve_to_models_with_their_keys() {
         let models = parse(NAMED).unwrap().models;
         let judge = "compat:https://h/v1#m?key=work";
         assert_eq!(models.default.as_deref(), Some(format!("openai:gpt-x,{judge}").as_str()));
@@ -265,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_name_is_told_with_its_place() {
+    fn invalid_model_name_is_reported_with_line_and_help() {
         for (line, what, help) in [
             ("local = \"openai:m\"", "cannot be the name", "not `local`"),
             ("\"a b\" = \"openai:m\"", "cannot be the name", "letters"),

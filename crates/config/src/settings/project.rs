@@ -1,6 +1,7 @@
-//! From the text of `almoner.toml` to what it hands to the workers of a project.
+//! From the text of `almoner.toml` to the endowments of a project's workers.
 //!
-//! It says what a command line could say and no more, and each value is read by the code that reads it there.
+//! The file can express the same options as a command line and no more. Each value is read by the code that reads it
+//! there.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -17,23 +18,24 @@ use control::exit::{Exit, Failure};
 use resource::{Endowment, Kind, ResourceSpec};
 use worker::definition::{self, Bundle};
 
-/// What a project's file hands to one of its workers.
+/// The endowments of one worker in a project's file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Handed {
     /// The model, if none is named.
     pub model: Option<String>,
-    /// What fills its slots.
+    /// The contents of its slots.
     pub endow: Vec<Endowment>,
-    /// Methods about which nobody is asked, as `slot.method`.
+    /// The methods without a question to the user, as `slot.method`.
     pub allow: Vec<String>,
-    /// What it may use up, where that is less than its own file says.
+    /// Its limits, where they are lower than those of its own file.
     pub limits: Tighter,
 }
 
 /// The most dots in the name of a slot whose kind is looked up.
 const MAX_SLOT_DEPTH: usize = 8;
 
-/// What a project's file says: for each worker, by its path from the file's directory without its suffix.
+/// The content of a project's file, by worker. The key is the worker's path from the file's directory, without its
+/// suffix.
 pub type Workers = BTreeMap<String, Handed>;
 
 /// Reads the text of `file`, which lies in the directory `base`, given by its real path.
@@ -134,7 +136,7 @@ fn model(text: &Text<'_>, base: &Path, at: usize, said: &str) -> Result<String, 
     placed.map(|all| all.join(",")).map_err(wrong)
 }
 
-/// What fills a slot, as after `-e SLOT=`, with paths taken from where this file lies.
+/// Returns the content of a slot, as after `-e SLOT=`, with paths relative to the directory of this file.
 fn endowment(text: &Text<'_>, base: &Path, at: usize, slot: &str, said: &str) -> Result<Endowment, Trouble> {
     let mut given = Machine::At(base)
         .parse_endowment(&format!("{slot}={said}"))
@@ -147,8 +149,8 @@ fn endowment(text: &Text<'_>, base: &Path, at: usize, slot: &str, said: &str) ->
     Ok(given)
 }
 
-/// The path without `..`. One that lies in the project must not lead out of it: whoever changes the project could make
-/// it lead anywhere, and the file would still be the one that is trusted.
+/// Returns the path without `..`. A path within the project must not lead out of it. Otherwise an author of the
+/// project could make it lead anywhere, and the file would still be the trusted one.
 fn settled(base: &Path, path: &str) -> Result<String, String> {
     let rest = Path::new(path).strip_prefix(base);
     let mut at = if rest.is_ok() { base.to_owned() } else { PathBuf::from("/") };
@@ -174,7 +176,8 @@ fn settled(base: &Path, path: &str) -> Result<String, String> {
     at.into_os_string().into_string().map_err(|_| "its full path is not UTF-8 text".to_owned())
 }
 
-/// Where a path leads; of one that is not there yet, where what is there of it leads. `None` if it leads nowhere.
+/// Returns the path with all links followed. Of a path that is not there yet, it follows the part that is there.
+/// `None` if the path leads nowhere.
 fn real(path: &Path) -> Option<PathBuf> {
     path.ancestors()
         .find(|part| std::fs::symlink_metadata(part).is_ok())
@@ -182,8 +185,8 @@ fn real(path: &Path) -> Option<PathBuf> {
 }
 
 impl Handed {
-    /// All of it, a line for each thing. The worker's file says what a path stands for in a slot; without it, a path is
-    /// told as it was typed. Not made visible.
+    /// Returns all of it, a line for each item. The worker's file determines the kind of a path in a slot; without
+    /// it, a path is shown as it was typed. Not made visible.
     pub fn lines(&self, worker: Option<&Path>) -> Vec<String> {
         let model = self.model.iter().map(|model| format!("model: {model}"));
         let kind = |slot: &str| worker.and_then(|worker| self.kind(worker, slot));
@@ -192,7 +195,7 @@ impl Handed {
         model.chain(endow).chain(allow).chain(self.limits.line()).collect()
     }
 
-    /// The kind of a slot of the worker in this file, or of a worker in a slot of it.
+    /// Returns the kind of a slot of the worker in this file, or of a worker in a slot of it.
     fn kind(&self, worker: &Path, slot: &str) -> Option<Kind> {
         if slot.matches('.').count() > MAX_SLOT_DEPTH {
             return None;
@@ -202,7 +205,7 @@ impl Handed {
         definition.slot(name).map(|slot| slot.kind)
     }
 
-    /// The file of the worker that has a slot, and what that worker calls it.
+    /// Returns the file of the worker that has a slot, and that worker's name for the slot.
     fn owner<'a>(&self, worker: &Path, slot: &'a str) -> Option<(PathBuf, &'a str)> {
         match slot.rsplit_once('.') {
             Some((above, name)) => Some((self.filler(worker, above)?, name)),
@@ -210,8 +213,8 @@ impl Handed {
         }
     }
 
-    /// The file of the worker that fills a slot: the one that is bound to it, or else the one of its name beside the
-    /// caller's file.
+    /// Returns the file of the worker that fills a slot: the one that is bound to it, or else the one of its name
+    /// beside the caller's file.
     fn filler(&self, worker: &Path, slot: &str) -> Option<PathBuf> {
         match self.endow.iter().find(|given| given.slot == slot).map(|given| &given.fill) {
             Some(ResourceSpec::Path(given)) => Some(PathBuf::from(&given.path)),
@@ -224,7 +227,7 @@ impl Handed {
     }
 }
 
-/// The file of the worker of a name: `NAME.worker`, or `NAME.worker.md` where there is no such file.
+/// Returns the file of the worker of a name: `NAME.worker`, or `NAME.worker.md` where there is no such file.
 pub fn worker_file(dir: &Path, name: &str) -> PathBuf {
     let file = dir.join(format!("{name}.worker"));
     if file.exists() { file } else { dir.join(format!("{name}.worker.md")) }
@@ -246,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn path_in_a_slot_of_a_known_kind_is_told_as_that_kind() {
+    fn path_in_slot_of_known_kind_is_described_by_the_kind() {
         let dir = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(dir.path()).unwrap();
         let write = |name: &str, slots: &str| {
@@ -272,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_a_command_line_can_say() {
+    fn project_file_accepts_all_command_line_endowments() {
         let text = "[workers.a]\nmodel = \"scripted:s.json, ollama:m\"\nallow = [\"out.write\"]\n\
             endow = { mail = \"./in?suffix=.eml&max=1kB\", out = \"../o:rw\", web = \"https://h/p\" }\n\
             [workers.\"sub/b\"]\nendow = { d = \"/abs/x:stage\" }\n\
@@ -295,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn invalid_project_file_is_reported_with_line() {
         for (text, line, what) in [
             ("[worker.a]", 1, "unknown section `worker`"),
             ("[workers.a]\nlimits = 3", 2, "is a section"),
@@ -320,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_the_project_does_not_lead_out_of_it() {
+    fn project_path_leading_out_through_link_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let root = std::fs::canonicalize(dir.path()).unwrap();
         let (base, out) = (root.join("p"), root.join("out"));

@@ -10,17 +10,17 @@ use super::{Notify, Settings, models, web};
 /// The most parts that a command may have.
 const PARTS: usize = 64;
 
-/// What may stand in braces in a command.
+/// The placeholders that a command may have in braces.
 pub(super) const PLACES: [&str; 3] = ["text", "number", "count"];
 
-/// What is wrong with the text.
+/// An error in the text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Trouble {
     /// In which line, from 1.
     pub(super) line: Option<usize>,
-    /// What, in words that are safe to show.
+    /// The error, in words that are safe to show.
     pub(super) what: String,
-    /// What to do.
+    /// The remedy.
     pub(super) help: String,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Text<'a> {
         Text(text)
     }
 
-    /// What the text has at its top.
+    /// Returns the top-level sections of the text.
     pub(super) fn sections(&self) -> Result<Spanned<DeTable<'a>>, Trouble> {
         DeTable::parse(self.0).map_err(|error| {
             let what = format!("this is not TOML: {}", visible_line(error.message()));
@@ -104,7 +104,7 @@ pub(super) fn table<'a, 'b>(
     }
 }
 
-/// A program and its arguments.
+/// Returns a program and its arguments.
 fn command(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Trouble> {
     const SHAPE: &str = "write a list of texts: command = [\"notify-send\", \"Almoner\", \"{text}\"]";
     let at = value.span().start;
@@ -135,7 +135,7 @@ fn command(text: &Text<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>,
     Ok(command)
 }
 
-/// The words in braces.
+/// Returns the words in braces.
 fn places(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|rest| {
         let (word, _) = rest.split_once('}')?;
@@ -143,11 +143,11 @@ fn places(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A part of a command with what is told in its places.
+/// Returns a part of a command with values for its placeholders.
 pub(super) fn filled(part: &str, values: [&str; 3]) -> String {
     let mut out = String::with_capacity(part.len());
     let mut rest = part;
-    // What is put in is not looked at again.
+    // Placeholders within a value are not replaced.
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
         let place = after.split_once('}').and_then(|(word, behind)| {
@@ -170,7 +170,7 @@ pub(super) fn filled(part: &str, values: [&str; 3]) -> String {
 }
 
 impl Notify {
-    /// The command with what is told in its places.
+    /// Returns the command with values for its placeholders.
     pub fn filled(&self, text: &str, number: &str, count: &str) -> Vec<String> {
         self.command.iter().map(|part| filled(part, [text, number, count])).collect()
     }
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_right_is_read() {
+    fn valid_notify_command_is_read() {
         for (text, expected) in [
             ("", None),
             ("# nothing\n", None),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place_and_a_way_out() {
+    fn invalid_settings_are_reported_with_line_and_help() {
         for (text, line, what, help) in [
             ("\n[notfy]\n", 2, "unknown section `notfy`", "did you mean `notify`?"),
             ("[a\u{202E}]", 1, "this is not TOML", "docs/settings.md"),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_a_place_is_not_looked_at_again() {
+    fn placeholder_in_a_value_is_not_replaced() {
         let values = ["{count}", "7", "3"];
         for (part, expected) in [
             ("{text}", "{count}"),

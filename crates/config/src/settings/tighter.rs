@@ -1,4 +1,4 @@
-//! Limits of a project's file: what a run may use up, where that is less than its worker file says.
+//! Limits of a project's file: those of a run, where they are lower than those of its worker file.
 
 use kernel::run::Limits;
 use passable::visible_line;
@@ -12,7 +12,7 @@ use control::exit::{Exit, Failure};
 /// The keys.
 const KEYS: [&str; 6] = ["turns", "calls", "depth", "tokens", "usd", "wall"];
 
-/// What is said of limits; of what nothing is said, the worker file's holds.
+/// The limits that a project's file sets; for all others, those of the worker file hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tighter {
     /// Each limit as it was written, with its amount in the units of [`Limits`].
@@ -49,7 +49,7 @@ impl Tighter {
         Ok(tighter)
     }
 
-    /// What holds for a worker. Nobody may loosen what its file says.
+    /// Returns the limits of a worker under this file. The project's file may not loosen those of the worker file.
     ///
     /// # Errors
     /// When a limit is more than that of the worker file.
@@ -78,14 +78,14 @@ impl Tighter {
         Ok((!self.said.is_empty()).then_some(limits))
     }
 
-    /// In one line, if anything is said. Not made visible.
+    /// Returns the limits in one line, if there are any. Not made visible.
     pub fn line(&self) -> Option<String> {
         let all: Vec<String> = self.said.iter().map(|(name, words, _)| format!("{name} {words}")).collect();
         (!all.is_empty()).then(|| format!("limits: {}", all.join(", ")))
     }
 }
 
-/// An amount in the units of [`Limits`]; nothing at all is no limit of anything but depth and money.
+/// Returns an amount in the units of [`Limits`]; nothing at all is no limit of anything but depth and money.
 fn amount(name: &str, words: &str) -> Option<u64> {
     match name {
         "usd" => {

@@ -84,7 +84,7 @@ mod tests {
     use super::super::read::parse;
 
     #[test]
-    fn address_that_others_reach_needs_tls_and_host_names() {
+    fn address_reachable_by_others_needs_tls_and_host_names() {
         for (section, expected) in [
             ("port = 7070", Ok(("127.0.0.1:7070", 0))),
             ("bind = \"[::1]:7070\"", Ok(("[::1]:7070", 0))),

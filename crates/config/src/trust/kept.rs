@@ -33,7 +33,7 @@ fn failed(place: &Place, e: &dyn std::fmt::Display) -> Failure {
         .help("nothing is trusted that cannot be looked up there; `almoner doctor` examines the directories")
 }
 
-/// All that is trusted, by path.
+/// Returns all that is trusted, by path.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -62,7 +62,7 @@ fn read(place: &Place, path: &Path) -> Result<Option<Kept>, Failure> {
     }
 }
 
-/// Whether the file at this path is trusted as it is: with exactly these bytes.
+/// Returns whether the file at this path is trusted as it is: with exactly these bytes.
 ///
 /// # Errors
 /// When it cannot be looked up.
@@ -71,10 +71,10 @@ pub fn is_trusted(place: &Place, path: &Path, digest: BlobHash) -> Result<bool, 
     Ok(kept.is_some_and(|kept| kept.path == path && kept.digest == digest))
 }
 
-/// Trusts the file at this path as it is now, instead of what it was before.
+/// Records that the user trusts the file at this path with this digest. The record replaces an earlier one.
 ///
 /// # Errors
-/// When that cannot be written down.
+/// When the record cannot be written.
 pub fn keep(place: &Place, path: &Path, digest: BlobHash) -> Result<(), Failure> {
     private_dir(&place.state)?;
     private_dir(&dir(place))?;

@@ -1,7 +1,7 @@
-//! `almoner.toml`: what a project hands to its workers, once its user has said so for exactly this text.
+//! `almoner.toml`: the endowments of a project's workers, once the user has trusted exactly this text.
 //!
-//! The file comes with the project, so anyone can have written it. It is not read before its digest has been found
-//! among those that the user trusts; `almoner trust` shows what it says, and asks.
+//! The file comes with the project, so anyone can have written it. It is parsed only after its digest has been found
+//! among those that the user trusts. `almoner trust` shows its content, and asks.
 
 mod kept;
 
@@ -23,7 +23,7 @@ use resource::Endowment;
 /// The name of the file.
 pub const NAME: &str = "almoner.toml";
 
-/// What lies at the top of a project.
+/// The directories that mark the top of a project.
 const TOPS: [&str; 3] = [".git", ".jj", ".hg"];
 
 /// A project's file, as it was read.
@@ -81,17 +81,17 @@ impl File {
         }
     }
 
-    /// What it says.
+    /// Parses the file into the endowments of its workers.
     ///
     /// # Errors
-    /// When it is not written as it should be.
+    /// When the file has errors.
     pub fn workers(&self) -> Result<Workers, Failure> {
         project::parse(&self.path, &self.dir, &self.text)
     }
 }
 
-/// Where the file of a directory lies, whether it is there or not: in the directory itself, or else the nearest one above
-/// it up to the top of the project, if the project has one.
+/// Returns where the file of a directory lies, whether it is there or not: in the directory itself, or else the
+/// nearest one above it up to the top of the project, if the project has one.
 pub fn nearest(dir: &Path) -> PathBuf {
     let here = dir.join(NAME);
     let is_there = |path: &Path| std::fs::symlink_metadata(path).is_ok();
@@ -103,21 +103,21 @@ pub fn nearest(dir: &Path) -> PathBuf {
     within.map(|above| above.join(NAME)).find(|path| is_there(path)).unwrap_or(here)
 }
 
-/// What a trusted file hands to one worker.
+/// The endowments that a trusted file gives to one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endowed {
     /// The file.
     pub file: File,
-    /// What it hands over.
+    /// The endowments.
     pub handed: Handed,
 }
 
 impl Endowed {
-    /// What is left of it beside what a command line says: that wins. A slot that is filled there is no matter of this
-    /// file, and neither is what is asked about it.
+    /// Returns the endowments and the model without the parts that the command line overrides. For a slot that the
+    /// command line fills, the file's approval rules do not count either.
     #[must_use]
     pub fn beside(mut self, model: Option<&str>, endow: &[Endowment]) -> Endowed {
-        // What fills a slot is no more the file's than what lies in it.
+        // A slot that the command line fills overrides the file, and so do the slots within it.
         let is_given = |slot: &str| {
             endow.iter().any(|given| {
                 let below = slot.strip_prefix(given.slot.as_str());
@@ -139,13 +139,13 @@ impl Endowed {
     }
 }
 
-/// What is to be said of a project's file that is not used, in one line.
+/// A line that tells the user why a project's file is not used.
 pub type Unused = String;
 
-/// What the file of its project hands to a worker, if it is trusted; or why it is not used.
+/// Returns the endowments that a trusted project file gives to a worker, or the reason why the file is not used.
 ///
 /// # Errors
-/// When what is trusted cannot be told, or is not written as it should be.
+/// When the trust records cannot be read, or the file has errors.
 pub fn of_worker(place: &Place, worker: &Path) -> Result<Result<Option<Endowed>, Unused>, Failure> {
     let parent = worker.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(dir) = std::fs::canonicalize(parent) else { return Ok(Ok(None)) };
@@ -167,7 +167,7 @@ pub fn of_worker(place: &Place, worker: &Path) -> Result<Result<Option<Endowed>,
     Ok(Ok(handed.map(|handed| Endowed { file, handed })))
 }
 
-/// What a worker is called in the file: its path from there, without its suffix.
+/// Returns the name of a worker in the file: its path from the file's directory, without the suffix.
 fn name_in(base: &Path, dir: &Path, worker: &Path) -> Option<String> {
     let name = worker.file_name()?.to_str()?;
     let name = name.strip_suffix(".worker.md").or_else(|| name.strip_suffix(".worker"))?;
@@ -175,8 +175,8 @@ fn name_in(base: &Path, dir: &Path, worker: &Path) -> Option<String> {
     Some(if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") })
 }
 
-/// The command that shows a file and asks. A path that a shell would not take as it stands is not part of it: whoever
-/// made the directory would be writing a command for a person.
+/// Returns the command that shows a file and asks. The command leaves out a path that a shell would not take
+/// literally. Otherwise the author of a directory's name could write a command for the user.
 pub fn to_type(path: &Path) -> String {
     let is_plain = |text: &&str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@".contains(c));
     match path.to_str().filter(is_plain) {
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_file_of_the_project_counts() {
+    fn nearest_project_file_is_used() {
         let dir = tempfile::tempdir().unwrap();
         let root = std::fs::canonicalize(dir.path()).unwrap();
         let deep = root.join("p/a/b");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_known_by_its_path() {
+    fn worker_is_named_by_its_path_within_the_project() {
         for (dir, worker, name) in [
             ("/p", "triage.worker", Some("triage")),
             ("/p", "./triage.worker.md", Some("triage")),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_elses_directory_writes_a_command() {
+    fn suggested_command_never_contains_shell_syntax_of_a_path() {
         assert!(to_type(Path::new("/a/b.c/almoner.toml")).contains("trust /a/b.c/almoner.toml"));
         assert!(!to_type(Path::new("/a/$(x)/almoner.toml")).contains('$'));
     }
