@@ -1,5 +1,5 @@
-//! Tests that hold our crates against what others have written, and nothing else.
+//! Tests that hold our crates against implementations by others, and nothing else.
 //!
-//! They stand in a crate of their own because their judges bring two hundred packages with them, for which the tests
-//! of the lowest crates must not wait.
+//! They stand in a crate of their own because those implementations bring two hundred packages with them. The tests
+//! of the lowest crates must not wait for these.
 #![forbid(unsafe_code)]

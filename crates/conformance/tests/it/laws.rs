@@ -1,4 +1,4 @@
-//! Laws of what patterns say in the words of others, with their own programs as judges.
+//! Laws of the translations of patterns, with the published implementations as judges.
 
 use passable::{Elicitation, Value};
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn elicitation_of_a_pattern_is_one_for_others(pattern in pattern()) {
+    fn elicitation_of_a_pattern_is_valid_for_rmcp(pattern in pattern()) {
         if let Elicitation::Form(schema) = pattern.to_elicitation() {
             prop_assert!(is_elicitation(&schema), "{}", schema);
         }

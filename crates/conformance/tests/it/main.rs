@@ -1,4 +1,4 @@
-//! Our values and patterns, judged by the published implementations of what they are translated to.
+//! Our values and patterns, judged by the published implementations of the formats that they are translated to.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! JSON Schema from elsewhere: what is understood means the same, and the rest is refused with a way out.
+//! JSON Schema from elsewhere: a schema that is read means the same, and any other is refused with a way out.
 //!
 //! The judges are the published validator and the published types of elicitation.
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::arbitrary::{P, cases};
 
-/// Whether a schema accepts what was written.
+/// Returns whether a schema accepts the JSON.
 pub(crate) fn accepts(schema: &Json, json: &Json) -> bool {
     jsonschema::validator_for(schema).unwrap_or_else(|error| panic!("{error} in {schema}")).is_valid(json)
 }
@@ -28,15 +28,15 @@ fn settled(json: &Json) -> Json {
     }
 }
 
-/// Whether a schema is one of an elicitation, without anything that would not be understood.
+/// Returns whether a schema is one of an elicitation, without anything that would not be understood.
 pub(crate) fn is_elicitation(schema: &Json) -> bool {
     let read = serde_json::from_value::<rmcp::model::ElicitationSchema>(schema.clone());
     read.is_ok_and(|read| settled(&serde_json::to_value(read).unwrap()) == settled(schema))
 }
 
-/// What several patterns together say of the JSON that the first of them writes.
+/// Checks the schema of a conjunction: all its parts constrain the JSON that the first of them writes.
 #[test]
-fn conjunctions_say_what_they_can() {
+fn conjunction_schema_keeps_expressible_constraints() {
     for (pattern, expected) in [
         ("M.and(M.string(), M.not(''))", json!({ "type": "string", "minLength": 1 })),
         ("M.and(M.number(), M.not(3))", json!({ "type": "number", "not": { "const": 3 } })),
@@ -66,9 +66,9 @@ fn conjunctions_say_what_they_can() {
     }
 }
 
-/// What several schemas have in common with the pattern that is read from each.
+/// Checks the pattern that is read from each schema.
 #[test]
-fn what_has_a_pattern_is_read() {
+fn schemas_with_a_pattern_are_read() {
     for (schema, expected) in [
         (json!({ "type": "string", "minLength": 1 }), "M.and(M.string(), M.not(\"\"))"),
         (json!({ "type": "string", "pattern": "^\\d+$", "minLength": 1 }), "M.nat()"),
@@ -124,9 +124,9 @@ fn what_has_a_pattern_is_read() {
     }
 }
 
-/// Every refusal has a place, a reason and a way out.
+/// Checks that every refusal has a place, a reason and a way out.
 #[test]
-fn what_has_no_pattern_is_refused() {
+fn schemas_without_a_pattern_are_refused() {
     for (schema, path, message, help) in [
         (json!({ "type": "string", "pattern": "^a" }), "#", "there is no pattern for `pattern`", "`enum`"),
         (
@@ -244,7 +244,7 @@ fn any_json() -> BoxedStrategy<Json> {
     scalar().prop_recursive(3, 12, 3, move |inner| nested(inner.boxed())).boxed()
 }
 
-/// Some of the keywords, each as often as not.
+/// Returns some of the keywords, each as often as not.
 fn some(keywords: Vec<(&'static str, BoxedStrategy<Json>)>) -> BoxedStrategy<Json> {
     let each = keywords.into_iter().map(|(keyword, value)| {
         prop::option::weighted(0.3, value).prop_map(move |value| Some((keyword.to_owned(), value?)))
@@ -385,7 +385,7 @@ fn any_elicitation() -> impl Strategy<Value = Json> {
     })
 }
 
-/// A form without what only people read.
+/// Returns a form without its texts for people.
 fn bare(schema: &Json) -> Json {
     let mut schema = schema.clone();
     if let Some(properties) = schema["properties"].as_object_mut() {
@@ -408,9 +408,9 @@ fn has_whole_number(json: &Json) -> bool {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Nothing is approximated: the pattern reads exactly the JSON that the schema accepts.
+    /// Checks that nothing is approximated: the pattern reads exactly the JSON that the schema accepts.
     #[test]
-    fn a_schema_from_elsewhere_means_the_same(schema in any_schema(), values in prop::collection::vec(any_json(), 8)) {
+    fn foreign_schema_accepts_the_same_values(schema in any_schema(), values in prop::collection::vec(any_json(), 8)) {
         let Ok(pattern) = Pattern::<NoRef>::from_json_schema(&schema) else { return Ok(()) };
         let validator = jsonschema::validator_for(&schema).unwrap();
         // Where digits are asked for, a number is understood too: models write it so.
@@ -422,7 +422,7 @@ proptest! {
     }
 
     #[test]
-    fn a_form_from_elsewhere_comes_back(schema in any_elicitation()) {
+    fn foreign_elicitation_form_round_trips(schema in any_elicitation()) {
         prop_assert!(is_elicitation(&schema), "{}", schema);
         let pattern = Pattern::<NoRef>::from_json_schema(&schema).unwrap();
         let Elicitation::Form(again) = pattern.to_elicitation() else {
