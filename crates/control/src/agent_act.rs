@@ -1,4 +1,4 @@
-//! What an agent does, as a client asks for it.
+//! The acts of an agent, as a client requests them.
 
 use std::collections::BTreeMap;
 
@@ -26,21 +26,21 @@ pub enum GivenModules {
         /// Their bytes in Base64, by their paths with `/` between names.
         files: BTreeMap<String, String>,
     },
-    /// What a name of the agent's stands for: a blob with an archive or a bundle, or a tree.
+    /// The content of one of the agent's names: a blob with an archive or a bundle, or a tree.
     Named {
         /// The name.
         path: NamePath,
     },
 }
 
-/// What a person has seen before endowing a definition.
+/// The state that a user saw before endowing a definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenEndowment {
     /// How often something had been done with the definition.
     pub done: u64,
-    /// What the names stood for that fill slots, by slot.
+    /// The formulas of the names that fill slots, by slot.
     pub names: BTreeMap<String, FormulaId>,
-    /// What the name for the result stood for; nothing, if it was free.
+    /// The formula of the name for the result; `None` if that name was free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<FormulaId>,
     /// For a worker: the seal of the plan that was shown.
@@ -48,14 +48,14 @@ pub struct SeenEndowment {
     pub plan: Option<BlobHash>,
 }
 
-/// What an agent does. What needs the outside (bytes beside the store, a worker file read, a secret sealed, a token
-/// drawn) is asked for in its own words; everything else is the kernel's act.
+/// An act of an agent. Some acts need the outside: bytes beside the store, a worker file to read, a secret to seal, a
+/// token to draw. Those have variants of their own; all others are acts of the kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum AgentAct {
     /// Something happens to names.
     Name {
-        /// What.
+        /// The change of names.
         act: NameAct,
     },
     /// Keeps text as bytes beside the store, under a name.
@@ -75,7 +75,7 @@ pub enum AgentAct {
     },
     /// Something happens to mail. Definitions, endowments and forms filled in have their own acts here.
     Mail {
-        /// What.
+        /// The act on mail.
         act: Box<MailAct>,
     },
     /// Proposes a program.
@@ -104,13 +104,13 @@ pub enum AgentAct {
         number: MessageNumber,
         /// Slots bound to names of the agent's.
         names: BTreeMap<String, NamePath>,
-        /// For a worker: how it is started, with slots bound to what is outside the store.
+        /// For a worker: its start options, with slots bound to resources outside the store.
         spec: Box<StartSpec>,
-        /// Where the result goes.
+        /// Returns where the result goes.
         goes_to: ResultGoesTo,
         /// The name under which the host keeps the promise for the result.
         result_name: Option<NamePath>,
-        /// What the person has seen of all that before: if any of it is otherwise by now, nothing happens.
+        /// The state that the user saw before. If any of it differs by now, the daemon changes nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seen: Option<Box<SeenEndowment>>,
     },
@@ -118,13 +118,13 @@ pub enum AgentAct {
     Make {
         /// Its modules.
         given: GivenModules,
-        /// What its `make` is given as powers; nothing without a name.
+        /// The name of the powers that its `make` receives; without a name it receives none.
         #[serde(default)]
         powers: Option<NamePath>,
         /// Variables that it is given.
         #[serde(default)]
         env: BTreeMap<String, String>,
-        /// The name under which the promise for what it makes is kept.
+        /// The name under which the promise for its result is kept.
         #[serde(default)]
         result_name: Option<NamePath>,
     },
@@ -139,29 +139,30 @@ pub enum AgentAct {
     Submit {
         /// The form.
         number: MessageNumber,
-        /// What was written into each field.
+        /// The value of each field.
         values: BTreeMap<String, Written>,
     },
     /// Makes a one-use sharing token.
     Share {
-        /// For what.
+        /// The name of the shared object.
         path: NamePath,
     },
     /// Uses a sharing token.
     Accept {
         /// The token.
         token: String,
-        /// The name for what it gives.
+        /// The name for the object that the token gives.
         path: NamePath,
     },
-    /// Gives a name to something narrower than what the agent has: to be handed on instead of that.
+    /// Names a narrower version of an object that the agent has, to be handed on in its place.
     Narrow {
-        /// What it is made of.
+        /// The name of the original object.
         path: NamePath,
-        /// What that name stood for when it was chosen: if it stands for something else by now, nothing happens.
+        /// The formula of that name when the user chose it. If the name has another formula by now, the daemon
+        /// changes nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         is: Option<FormulaId>,
-        /// What is taken away.
+        /// The restrictions.
         by: Box<Narrowing>,
         /// The name.
         to: NamePath,
@@ -176,14 +177,14 @@ pub enum AgentAct {
     },
     /// Ends work.
     Cancel {
-        /// What.
+        /// The work to end.
         what: Cancel,
         /// Why.
         reason: Untrusted,
     },
-    /// Lets what code made be made again by another engine than the one in which it began.
+    /// Lets another engine than the original one remake the objects that code has made.
     Remake {
-        /// The name of what it came to, or of an object that it has made.
+        /// The name of the code's result, or of an object that the code has made.
         path: NamePath,
     },
     /// Makes a timer that begins now.
@@ -192,7 +193,7 @@ pub enum AgentAct {
         path: NamePath,
         /// How long from tick to tick, in milliseconds.
         interval_ms: u64,
-        /// What it is for.
+        /// The purpose of the timer.
         label: Untrusted,
     },
     /// Begins, or ends, that each tick of a timer is a message to the agent.

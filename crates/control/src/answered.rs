@@ -1,15 +1,15 @@
-//! What a person answers to requests and writes into forms, as a client says it.
+//! A user's answers to requests and entries in forms, as a client sends them.
 
 use kernel::{FormulaId, NamePath, Value};
 use serde::{Deserialize, Serialize};
 
 use resource::Endowment;
 
-/// What a person answers to a request.
+/// A user's answer to a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answered", rename_all = "snake_case")]
 pub enum Answered {
-    /// What one of the person's names stands for.
+    /// The content of one of the user's names.
     Name {
         /// The name.
         path: NamePath,
@@ -19,13 +19,13 @@ pub enum Answered {
         /// For a run: methods, as `SLOT.METHOD`, about which the person does not want to be asked.
         #[serde(default)]
         allow: Vec<String>,
-        /// What it stood for when the person chose it; it must stand for that still.
+        /// The formula of the name when the user chose it; the name must still have that formula.
         #[serde(default)]
         seen: Option<FormulaId>,
     },
-    /// The same for what an agent has asked, by its identifier: exactly what the person has seen.
+    /// The same for an agent's request, by identifier: exactly the object that the user has seen.
     Seen {
-        /// What it is.
+        /// The formula of the object.
         id: FormulaId,
     },
     /// For a run: data.
@@ -33,11 +33,11 @@ pub enum Answered {
         /// The value.
         json: serde_json::Value,
     },
-    /// For a run: what fills the slot that it has named, without a name of the person's.
+    /// For a run: a resource for the slot that it has named, without a name of the user's.
     Endow {
-        /// The slot and what fills it.
+        /// The slot and its content.
         endowment: Box<Endowment>,
-        /// The kind of slot, where what fills it does not say.
+        /// The kind of slot, where its content does not determine the kind.
         #[serde(default)]
         is: Option<String>,
         /// Methods, as `SLOT.METHOD`, about which the person does not want to be asked.
@@ -46,7 +46,7 @@ pub enum Answered {
     },
 }
 
-/// What a person wrote into a field.
+/// A user's entry in a field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "written", rename_all = "snake_case")]
 pub enum Written {

@@ -1,13 +1,14 @@
-//! What looking at the log has found, and what somebody knows of it from elsewhere.
+//! The result of an audit of the event log, and the anchor that a user keeps elsewhere.
 
 use kernel::BlobHash;
 use kernel::event::Event;
 use serde::{Deserialize, Serialize};
 
-/// What a log of events had come to: whoever keeps this elsewhere can tell later whether anything before it was changed.
+/// The state of an event log at some time. A user who keeps it elsewhere can check later whether any earlier event
+/// was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
-    /// The number of the last event.
+    /// Returns the number of the last event.
     pub seq: u64,
     /// Its hash.
     pub hash: BlobHash,
@@ -30,7 +31,7 @@ impl std::str::FromStr for Anchor {
     }
 }
 
-/// What was found in a log of events.
+/// The result of an audit of an event log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Audited {
     /// How many events were looked at: all, unless something is broken.
@@ -39,17 +40,17 @@ pub struct Audited {
     pub covered: u64,
     /// Of how many it has been removed since, as messages that were dismissed are.
     pub gone: u64,
-    /// What the log comes to.
+    /// The anchor of the log's last event.
     pub end: Option<Anchor>,
-    /// The first thing that is wrong.
+    /// Returns the first error of the parser.
     pub broken: Option<Broken>,
-    /// Whether what was asked for is in the log.
+    /// Whether the log contains the requested anchor.
     pub contains: Option<bool>,
     /// The last events, if they were asked for.
     pub last: Vec<Event>,
 }
 
-/// What is wrong with a log of events.
+/// A fault in an event log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "broken", rename_all = "snake_case")]
 pub enum Broken {
@@ -58,7 +59,7 @@ pub enum Broken {
         /// Which.
         seq: u64,
     },
-    /// What an event tells of is not what was recorded.
+    /// The record that an event describes differs from the one in the store.
     Record {
         /// Which event.
         seq: u64,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use resource::{Attenuation, ResourceSpec};
 
-/// A slot of a run, and what fills it.
+/// A slot of a run, and its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotBinding {
     /// The slot; `SLOT.INNER` is a slot of the worker that fills `SLOT`.
@@ -19,7 +19,7 @@ pub struct SlotBinding {
     pub allow: BTreeSet<String>,
 }
 
-/// The content of a slot: something that a person can type, a worker, or something that nobody types.
+/// The content of a slot: one that a user can type, a worker, or one that no user types.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "content", rename_all = "snake_case")]
 pub enum SlotContent {
@@ -40,7 +40,8 @@ pub enum SlotContent {
         #[serde(default)]
         limits: Attenuation,
     },
-    /// Something that a run has by itself and nobody types: questions, a timer, mail or the making of workers.
+    /// A capability that a run has by itself and that no user types: questions, a timer, mail or the making of
+    /// workers.
     Own,
     /// Something that cannot be typed, in words: it has only a name in the store, or is gone.
     Untyped {

@@ -4,7 +4,7 @@ use kernel::{FormulaId, Value};
 
 use crate::exit::{Exit, Failure};
 
-/// What stands for the thing that is called.
+/// The name of the called object in the code.
 pub const IT: &str = "it";
 
 /// A program that calls one method.
@@ -12,11 +12,11 @@ pub const IT: &str = "it";
 pub struct Call {
     /// The code.
     pub source: String,
-    /// The names in it beside [`IT`], each with what it stands for.
+    /// The other names in the code, each with its formula.
     pub references: Vec<(String, FormulaId)>,
 }
 
-/// The program that calls a method with these arguments.
+/// Returns the program that calls a method with these arguments.
 ///
 /// # Errors
 /// When the method has no name, or an argument is of a kind that has no literal: bytes, symbols, sets, errors.
@@ -42,7 +42,7 @@ pub fn program(method: &str, args: &[Value]) -> Result<Call, Failure> {
     Ok(call)
 }
 
-/// Text as a literal: every string of JSON is one of JavaScript.
+/// Returns text as a literal: every string of JSON is one of JavaScript.
 fn text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_written_as_a_program() {
+    fn method_call_is_written_as_program() {
         for (method, args, expected) in [
             ("incr", "[]", Ok("E(it).incr()")),
             ("add", "[3n, -0.5, NaN, Infinity]", Ok("E(it).add(3n, -0.5, NaN, Infinity)")),

@@ -1,4 +1,4 @@
-//! What is copied out of the store, and what was freed in it.
+//! Copies of bytes out of the store, and the space that garbage collection freed.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Copy {
     pub redacted: bool,
 }
 
-/// What was freed.
+/// The result of a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Freed {
     /// How many formulas were collected.
@@ -28,7 +28,7 @@ pub struct Freed {
 }
 
 impl Freed {
-    /// What was freed, in words.
+    /// Returns the freed space, as text.
     pub fn words(&self) -> String {
         let count = |count: u64, of: &str| match count {
             1 => format!("1 {of}"),

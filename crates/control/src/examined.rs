@@ -1,8 +1,8 @@
-//! What an examination has found, and what is written when a run is saved.
+//! The findings of `almoner doctor`, and the files that are written when a run is saved.
 
 use serde::{Deserialize, Serialize};
 
-/// The parts that `almoner doctor` examines, each with what it is, in the order in which they are shown.
+/// The parts that `almoner doctor` examines, each with its title, in the order in which they are shown.
 pub const PARTS: &[(&str, &str)] = &[
     ("place", "Where things lie"),
     ("settings", "Settings"),
@@ -21,9 +21,9 @@ pub struct Examined {
     pub id: String,
     /// Whether it is well.
     pub ok: bool,
-    /// What was found. It can quote what others wrote.
+    /// The finding. It can quote the words of others.
     pub evidence: String,
-    /// What to do if it is not well.
+    /// The remedy if it is not well.
     pub remedy: String,
 }
 
@@ -38,7 +38,7 @@ pub struct Saving {
     pub replies: String,
     /// The file with the result.
     pub result: String,
-    /// What is not kept, or has to be handed over again.
+    /// The parts that are not kept, or that the user has to hand over again.
     pub notes: Vec<String>,
     /// The command that runs it again, as a shell takes it.
     pub command: String,

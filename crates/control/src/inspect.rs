@@ -1,4 +1,4 @@
-//! What is behind an identifier, and how things hang together: for whoever looks at a store from outside.
+//! The formulas behind identifiers and their references, for inspectors of a store.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,11 +13,11 @@ use crate::view::{GrantRow, Thing};
 pub struct Called {
     /// The formula.
     pub id: FormulaId,
-    /// The agent's own name for it or for what it leads to, or a path of its names to it, if it has one.
+    /// The agent's own name for it or for its target, or a path of its names to it, if it has one.
     pub name: Option<String>,
-    /// The type of what it leads to.
+    /// The type of its target.
     pub kind: String,
-    /// What it is, in words.
+    /// Its description.
     pub words: Untrusted,
     /// If it is a grant: which.
     pub grant: Option<GrantRow>,
@@ -27,7 +27,7 @@ pub struct Called {
     /// If it is a run: which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunNumber>,
-    /// What it leads to, through all grants.
+    /// Its target, behind all grants.
     pub target: FormulaId,
     /// Whether it has files that cannot be changed through it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -35,7 +35,7 @@ pub struct Called {
 }
 
 impl Called {
-    /// What it goes by if it has no name: the number of a message or a run.
+    /// Returns its label if it has no name: the number of a message or a run.
     pub fn numbered(&self) -> Option<String> {
         let message = self.message.map(|number| format!("message {number}"));
         message.or_else(|| self.run.map(|run| format!("run {run}")))
@@ -51,16 +51,16 @@ pub struct Reference {
     pub other: Called,
 }
 
-/// A formula with what it refers to, and what refers to it.
+/// A formula with its references, and with the formulas that refer to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FormulaView {
-    /// What it is.
+    /// Its content.
     pub thing: Thing,
     /// The formula in short.
     pub called: Called,
-    /// What it refers to.
+    /// Its references.
     pub refers_to: Vec<Reference>,
-    /// What refers to it; names are told as directories with a part `name x`.
+    /// The formulas that refer to it; a name appears as a directory with a part `name x`.
     pub referred_by: Vec<Reference>,
     /// Whether more refers to it than is told.
     pub is_more: bool,
@@ -71,12 +71,12 @@ pub struct FormulaView {
     pub guard: Option<kernel::Value>,
 }
 
-/// A grant with what it was used for, and what falls with it.
+/// A grant with its usage, and with the grants that end when it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GrantView {
     /// The grant.
     pub row: GrantRow,
-    /// What it leads to, as the agent knows it.
+    /// Its target, as the agent knows it.
     pub target: Called,
     /// The runs that use it, or a grant that was made of it.
     pub runs: Vec<RunNumber>,
@@ -86,7 +86,8 @@ pub struct GrantView {
     pub calls: u64,
     /// The last of them, the newest first.
     pub last: Vec<Use>,
-    /// The code that holds it or a grant that was made of it: its journal says what it sent, and what it heard.
+    /// The code that holds it or a grant that was made of it. The journal of that code has the messages that it sent
+    /// and received.
     #[serde(default)]
     pub code: Vec<CodeHolder>,
     /// The digest of the text that its holder runs, if that is a worker or code: the one by which a proposal shows it.
@@ -113,25 +114,25 @@ pub struct Use {
     pub by: Option<FormulaId>,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
-    /// The method, as whoever called named it.
+    /// The method, in the caller's words.
     pub method: Untrusted,
-    /// The beginning of what it was called with, such as the file; `None` if that is not known.
+    /// The beginning of its arguments, such as the file; `None` if they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<Untrusted>,
-    /// What came of it, in words.
+    /// The outcome, as text.
     pub outcome: String,
 }
 
-/// Part of a store as a graph: what an agent's names, grants and open runs lead to.
+/// Part of a store as a graph: the formulas that an agent's names, grants and open runs lead to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Graph {
     /// The formulas. The first is where it begins.
     pub nodes: Vec<Node>,
-    /// What leads from one to another.
+    /// The links between them.
     pub links: Vec<Link>,
-    /// Who holds both what is secret or private and a way out of this machine.
+    /// The holders of both a secret or private data and a way out of this machine.
     pub risks: Vec<Risk>,
-    /// How many further ones there are among what is not drawn.
+    /// The number of further risks among the formulas that are not drawn.
     #[serde(default)]
     pub more_risks: usize,
     /// How many formulas were left out because there are too many.
@@ -147,15 +148,16 @@ pub struct Node {
     pub kind: String,
     /// The agent's own name for it, if it has one.
     pub name: Option<String>,
-    /// What it is, in words.
+    /// Its description.
     pub words: Untrusted,
     /// The run, if it is one.
     pub run: Option<RunNumber>,
     /// Whether it is a secret.
     pub is_secret: bool,
-    /// Whether somebody outside this machine is told what is said to it.
+    /// Whether text that is sent to it reaches somebody outside this machine.
     pub is_outlet: bool,
-    /// It stands for so many that are not drawn, and that what has its identifier leads to.
+    /// The number of formulas that this node stands for. They are not drawn, and the formula with its identifier
+    /// leads to them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub more: usize,
 }
@@ -176,7 +178,7 @@ pub enum How {
     MadeOf,
 }
 
-/// What leads from one formula to another.
+/// A link from one formula to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// From which node.
@@ -189,32 +191,33 @@ pub struct Link {
     pub label: String,
     /// The grant, if it is one of the agent's.
     pub grant: Option<GrantNumber>,
-    /// What the grant takes away, in words.
+    /// The restrictions of the grant, as text.
     pub limits: Vec<String>,
-    /// Whether what is read through it is private.
+    /// Whether the data that is read through it is private.
     pub is_private: bool,
 }
 
-/// Somebody who holds both what is secret or private and a way out of this machine, or can ask others who do.
+/// A holder of both a secret or private data and a way out of this machine. It has them itself, or can ask others who
+/// do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Risk {
     /// Which node.
     pub holder: usize,
-    /// The ways to what is secret or private, each as the links on it, from the holder on.
+    /// The ways to secrets or private data, each as the links on it, from the holder on.
     pub secrets: Vec<Vec<usize>>,
     /// The same for ways out.
     pub outlets: Vec<Vec<usize>>,
 }
 
 impl Graph {
-    /// Who comes both to a secret, or to what is private, and to a way out, through whatever he holds and what that
-    /// holds in turn. Who does so only by asking one other who does it himself is not told of.
+    /// Returns the holders that reach both a secret or private data and a way out. A holder uses its own grants and
+    /// those of the holders behind them. A holder that does so only by asking one other such holder is not listed.
     pub fn find_risks(&self) -> Vec<Risk> {
         let mut held: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (at, link) in self.links.iter().enumerate().filter(|(_, link)| link.how == How::Holds) {
             held.entry(link.from).or_default().push(at);
         }
-        // Whoever is a host decides what leaves anyway.
+        // A host controls all ways out anyway.
         let is_host = |at: &usize| self.nodes.get(*at).is_none_or(|node| node.kind == "host");
         let risks = held.keys().filter(|holder| !is_host(holder)).map(|holder| self.risk(*holder, &held));
         risks
@@ -251,7 +254,7 @@ impl Graph {
 }
 
 impl Risk {
-    /// Whether all of it is what one other holds.
+    /// Returns whether all of its ways lead through one other holder.
     fn is_anothers(&self) -> bool {
         let mut ways = self.secrets.iter().chain(&self.outlets);
         let first = ways.next().and_then(|way| way.first());
@@ -264,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_holds_a_secret_and_a_way_out_is_told_of() {
+    fn holder_of_secret_and_outlet_is_reported_as_risk() {
         let node = |kind: &str, is_secret, is_outlet| Node {
             id: FormulaId { number: [0; 32], node: [0; 32] },
             kind: kind.to_owned(),
@@ -297,7 +300,7 @@ mod tests {
         let held = How::Holds;
         for (links, expected) in [
             (vec![link(1, 3, held, false), link(1, 4, held, false)], "1: [[0]] [[1]]"),
-            // What is private is as good as secret.
+            // Private data counts like a secret.
             (vec![link(2, 5, held, true), link(2, 4, held, false)], "2: [[0]] [[1]]"),
             // Two of them, each with one half.
             (vec![link(1, 3, held, false), link(2, 4, held, false)], ""),
@@ -321,7 +324,7 @@ mod tests {
                 vec![link(1, 2, held, false), link(2, 3, held, false), link(2, 4, held, false)],
                 "2: [[1]] [[2]]",
             ),
-            // In a circle nobody is lost.
+            // In a circle every holder is found.
             (
                 vec![
                     link(1, 2, held, false),
@@ -333,7 +336,7 @@ mod tests {
             ),
             // A name is no authority of somebody else's.
             (vec![link(1, 3, How::MadeOf, false), link(1, 4, held, false)], ""),
-            // Whoever looks.
+            // The host itself.
             (vec![link(0, 3, held, false), link(0, 4, held, false)], ""),
         ] {
             let found = with(links).find_risks();

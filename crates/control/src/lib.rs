@@ -1,8 +1,8 @@
-//! What clients and the daemon say to each other, and how what it says looks as text.
+//! The protocol between clients and the daemon, and the text form of the daemon's answers.
 //!
 //! Everything goes one way in: a [`protocol::Request`] on behalf of an agent, and a [`protocol::Response`] or a
-//! [`exit::Failure`] that says what to do. `docs/control.md` describes it for those who write clients. No I/O but
-//! that of [`frame`], over whatever reader and writer it is given.
+//! [`exit::Failure`] with advice. `docs/control.md` describes it for those who write clients. The crate does no I/O but
+//! that of [`frame`], over the reader and writer that the caller gives it.
 #![forbid(unsafe_code)]
 
 /// The build of this program. The client and the daemon compare theirs.

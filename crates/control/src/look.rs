@@ -1,11 +1,11 @@
-//! What agents look at.
+//! The queries of agents.
 
 use kernel::{FormulaId, GrantNumber, MessageNumber, NamePath};
 use serde::{Deserialize, Serialize};
 
 use super::narrow::Narrowing;
 
-/// What to look at.
+/// A query of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "look", rename_all = "snake_case")]
 pub enum Look {
@@ -18,7 +18,7 @@ pub enum Look {
     NamePage {
         /// Which; the agent's own without one.
         path: Option<NamePath>,
-        /// Only names with this in them, whatever the case of its letters.
+        /// Only names that contain this text, in upper or lower case.
         #[serde(default)]
         find: String,
         /// How many come before.
@@ -27,7 +27,7 @@ pub enum Look {
         /// How many at most. An answer has a limit of its own.
         limit: usize,
     },
-    /// What a name stands for.
+    /// The object of a name.
     Thing {
         /// The name.
         path: NamePath,
@@ -44,7 +44,7 @@ pub enum Look {
         /// Which.
         number: MessageNumber,
     },
-    /// What a promise has come to; with `wait`, as soon as it has come to anything.
+    /// The state of a promise; with `wait`, as soon as the promise is settled.
     Promise {
         /// Which.
         promise: FormulaId,
@@ -64,22 +64,22 @@ pub enum Look {
         #[serde(default)]
         from: u64,
     },
-    /// What the agent has names for that can be picked where a capability is asked for.
+    /// The agent's named objects that can be picked for a capability.
     Picks,
-    /// What can be taken away of something that the agent has a name for, and what would be left of it.
+    /// The restrictions that a named object of the agent's can take, and the rest that would be left of it.
     Narrowable {
         /// The name.
         path: NamePath,
-        /// What is taken away; without it nothing is said of what would be left.
+        /// The restrictions; without them the answer does not describe the rest.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Box<Narrowing>>,
     },
-    /// What a message proposes, with what it would do with what it is given.
+    /// The program that a message proposes, with its use of the objects that it would receive.
     Proposed {
         /// The message.
         number: MessageNumber,
     },
-    /// What came of a definition each time that it was endowed.
+    /// The outcomes of a definition, one for each time that it was endowed.
     Endowed {
         /// The message.
         number: MessageNumber,
@@ -89,22 +89,22 @@ pub enum Look {
         /// A name or an identifier.
         thing: String,
     },
-    /// What the agent calls these, and what they are; of what is gone, nothing is said.
+    /// The agent's names for these formulas, and their descriptions; formulas that are gone are left out.
     Called {
         /// Which.
         ids: Vec<FormulaId>,
     },
-    /// A formula with what it refers to, and what refers to it.
+    /// A formula with its references, and with the formulas that refer to it.
     Formula {
         /// Which.
         id: FormulaId,
     },
-    /// A grant that the agent gave, with what it was used for and what falls with it.
+    /// A grant that the agent gave, with its usage and with the grants that end with it.
     Grant {
         /// Which.
         grant: GrantNumber,
     },
-    /// What the agent's names, grants and open runs lead to.
+    /// The formulas that the agent's names, grants and open runs lead to.
     Graph {
         /// Where to begin, instead of the agent itself: a run (`r17`), a name, or an identifier.
         #[serde(default)]

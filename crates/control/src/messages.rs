@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::threads::{Standing, Within};
 
-/// The most messages of one page, whatever limit is asked for.
+/// The maximum number of messages on one page, for any requested limit.
 pub const MAX_PAGE_MESSAGES: usize = 1000;
 
 /// Which messages are listed, and in which form.
@@ -27,7 +27,7 @@ pub enum MessageFilter {
         /// Only messages of this kind.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kind: Option<String>,
-        /// Only messages that stand so; what needs an answer is told of in any case.
+        /// Only messages with this status. The answer includes the messages that need an answer in any case.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         standing: Option<Standing>,
         /// Only messages of this part.
@@ -60,7 +60,7 @@ pub struct PageBounds {
     /// The message behind which the page begins, in the order of the list; the first page has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<MessageNumber>,
-    /// How many messages the page has at most. Of threads, what needs an answer is counted apart.
+    /// The maximum number of messages on the page. In a list of threads, open messages count apart.
     pub limit: usize,
 }
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn listing_left_out_is_the_first_page_of_all_letters() {
+    fn default_listing_is_first_page_of_mailbox() {
         let filter: MessageFilter = serde_json::from_value(json!({"list": "letters"})).unwrap();
         assert_eq!(filter, MessageFilter::Letters { open: false, order: Order::OldestFirst });
         let page: PageBounds = serde_json::from_value(json!({})).unwrap();

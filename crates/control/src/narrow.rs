@@ -1,4 +1,4 @@
-//! Making something narrower before it is handed on: what is taken away, and what is left.
+//! Narrowing an object before it is handed on: the restrictions, and the rest that is left.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use passable::Untrusted;
 pub use resource::Limit;
 use serde::{Deserialize, Serialize};
 
-/// What is taken away of something, as a person writes it. Empty text takes nothing away.
+/// The restrictions of an object, as a user writes them. Empty text restricts nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Narrowing {
@@ -23,7 +23,7 @@ pub struct Narrowing {
     pub rate: String,
     /// How long it may be used from when it is made: `30m`, `8h`, `7d`.
     pub lasts: String,
-    /// Whether what is read through it is private.
+    /// Whether the data that is read through it is private.
     pub private: bool,
 }
 
@@ -32,14 +32,14 @@ pub struct Narrowing {
 pub struct Method {
     /// Its name.
     pub name: String,
-    /// What it does to the world, in a word; empty where nobody knows.
+    /// Its effect on the world, in a word; empty if that is unknown.
     pub effect: String,
 }
 
-/// Methods in words, by what they do to the world, what harms least first. Not made visible.
+/// Returns methods as text, grouped by their effect on the world, the least harmful first. Not made visible.
 pub fn in_words(methods: &[Method], others: bool) -> String {
     let mut effects: Vec<&str> = methods.iter().map(|method| method.effect.as_str()).collect();
-    // In the order of what a method can do; what nobody knows comes last.
+    // In the order of the methods' harm; unknown effects come last.
     effects.sort_by_key(|effect| EFFECTS.iter().position(|known| known == effect).unwrap_or(EFFECTS.len()));
     effects.dedup();
     let of = |effect: &str| {
@@ -55,29 +55,29 @@ pub fn in_words(methods: &[Method], others: bool) -> String {
     parts.join("; ")
 }
 
-/// What methods do to the world, what harms least first.
+/// The effects of methods on the world, the least harmful first.
 const EFFECTS: [&str; 4] = ["reads", "changes", "changes or sends", "sends"];
 
-/// All methods, where nobody but its maker knows which those are.
+/// The text for all methods, where only the object's maker knows which those are.
 const EVERY: &str = "every method that it has";
 
 /// The same beside some that are known.
 const OTHERS: &str = "every other method that it has";
 
-/// Something, what can be taken away of it, and what would be left.
+/// An object, the restrictions that it can take, and the rest that would be left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Narrowable {
-    /// What the name stands for.
+    /// The formula of the name.
     pub id: FormulaId,
-    /// What it is, in words.
+    /// Its description.
     pub words: Untrusted,
     /// The methods that it has now.
     pub methods: Vec<Method>,
-    /// Whether it may have methods that only its maker knows, so that they are named by whoever narrows it.
+    /// Whether it may have methods that only its maker knows, so that the user who narrows it names them.
     pub any_method: bool,
     /// The limits that its kind knows.
     pub limits: Vec<Limit>,
-    /// What would be left of it, in a sentence, if it was said what is taken away.
+    /// The rest that would be left of it, in a sentence, if the query has restrictions.
     pub left: Option<Untrusted>,
 }
 
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_harms_least_is_said_first_and_what_nobody_knows_last() {
+    fn methods_are_ordered_by_harm_with_unknown_effects_last() {
         let method = |text: &str| {
             let (name, effect) = text.split_once(':').unwrap();
             Method { name: name.to_owned(), effect: effect.to_owned() }

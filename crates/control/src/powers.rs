@@ -1,4 +1,4 @@
-//! What something can do, for whoever has it, and what a person's choice for a slot comes to.
+//! The powers of an object for its holder, and the result of a user's choice for a slot.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use resource::Endowment;
 use super::inspect::Called;
 use super::narrow::{self, Method};
 
-/// Something, and what it can do: as it is told before it is handed on.
+/// An object and its powers, as the user sees them before handing it on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Powers {
-    /// What the reader calls it, and what it is.
+    /// The reader's name for it, and its description.
     pub called: Called,
-    /// For an object of code: what its interface was called when it was made, by our own record. Foreign text.
+    /// For an object of code: the name of its interface when it was made, by the daemon's own record. Foreign text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
     /// The methods that can be called through all the grants on the way.
@@ -26,7 +26,7 @@ pub struct Powers {
     /// Whether it may have others, which only its maker knows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub others: bool,
-    /// What limits it, in words.
+    /// Its limits, as text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
     /// Why nothing can be done with it any more, if nothing can.
@@ -35,7 +35,7 @@ pub struct Powers {
 }
 
 impl Powers {
-    /// What can be done with it, in a line: methods and limits. Empty if nothing can be called. Not made visible.
+    /// Returns its methods and limits, in a line. Empty if nothing can be called. Not made visible.
     pub fn can(&self) -> String {
         let mut parts = Vec::new();
         if !self.methods.is_empty() || self.others {
@@ -45,7 +45,7 @@ impl Powers {
         parts.join("; ")
     }
 
-    /// All of it in a line. Safe to show.
+    /// Returns all of it in a line. Safe to show.
     pub fn in_words(&self) -> String {
         let name = self.called.name.as_ref().map(|name| format!("{}: ", visible_line(name)));
         let mut line = format!("{}{}", name.unwrap_or_default(), self.called.words.visible_line());
@@ -63,17 +63,17 @@ impl Powers {
     }
 }
 
-/// What fills a slot, or would: as it is told before a person says so, and afterwards.
+/// The present or planned content of a slot, as the user sees it before and after the approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Granting {
     /// The person's name for it, if it was chosen by one or has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is, in words.
+    /// Its description.
     pub words: Untrusted,
     /// The methods that can be called.
     pub methods: Vec<Method>,
-    /// What limits it, in words.
+    /// Its limits, as text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
     /// Those of the methods that are asked about each time.
@@ -88,7 +88,7 @@ pub struct Granting {
 }
 
 impl Granting {
-    /// All of it in a line. Safe to show.
+    /// Returns all of it in a line. Safe to show.
     pub fn in_words(&self) -> String {
         let name = self.name.as_ref().map(|name| format!("{}: ", visible_line(name))).unwrap_or_default();
         let mut line = format!("{name}{}", self.words.visible_line());
@@ -108,16 +108,17 @@ impl Granting {
     }
 }
 
-/// What a person adds to a worker that a run makes.
+/// A user's additions to a worker that a run makes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Added {
-    /// What fills slots, without a name of the person's.
+    /// The contents of slots, without a name of the user's.
     #[serde(default)]
     pub endow: Vec<Endowment>,
-    /// Slots that are filled with what one of the person's names stands for.
+    /// The slots that are filled from the user's names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, NamePath>,
-    /// What these names stood for when they were chosen, by slot: if one stands for something else by now, nothing happens.
+    /// The formulas of these names when the user chose them, by slot. If a name has another formula by now, the
+    /// daemon changes nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub seen: BTreeMap<String, FormulaId>,
     /// Methods, as `slot.method`, about which the person does not want to be asked.
@@ -128,13 +129,13 @@ pub struct Added {
     pub edited: Option<String>,
 }
 
-/// What it comes to, before it is done.
+/// A preview of the worker with the user's additions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Adding {
     /// The worker with the text that it would have.
     pub making: Making,
     /// Slots that only the person can fill, and that nothing fills yet.
     pub missing: Vec<String>,
-    /// What fills slots by the person's choice; slots of workers in slots stand behind theirs.
+    /// The contents of slots by the user's choice; slots of workers in slots come after theirs.
     pub grants: Vec<(String, Granting)>,
 }

@@ -1,4 +1,4 @@
-//! What clients and the daemon say to each other.
+//! The requests of clients and the responses of the daemon.
 
 pub use super::agent_act::{AgentAct, GivenModules, SeenEndowment};
 pub use super::answered::{Answered, Written};
@@ -44,18 +44,18 @@ use crate::show::stats::Stats;
 /// The version of this protocol. A client and a daemon of different versions do not talk.
 pub const VERSION: u32 = 14;
 
-/// What a client's environment has of the variables that models need, by name.
+/// The variables that models need, by name, from a client's environment.
 pub type Brought = BTreeMap<String, String>;
 
-/// What a client says first.
+/// A client's first message.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Hello {
     /// The client's [`VERSION`].
     pub version: u32,
     /// The client's build: a newer binary asks an older daemon to make room.
     pub build: String,
-    /// What the client's environment has of the variables that models need. Kept in the daemon's memory and nowhere
-    /// else, each key under the address of the server that it is for.
+    /// The variables that models need, from the client's environment. The daemon keeps them in memory only, each key
+    /// under the address of its server.
     pub keys: Brought,
 }
 
@@ -65,19 +65,19 @@ pub struct OnBehalf {
     /// The agent, by a name path of the store's own host; `None` means that host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What is asked for.
+    /// The request itself.
     #[serde(flatten)]
     pub request: Request,
 }
 
-/// What a client asks for. Runs, messages and events are those of the agent on whose behalf it asks, which must be a
-/// host for everything but `act`, `look` and letters.
+/// A client's request. Runs, messages and events are those of the agent on whose behalf the client asks. That agent
+/// must be a host for everything but `act`, `look` and the listing of a mailbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub enum Request {
     /// How the daemon is.
     Status,
-    /// What a configured server of tools says of its tools now.
+    /// A configured server's present description of its tools.
     ServerTools {
         /// The server, by its name.
         server: String,
@@ -94,20 +94,20 @@ pub enum Request {
         entries: Option<Vec<usize>>,
         /// Also again, as often as the same run proposes exactly the same.
         for_run: bool,
-        /// What the person adds to a worker that is made.
+        /// The user's additions to a worker that the run makes.
         #[serde(flatten)]
         added: Box<Added>,
-        /// How much more a run may use that asks for more; what its card offers, if nothing is said.
+        /// The raise of the limits of a run that asks for more; without it, the offer of its card.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raise: Option<Raise>,
     },
-    /// What a person would add to a worker that an entry of an approval makes. Nothing is answered.
+    /// Preview a user's additions to a worker that an entry of an approval makes. This answers no message.
     Adding {
         /// The approval.
         message: MessageNumber,
         /// Which entry, from 0.
         entry: usize,
-        /// What is added.
+        /// The additions.
         #[serde(flatten)]
         added: Box<Added>,
     },
@@ -119,7 +119,7 @@ pub enum Request {
         message: MessageNumber,
         /// Which entries, from 0; `None` means all that are open.
         entries: Option<Vec<usize>>,
-        /// What the model is told.
+        /// The reason that the model is given.
         reason: Untrusted,
     },
     /// Say whether something happened that a crash cut off. If it did not, it is done now.
@@ -131,14 +131,14 @@ pub enum Request {
         /// Whether it did.
         happened: bool,
     },
-    /// Go through the log of events and what it tells of.
+    /// Verify the event log and the records that it describes.
     Audit {
         /// Also the last events, so many.
         last: Option<usize>,
         /// Of those before this one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<u64>,
-        /// What the log had come to at some time, to be found in it.
+        /// An earlier anchor of the log, to be found in it.
         contains: Option<Anchor>,
         /// Only tell of the last events, and verify nothing: that takes the longer, the longer the log is.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -150,7 +150,7 @@ pub enum Request {
         text: Untrusted,
         /// The run.
         run: RunNumber,
-        /// What is said.
+        /// The user's text.
         said: Untrusted,
         /// The documents that come with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -159,7 +159,7 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         dry_run: bool,
     },
-    /// Put back what a run changed, or say what that would do.
+    /// Put back the files that a run changed, or preview that.
     Undo {
         /// The command as the person gave it.
         text: Untrusted,
@@ -170,14 +170,14 @@ pub enum Request {
         /// Only look.
         dry_run: bool,
     },
-    /// What a run changed in its staged copies, as one diff.
+    /// The changes of a run in its staged copies, as one diff.
     Diff {
         /// The run, which is over.
         run: RunNumber,
         /// Only these: absolute paths, or as the run named them.
         only: Vec<String>,
     },
-    /// Put in place what a run changed in its staged copies.
+    /// Put a run's changes in its staged copies in place.
     Apply {
         /// The command as the person gave it.
         text: Untrusted,
@@ -189,7 +189,7 @@ pub enum Request {
         #[serde(default)]
         parts: Vec<Part>,
     },
-    /// Throw away what a run did in its staged copies.
+    /// Discard a run's changes in its staged copies.
     Discard {
         /// The command as the person gave it.
         text: Untrusted,
@@ -202,7 +202,7 @@ pub enum Request {
         #[serde(default)]
         parts: Vec<Part>,
     },
-    /// Forget what a run and all that it started worked on.
+    /// Forget the inputs of a run and of all runs that it started.
     Forget {
         /// The command as the person gave it.
         text: Untrusted,
@@ -254,7 +254,7 @@ pub enum Request {
     },
     /// The workers with which one can talk.
     Talkers,
-    /// A run and, of all that it has started, what is not over.
+    /// A run and those of its descendants that are not over.
     Family {
         /// Which.
         run: RunNumber,
@@ -300,13 +300,13 @@ pub enum Request {
         /// Their hash.
         hash: BlobHash,
     },
-    /// The number of the last event: what happens from now on comes after it.
+    /// The number of the last event: later events come after it.
     LastEvent,
     /// Every event after `after`, and then each as it comes.
     Follow {
         /// The last event that the client has seen.
         after: u64,
-        /// Also what models write, while they write it.
+        /// Whether to send the text of models too, while they write it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         text: bool,
     },
@@ -315,17 +315,17 @@ pub enum Request {
         /// The command as the person gave it, for the transcript; programs leave it out.
         #[serde(default)]
         said: Option<Said>,
-        /// What to do.
+        /// The act.
         act: Box<AgentAct>,
     },
     /// Look at something as an agent.
     Look {
-        /// At what.
+        /// The query.
         look: Look,
     },
     /// Give out a one-use token with which a client of the gateway becomes this agent.
     Pass,
-    /// What came of runs, in figures.
+    /// The outcomes of runs, in figures.
     Stats {
         /// Only of runs that were started at this time or later, in milliseconds since 1970.
         #[serde(default)]
@@ -341,12 +341,12 @@ pub enum Request {
     },
     /// Look at the sessions of the web pages, or end some.
     Sessions {
-        /// What to do.
+        /// The act on sessions.
         act: SessionAct,
     },
     /// Do something with the vault.
     Secret {
-        /// What.
+        /// The act on the vault.
         act: SecretAct,
     },
     /// Examine a part of the installation. It may take seconds.
@@ -390,12 +390,12 @@ pub struct Pass {
 }
 
 impl Request {
-    /// What a person says, with nothing that comes along.
+    /// Returns the request for a user's text, without documents.
     pub fn say(text: Untrusted, run: RunNumber, said: Untrusted) -> Request {
         Request::Say { text, run, said, documents: vec![], dry_run: false }
     }
 
-    /// A yes to what a card shows, with nothing added.
+    /// Returns a yes to a card, with no additions.
     pub fn yes(
         text: Untrusted,
         message: MessageNumber,
@@ -406,7 +406,7 @@ impl Request {
     }
 }
 
-/// What the daemon answers.
+/// A response of the daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "response", content = "body", rename_all = "snake_case")]
 pub enum Response {
@@ -418,13 +418,13 @@ pub enum Response {
         #[serde(default)]
         waiting: usize,
     },
-    /// What a server says of its tools.
+    /// A server's description of its tools.
     ServerTools(Box<ToolTable>),
     /// How the daemon is.
     Status(Status),
-    /// What a command did.
+    /// The result of a command.
     Reply(Reply),
-    /// What a run would do.
+    /// The plan of a run.
     Plan(Plan),
     /// Runs, newest first.
     Runs(Vec<Run>),
@@ -444,7 +444,7 @@ pub enum Response {
     Letters(Vec<Letter>),
     /// A mailbox in threads.
     Threads(Box<ThreadPage>),
-    /// What came in answer to a message, oldest first.
+    /// The messages in answer to a message, oldest first.
     Answers {
         /// A page of it.
         letters: Vec<Letter>,
@@ -453,13 +453,13 @@ pub enum Response {
     },
     /// An approval.
     Card(Box<Card>),
-    /// What a person would add to a worker.
+    /// A preview of a user's additions to a worker.
     Adding(Box<Adding>),
     /// Names in a directory.
     Names(Vec<NameRow>),
     /// A page of them.
     NamePage(NamePage),
-    /// What a name stands for.
+    /// The object of a name.
     Thing(Box<Thing>),
     /// Which formula has a name; `None` if it is data.
     Identifier(Option<FormulaId>),
@@ -467,13 +467,13 @@ pub enum Response {
     Grants(Vec<GrantRow>),
     /// A message in full.
     Letter(Box<LetterView>),
-    /// What can be picked.
+    /// The objects that can be picked.
     Picks(Vec<PickRow>),
-    /// What can be taken away of something.
+    /// The restrictions that an object can take.
     Narrowable(Box<Narrowable>),
-    /// What a message proposes.
+    /// The program that a message proposes.
     Proposed(Box<Proposed>),
-    /// What came of a definition, oldest first.
+    /// The outcomes of a definition, oldest first.
     Endowed(Vec<EndowedView>),
     /// How a promise stands.
     Promise(PromiseState),
@@ -489,25 +489,25 @@ pub enum Response {
     Web(String),
     /// The sessions of the web pages that have not ended.
     Sessions(Vec<SessionRow>),
-    /// What formulas are, in short.
+    /// Formulas in short.
     Called(Vec<Called>),
     /// A formula.
     Formula(Box<FormulaView>),
-    /// A grant.
+    /// Returns a grant.
     Grant(Box<GrantView>),
     /// A graph.
     Graph(Box<Graph>),
-    /// What came of runs, in figures.
+    /// The outcomes of runs, in figures.
     Stats(Box<Stats>),
     /// Where something comes from.
     Why(Vec<Reason>),
-    /// What a run changed in its staged copies.
+    /// The changes of a run in its staged copies.
     Diff(Box<Diff>),
-    /// What was put back of what a run changed, or would be.
+    /// The files of a run's changes that were put back, or would be.
     Undone(Box<Undone>),
     /// Bytes, as text; `None` if they are not text.
     Blob(Option<String>),
-    /// The number of the last event; 0 if there is none.
+    /// Returns the number of the last event; 0 if there is none.
     LastEvent(u64),
     /// Something happened.
     Event(Box<Event>),
@@ -518,7 +518,7 @@ pub enum Response {
         /// The line.
         line: Untrusted,
     },
-    /// What a model has written of a reply so far. May be lost, and may come again from the start.
+    /// The text so far of a model's reply. May be lost, and may come again from the start.
     Text {
         /// The run.
         run: RunNumber,
@@ -526,14 +526,14 @@ pub enum Response {
         prompted: u64,
         /// How many bytes of the reply came before.
         from: usize,
-        /// What comes next of it.
+        /// The next part of it.
         text: Untrusted,
     },
     /// A run cannot go on, and the store cannot even say so.
     Stuck {
         /// The run.
         run: RunNumber,
-        /// Why, and what to do.
+        /// The reason, with advice.
         trouble: kernel::run::Trouble,
     },
     /// The vault, as it is shown.
@@ -546,11 +546,11 @@ pub enum Response {
     Saved(Box<Saving>),
     /// The operator's policies that are in force.
     Policy(Box<PolicyFile>),
-    /// What was found in the log of events.
+    /// The result of an audit of the event log.
     Audited(Box<Audited>),
-    /// The runs that are forgotten.
+    /// Returns the runs that are forgotten.
     Forgotten(Vec<RunNumber>),
-    /// What was freed.
+    /// The result of a garbage collection.
     Freed(Freed),
     /// A page of a run; empty once there is no more.
     Exported(Vec<serde_json::Value>),
@@ -569,11 +569,11 @@ pub struct PolicyFile {
     pub digest: Option<BlobHash>,
     /// The policies in their order.
     pub policies: Vec<PolicyRow>,
-    /// How many examples came out as they must.
+    /// Returns how many examples came out as they must.
     pub examples: usize,
-    /// What is worth a look.
+    /// The warnings.
     pub warnings: Vec<Untrusted>,
-    /// What is wrong with the file as it is now; the one before it is in force then.
+    /// The faults of the present file; if there are any, the policies from before are in force.
     pub problems: Vec<Untrusted>,
     /// Whether anything is judged at all: not while the first file is invalid.
     pub ready: bool,
@@ -588,7 +588,7 @@ pub struct PolicyRow {
     pub line: usize,
     /// Whether it forbids; otherwise it permits.
     pub forbids: bool,
-    /// Whether nothing may ever permit what it forbids.
+    /// Whether no other policy may ever permit the calls that it forbids.
     pub invariant: bool,
     /// Why it is there.
     pub reason: Option<Untrusted>,

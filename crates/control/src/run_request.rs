@@ -1,4 +1,4 @@
-//! What a person says when a run is to begin.
+//! A user's request to begin a run.
 
 use std::collections::BTreeMap;
 
@@ -39,10 +39,10 @@ pub struct WorkerSource {
     pub policy: Option<String>,
 }
 
-/// How a worker is started, whoever wrote it: what it works on, what it is handed, and which model it has.
+/// The start options of a worker by any author: its inputs and documents, its endowments, and its model.
 ///
-/// The default hands over nothing: one execution without inputs, documents or endowments, over which any model may
-/// work, by the usual model, within the worker file's own limits.
+/// The default hands over nothing: one execution without inputs, documents or endowments. Any model may work over it,
+/// the usual model is chosen, and the limits are those of the worker file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StartSpec {
@@ -56,13 +56,13 @@ pub struct StartSpec {
     pub documents: Vec<Document>,
     /// Whether it is one execution, a conversation or many executions.
     pub shape: StartShape,
-    /// Whether documents and inputs may only be read by models that may read what is private.
+    /// Whether only models that may read private data may read its documents and inputs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
-    /// What it may use up, where that is less than the worker file says.
+    /// Its limits, where they are lower than those of the worker file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// What the person binds to slots.
+    /// The user's contents of slots.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endow: Vec<Endowment>,
     /// Methods, as `slot.method`, about which the person does not want to be asked.
@@ -70,10 +70,11 @@ pub struct StartSpec {
     pub allow: Vec<String>,
     /// The model.
     pub model: ModelChoice,
-    /// Only say what would be done.
+    /// Whether to return the plan only, and start nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// Do again what has no result in this run, over the same documents and inputs; the rest is taken from there.
+    /// The run whose items without a result are done again, over the same documents and inputs; all others are taken
+    /// from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<RunNumber>,
 }
@@ -127,19 +128,19 @@ pub const TALKER: &str = "---\ndescription: Talks with you.\nattachments: { max:
 pub enum Document {
     /// A file of this machine, by absolute path.
     File {
-        /// The path.
+        /// Returns the path.
         path: String,
     },
     /// Bytes that were brought to the daemon before.
     Kept {
-        /// What to call them.
+        /// Their name.
         name: String,
         /// Their hash.
         hash: BlobHash,
     },
     /// Text that came through a pipe.
     Text {
-        /// What to call it.
+        /// Its name.
         name: String,
         /// The text.
         text: String,
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn start_spec_left_out_hands_over_nothing() {
+    fn default_start_spec_hands_over_nothing() {
         let request = json!({"text": "run w", "worker": {"name": "w", "source": "---\n---\nDo it.\n"}});
         let request: RunRequest = serde_json::from_value(request).unwrap();
         let StartSpec {

@@ -1,10 +1,10 @@
-//! What is said about secrets. Values go from a client to the daemon and never back.
+//! The protocol of the vault. Values go from a client to the daemon and never back.
 
 use resource::web::Origin;
 use serde::{Deserialize, Serialize};
 use vault::{Protection, Secret};
 
-/// What a client wants of the vault.
+/// A client's act on the vault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum SecretAct {
@@ -92,7 +92,7 @@ pub struct SecretRow {
     pub set_ms: i64,
     /// When it got its value.
     pub changed_ms: i64,
-    /// What uses it: grants in force, each by its number and what it leads to.
+    /// Its users: grants in force, each by its number and its target.
     pub used_by: Vec<String>,
     /// Whether its value is so short that it is not looked for in each spelling.
     pub short: bool,

@@ -5,7 +5,7 @@ use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// What is done with sessions.
+/// An act on sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum SessionAct {
@@ -25,7 +25,7 @@ pub enum SessionAct {
 pub struct SessionRow {
     /// Its number.
     pub number: u64,
-    /// What the browser calls itself.
+    /// The browser's name for itself.
     pub browser: Untrusted,
     /// When it began, in milliseconds since 1970.
     pub begun_ms: i64,
@@ -36,7 +36,7 @@ pub struct SessionRow {
     pub by_address: bool,
 }
 
-/// The sessions, as lines.
+/// Returns the sessions, as lines.
 pub fn render(rows: &[SessionRow]) -> String {
     let line = |row: &SessionRow| {
         let (begun, ends) = (iso(row.begun_ms), iso(row.ends_ms));
@@ -50,7 +50,7 @@ pub fn render(rows: &[SessionRow]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// The sessions as JSON.
+/// Returns the sessions as JSON.
 pub fn json(rows: &[SessionRow]) -> Json {
     let row = |row: &SessionRow| json!({ "number": row.number, "browser": row.browser.raw(), "begun": iso(row.begun_ms), "ends": iso(row.ends_ms), "by_address": row.by_address });
     json!({ "version": 1, "sessions": rows.iter().map(row).collect::<Vec<_>>() })

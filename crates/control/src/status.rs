@@ -1,4 +1,4 @@
-//! How a daemon is, and what a run would do.
+//! The status of a daemon, and the plan of a run.
 
 use kernel::proposal::Effect;
 use kernel::{BlobHash, NamePath, RunNumber, Value};
@@ -23,7 +23,7 @@ pub struct Status {
     pub code: CodeCount,
     /// How many messages wait for an answer.
     pub needs_you: usize,
-    /// How many commits the store has made since the daemon began.
+    /// Returns how many commits the store has made since the daemon began.
     pub commits: u64,
     /// How often it has waited for the disk.
     pub syncs: u64,
@@ -36,18 +36,18 @@ pub struct CodeCount {
     pub running: usize,
     /// It waits for promises of the store's, and holds no memory meanwhile.
     pub asleep: usize,
-    /// It has not begun: what one of its names stands for is not there yet, or other code has all the room.
+    /// The number that have not begun: the object of a name is not there yet, or other code has all the room.
     pub waiting: usize,
 }
 
 impl CodeCount {
-    /// All of it.
+    /// Returns all of it.
     pub fn all(&self) -> usize {
         self.running.saturating_add(self.asleep).saturating_add(self.waiting)
     }
 }
 
-/// What a run would do.
+/// The plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The worker's name.
@@ -56,39 +56,39 @@ pub struct Plan {
     pub digest: String,
     /// The model.
     pub model: String,
-    /// What fills each slot, in a sentence.
+    /// The content of each slot, in a sentence.
     pub slots: Vec<String>,
-    /// The tools that the model is offered.
+    /// Returns the tools that the model is offered.
     pub tools: Vec<String>,
-    /// The documents, with what is read of them.
+    /// The documents, each with its size.
     pub documents: Vec<String>,
-    /// What the model is told first.
+    /// The first text for the model.
     pub prompt: Untrusted,
-    /// What came from a file of the project that the person trusts: the client's to say.
+    /// The parts that come from a project file that the user trusts. The client fills this in.
     #[serde(default)]
     pub from: Vec<String>,
-    /// What fills each slot, with all that comes of it; slots of workers in slots stand behind theirs.
+    /// The content of each slot, with its methods and limits; slots of workers in slots come after theirs.
     pub grants: Vec<Planned>,
-    /// The documents, each with what exactly it is.
+    /// The documents, each with its path, size and hash.
     pub reads: Vec<PlannedDocument>,
-    /// What else it works on.
+    /// The other inputs.
     pub inputs: Value,
     /// Whether somebody outside of this program is told all that the model reads.
     pub tells: bool,
-    /// What is said of what the run may use up, and of what else its file lets it do.
+    /// Notes on the limits of the run, and on the other permissions of its file.
     pub notes: Vec<String>,
     /// The hash of all that the run would be begun with. If it is another one by then, the person has seen something else.
     pub seal: BlobHash,
 }
 
-/// What would fill a slot.
+/// The planned content of a slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
     /// The slot, behind those of the workers in whose slots it lies.
     pub slot: String,
     /// The kind of slot, as in worker files.
     pub kind: String,
-    /// What fills it, in words; places of this machine with all links followed.
+    /// The description of the content; paths of this machine have all links followed.
     pub what: Untrusted,
     /// The person's name for that, if it has one and was chosen by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,9 +96,9 @@ pub struct Planned {
     /// Whether it is a directory that is not there and would be made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_new: bool,
-    /// What may be called of it.
+    /// The methods of the content that may be called.
     pub methods: Vec<PlannedMethod>,
-    /// What is taken away of it, in words.
+    /// The restrictions of the content, as text.
     pub limits: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ pub struct Planned {
 pub struct PlannedMethod {
     /// Its name.
     pub name: String,
-    /// What it does to the world, if its kind says so.
+    /// Its effect on the world, if its kind has one.
     pub effect: Option<Effect>,
     /// Whether the person has said not to be asked about it.
     pub allowed: bool,
@@ -116,7 +116,8 @@ pub struct PlannedMethod {
 }
 
 impl PlannedMethod {
-    /// Whether each call of it is asked about: nobody lifts that from what sends, nor what the file wants.
+    /// Returns whether the user is asked about each call of it. No user can lift that from a method that sends, or
+    /// from one that the worker file marks.
     pub fn asks(&self) -> bool {
         match self.effect {
             _ if self.asked => true,

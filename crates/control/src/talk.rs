@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// A conversation in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChatRow {
-    /// Its run, without what it works on.
+    /// Its run, without the inputs.
     pub run: Run,
-    /// The beginning of what was said first, if anything was.
+    /// The beginning of its first message, if there is one.
     pub said: Option<Untrusted>,
     /// When something last happened in it, in milliseconds since 1970.
     pub last_ms: i64,
@@ -51,17 +51,17 @@ pub enum With {
     Text {
         /// The worker's name.
         name: String,
-        /// What the file says.
+        /// The text of the file.
         source: String,
     },
-    /// A worker file of this machine, with what lies beside it.
+    /// A worker file of this machine, with the files beside it.
     File {
         /// Its absolute path.
         path: String,
     },
 }
 
-/// What a conversation with a worker is begun with, and what it wants for that.
+/// The material of a new conversation with a worker, and the worker's requirements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// The worker's name.
@@ -74,7 +74,7 @@ pub struct Wanted {
     pub beside: Option<String>,
     /// The policies under which it ran before.
     pub policy: Option<String>,
-    /// What it says of itself.
+    /// Its own description.
     pub description: Option<Untrusted>,
     /// The pattern of its inputs: a record.
     pub input: Value,
@@ -87,11 +87,11 @@ pub struct Wanted {
 pub struct WantedSlot {
     /// Its name.
     pub name: String,
-    /// What it is for, in the words of whoever wrote the worker.
+    /// Its purpose, in the words of the worker's author.
     pub words: Option<Untrusted>,
     /// Of which kind.
     pub kind: String,
-    /// What could stand behind `-e NAME=`; `None` if the slot fills itself.
+    /// An example of the text behind `-e NAME=`; `None` if the slot fills itself.
     pub example: Option<String>,
     /// Whether nothing begins as long as nothing was said of it.
     pub is_needed: bool,

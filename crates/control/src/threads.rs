@@ -24,7 +24,7 @@ pub enum Standing {
 pub enum Within {
     /// The thread of this message.
     Thread(MessageNumber),
-    /// What needs an answer of whoever asks in this one.
+    /// The open messages of the sender of this one.
     Asker(MessageNumber),
 }
 
@@ -42,7 +42,7 @@ pub struct Line {
 /// A call that an approval asks about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AskedCall {
-    /// What it does to the world.
+    /// Its effect on the world.
     pub effect: Effect,
     /// The slot.
     pub slot: String,
@@ -61,7 +61,7 @@ pub struct Thread {
     pub more: usize,
 }
 
-/// What one asks who waits for answers: an agent, or a run with all that it has started.
+/// The open messages of one sender: of an agent, or of a run with all that it has started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asker {
     /// The newest of their messages, newest first.
@@ -70,7 +70,7 @@ pub struct Asker {
     pub more: usize,
     /// The oldest: as long as it is not answered, it says who is meant.
     pub oldest: MessageNumber,
-    /// The run with which it began, if runs ask.
+    /// Returns the run with which it began, if runs ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunNumber>,
 }
@@ -78,11 +78,11 @@ pub struct Asker {
 /// A page of mail in threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadPage {
-    /// What needs an answer, by who asks; whoever has asked last comes first.
+    /// The messages that need an answer, by sender; the sender of the newest message comes first.
     pub open: Vec<Asker>,
-    /// How many messages need an answer.
+    /// Returns how many messages need an answer.
     pub open_count: usize,
-    /// How many need one of whatever kind.
+    /// The number of messages of all kinds that need an answer.
     #[serde(default)]
     pub all_open_count: usize,
     /// The threads, those with the newest messages first.

@@ -1,4 +1,4 @@
-//! What a server says of its tools, as a person is shown it.
+//! A server's description of its tools, as a user sees it.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use kernel::BlobHash;
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-/// How long a server may take until it is ready to say what it has, when a person waits for that alone.
+/// The time that a server may take until it is ready to describe its tools, when a user waits for that alone.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The tools of one server.
@@ -21,13 +21,13 @@ pub struct ToolTable {
 /// One tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolRow {
-    /// What the server calls it.
+    /// The server's name for it.
     pub name: Untrusted,
     /// The digest of all that the server says of it.
     pub digest: BlobHash,
-    /// What it does, in the server's words.
+    /// Its purpose, in the server's words.
     pub description: Untrusted,
-    /// What it takes, in one line.
+    /// Its parameters, in one line.
     pub signature: Untrusted,
     /// Whether the server says that it only reads. It counts for nothing.
     pub says_it_reads: bool,

@@ -1,4 +1,4 @@
-//! What `almoner undo` came to.
+//! The result of `almoner undo`.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,16 @@ use kernel::{BlobHash, RunNumber, StepRef};
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
 
-/// What was put back of what a run changed, or would be.
+/// The files of a run's changes that were put back, or would be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Undone {
     /// The run.
     pub run: RunNumber,
     /// Whether it was only looked.
     pub dry_run: bool,
-    /// Everything that it changed in directories, what was changed last first.
+    /// Everything that it changed in directories, the latest change first.
     pub entries: Vec<UndoneEntry>,
-    /// What it did that cannot be undone.
+    /// The effects of the run that cannot be undone.
     pub beyond: Vec<Untrusted>,
 }
 
@@ -26,15 +26,15 @@ pub struct UndoneEntry {
     pub path: Untrusted,
     /// The step that changed it first, of those that are undone.
     pub step: StepRef,
-    /// What the run made of it, in words.
+    /// Its state after the run, as text.
     pub from: String,
-    /// What it was before, in words.
+    /// Its state before the run, as text.
     pub to: String,
-    /// What became of it.
+    /// The outcome for it.
     pub state: UndoState,
 }
 
-/// What became of something that a run changed.
+/// The outcome for something that a run changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum UndoState {
@@ -46,7 +46,7 @@ pub enum UndoState {
     Already,
     /// Somebody has changed it since: it was left alone.
     Conflict {
-        /// What is there now, in words.
+        /// Its present state, as text.
         now: String,
     },
     /// It could not be put back.
@@ -56,7 +56,7 @@ pub enum UndoState {
     },
 }
 
-/// What a run changed in a staged copy, as one diff.
+/// The changes of a run in its staged copies, as one diff.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Diff {
     /// The run.
@@ -65,10 +65,10 @@ pub struct Diff {
     pub files: Vec<FileDiff>,
 }
 
-/// What a run changed of one path.
+/// The change of a run at one path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FileDiff {
-    /// What it is about, and how it stands.
+    /// The path, and the state of its change.
     #[serde(flatten)]
     pub entry: UndoneEntry,
     /// The lines that went and that came, as a unified diff.
@@ -76,14 +76,14 @@ pub struct FileDiff {
     /// Whether it was put in place out of this copy; a place may hold the same for another reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub applied: bool,
-    /// What the run made of it.
+    /// The kind of change.
     pub became: Became,
-    /// If somebody has changed it meanwhile: what is there now against what the run made of it, as a unified diff.
+    /// If somebody else has changed the path meanwhile: a unified diff between its present content and the run's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_now: Option<Untrusted>,
 }
 
-/// What a run made of one path.
+/// The kind of a run's change at one path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "became", rename_all = "snake_case")]
 pub enum Became {
@@ -117,7 +117,7 @@ pub struct Part {
 }
 
 impl Diff {
-    /// For a person: the diffs, and what stands in the way.
+    /// Returns the diffs and the conflicts, for a user.
     pub fn render(&self) -> String {
         let mut out = String::new();
         for FileDiff { entry, text, applied, became, .. } in &self.files {
@@ -147,7 +147,7 @@ impl Diff {
 }
 
 impl Undone {
-    /// For a person who has applied a staged copy, one line each.
+    /// Returns one line for each change, for a user who has applied a staged copy.
     pub fn render_applied(&self) -> String {
         let mut out = String::new();
         for entry in &self.entries {
@@ -169,7 +169,7 @@ impl Undone {
         out
     }
 
-    /// Whether something is not as it was before the run.
+    /// Returns whether something is not as it was before the run.
     pub fn is_partial(&self) -> bool {
         let is_left = |entry: &UndoneEntry| {
             matches!(entry.state, UndoState::Conflict { .. } | UndoState::Failed { .. })
@@ -177,7 +177,7 @@ impl Undone {
         self.entries.iter().any(is_left)
     }
 
-    /// For a person, one line each.
+    /// Returns one line for each change, for a user.
     pub fn render(&self) -> String {
         let mut out = String::new();
         for entry in &self.entries {

@@ -1,4 +1,4 @@
-//! What an agent sees when it looks: names, things, grants, letters.
+//! An agent's view of the store: names, objects, grants, messages.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 use crate::narrow::Method;
 use crate::powers::Powers;
 
-/// A grant, as whoever gave it sees it.
+/// A grant, as its giver sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GrantRow {
     /// The grant.
     #[serde(flatten)]
     pub grant: Grant,
-    /// Who holds it: the giver's own name for it, or what it is.
+    /// The holder: the giver's own name for it, or its description.
     pub held_by: Untrusted,
     /// Whether that is gone: it has no page any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_gone: bool,
-    /// The giver's own name for what it leads to, if there is one.
+    /// The giver's own name for its target, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -33,9 +33,9 @@ pub struct GrantRow {
 pub struct NameRow {
     /// The name.
     pub name: String,
-    /// The type of what it stands for.
+    /// The type of its object.
     pub kind: String,
-    /// What it stands for, in words.
+    /// The description of its object.
     pub words: Untrusted,
     /// Its formula, if it is one.
     pub id: Option<FormulaId>,
@@ -44,7 +44,7 @@ pub struct NameRow {
 /// A page of the names in a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamePage {
-    /// The names.
+    /// Returns the names.
     pub rows: Vec<NameRow>,
     /// The names that everybody has, which begin with `@`; not on later pages.
     pub special: Vec<NameRow>,
@@ -52,16 +52,16 @@ pub struct NamePage {
     pub all: usize,
 }
 
-/// What a name stands for.
+/// The object of a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thing {
     /// Its formula, if it is one.
     pub id: Option<FormulaId>,
     /// Its type.
     pub kind: String,
-    /// What it is, in words.
+    /// Its description.
     pub words: Untrusted,
-    /// Its value, if it is one, or what a promise was kept with.
+    /// Its value, if it is one, or the value of a fulfilled promise.
     pub value: Option<Value>,
     /// Its bytes as text, if it is bytes.
     pub text: Option<Untrusted>,
@@ -92,9 +92,9 @@ pub enum PromiseState {
 pub struct LetterView {
     /// The message.
     pub letter: Letter,
-    /// The reader's name for whoever sent it.
+    /// The reader's name for the sender.
     pub from: String,
-    /// The reader's name for whoever got it.
+    /// The reader's name for the recipient.
     pub to: String,
     /// The message of the reader's that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,10 +103,11 @@ pub struct LetterView {
     pub source: Option<Untrusted>,
     /// For a definition: its slots; for a form, its fields.
     pub holes: Vec<Hole>,
-    /// For a request to evaluate: what it would use, each under its name in the code. Nothing stands where it is gone.
+    /// For a request to evaluate: the objects that it would use, each under its name in the code. `None` stands for
+    /// an object that is gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uses: Vec<(String, Option<Powers>)>,
-    /// For a result that is withheld: what would be given away with it.
+    /// For a result that is withheld: the capabilities that it would give away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<Withheld>,
     /// For a definition: whether it is a worker.
@@ -116,7 +117,7 @@ pub struct LetterView {
 /// A result that is withheld because it carries capabilities.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Withheld {
-    /// The reader's name for whoever would get it.
+    /// The reader's name for the recipient.
     pub to: String,
     /// All of it as text, data too: where a capability stands, there is its number in `gives` and the reader's name for
     /// it. Foreign text. Nothing, if it is a capability and nothing else.
@@ -131,17 +132,17 @@ pub struct Withheld {
 pub struct Hole {
     /// Its name.
     pub name: String,
-    /// What its author says about it. Foreign text.
+    /// Its author's description. Foreign text.
     pub label: Untrusted,
-    /// What may fill it, in one plain line.
+    /// The contents that may fill it, in one plain line.
     pub wants: String,
     /// Whether it takes a capability, by one of the reader's names.
     pub capability: bool,
-    /// Whether what is written there is sealed.
+    /// Whether its value is sealed.
     pub secret: bool,
-    /// What stands there unless something else is said.
+    /// Its default value.
     pub default: Option<String>,
-    /// What may be chosen from, if it is a choice.
+    /// The choices, if it is a choice.
     pub choices: Vec<String>,
 }
 
@@ -164,11 +165,11 @@ pub struct CodePage {
 pub struct PickRow {
     /// The name, with `/` between directories.
     pub path: String,
-    /// What it stands for.
+    /// Its formula.
     pub id: FormulaId,
     /// Its type.
     pub kind: String,
-    /// What it is, in words.
+    /// Its description.
     pub words: Untrusted,
     /// The methods that can be called through all the grants on the way.
     #[serde(default)]
@@ -184,31 +185,32 @@ pub struct PickRow {
     pub data: bool,
     /// The labels of slots and patterns that it fits.
     pub labels: Vec<String>,
-    /// What its interface was called when it was made, by our own record. Without one nobody knows. Foreign text.
+    /// The name of its interface when it was made, by the daemon's own record. `None` if the interface is unknown.
+    /// Foreign text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
 }
 
-/// How something stands to what is asked for.
+/// The relation of an object to a requested kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
     /// It is of the kind, or has the interface, that is asked for.
     Recorded,
-    /// Nobody knows its interface.
+    /// Its interface is unknown.
     Unknown,
     /// It is known to be something else.
     No,
 }
 
 impl PickRow {
-    /// How it stands to what is asked for: a capability with this label, or, if `pending`, a promise.
+    /// Returns its relation to a request for a capability with this label, or, if `pending`, for a promise.
     pub fn fit(&self, label: Option<&str>, pending: bool) -> Fit {
         let when = |fits: bool| if fits { Fit::Recorded } else { Fit::No };
         let word = label.filter(|label| !label.is_empty() && Kind::of(label).is_none());
         match (label.filter(|label| Kind::of(label).is_some()), word) {
             _ if self.pending && !pending => Fit::No,
-            // What will come of it is asked about when it has.
+            // The user is asked about the value once the promise has one.
             (_, Some(_)) if self.pending => Fit::Unknown,
             _ if self.pending => Fit::Recorded,
             (Some(kind), _) => when(self.labels.iter().any(|own| own == kind)),
@@ -221,7 +223,7 @@ impl PickRow {
         }
     }
 
-    /// Whether it can be offered there.
+    /// Returns whether it can be offered there.
     pub fn fits(&self, label: Option<&str>, pending: bool) -> bool {
         self.fit(label, pending) != Fit::No
     }
@@ -230,7 +232,7 @@ impl PickRow {
 /// A program that a message proposes, as a person studies it before endowing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proposed {
-    /// The hash of exactly what is shown, and would run: the text, what it includes, its slots.
+    /// The hash of exactly the parts that are shown and would run: the text, its includes, its slots.
     pub digest: String,
     /// Its text.
     pub source: Untrusted,
@@ -238,7 +240,7 @@ pub struct Proposed {
     pub worker: Option<String>,
     /// For a worker: the files that it includes.
     pub includes: BTreeMap<String, Untrusted>,
-    /// What it says that it does, if it says so.
+    /// Its own description, if it has one.
     pub description: Option<Untrusted>,
     /// For a worker: the pattern of its inputs, as a value.
     pub input: Option<Value>,
@@ -248,23 +250,23 @@ pub struct Proposed {
     pub model: Option<Untrusted>,
     /// Its slots.
     pub slots: Vec<ProposedSlot>,
-    /// What code takes from its surroundings: names that it uses and does not declare, and that all code has.
+    /// The names that code takes from its surroundings: it uses and does not declare them, and all code has them.
     pub free: Vec<String>,
-    /// Names that code uses and does not declare, and that nobody gives it: using one fails.
+    /// The names that code uses and does not declare, and that its surroundings do not have: using one fails.
     #[serde(default)]
     pub absent: Vec<String>,
-    /// What else it says that it does, in sentences.
+    /// Its other declarations, in sentences.
     pub notes: Vec<Untrusted>,
     /// How it differs from the definition of the run that proposes it, if one does and both are worker files.
     pub difference: Option<Untrusted>,
 }
 
-/// What came of a definition once that it was endowed.
+/// The outcome of one endowment of a definition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndowedView {
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What had been done with the definition before.
+    /// The number of acts on the definition before this one.
     pub after: u64,
     /// The run or the code that was made.
     pub made: FormulaId,
@@ -276,12 +278,12 @@ pub struct EndowedView {
     pub is_gone: bool,
     /// The agent's promise for the result.
     pub result: FormulaId,
-    /// What came of that for the agent, whoever else has got something of it.
+    /// The state of that result for the agent, whether or not others have received it.
     pub came: PromiseState,
     /// The agent's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it was granted.
+    /// Its grants.
     pub grants: Vec<GrantRow>,
 }
 
@@ -290,37 +292,38 @@ pub struct EndowedView {
 pub struct ProposedSlot {
     /// Its name.
     pub name: String,
-    /// What its proposer says of it. Foreign text.
+    /// Its proposer's description. Foreign text.
     #[serde(default)]
     pub words: Untrusted,
     /// The label of its pattern, if it wants a capability: `dir`, `http`, or any other word.
     pub label: Option<String>,
     /// Whether it does not want a capability alone.
     pub data: bool,
-    /// What may fill it, in one line. Foreign text.
+    /// The contents that may fill it, in one line. Foreign text.
     pub wants: Untrusted,
-    /// Whether a promise of which nothing has come may fill it, whatever comes of it.
+    /// Whether a pending promise may fill it, for any later value.
     pub pending: bool,
-    /// Of what the person has names for, what may fill it.
+    /// The user's named objects that may fill it.
     pub fits: Vec<(FormulaId, Fit)>,
-    /// The methods that the program calls, or can, each with what that does to the world.
+    /// The methods that the program calls, or can call, each with its effect on the world.
     pub uses: Vec<String>,
-    /// The slots and methods that code gives it to, as `slot.method`; of a worker whom, or what, its model may give it to.
+    /// The slots and methods that code gives it to, as `slot.method`. For a worker: the recipients that its model may
+    /// give it to.
     #[serde(default)]
     pub given: Vec<String>,
-    /// How much of what becomes of it is known.
+    /// The coverage of the analysis of its use.
     #[serde(default)]
     pub told: Told,
 }
 
-/// How much a text tells of what it does with a slot.
+/// The coverage of an analysis: how much of a slot's use it finds in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
-    /// All of it.
+    /// Returns all of it.
     #[default]
     Whole,
-    /// It uses it in other ways as well, of which the text does not tell what comes.
+    /// The text also uses it in ways that the analysis cannot follow.
     Partly,
     /// It nowhere uses it.
     Unused,

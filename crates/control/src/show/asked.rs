@@ -1,4 +1,4 @@
-//! What a person was asked before about the same, and what would stop the asking.
+//! Earlier approvals of the same method, and the rule that would end the questions.
 
 use passable::visible_line;
 use serde::{Deserialize, Serialize};
@@ -24,11 +24,11 @@ pub struct Asked {
     pub no: u64,
     /// When it was asked about first, in milliseconds since 1970.
     pub since_ms: i64,
-    /// What would stop the asking.
+    /// The rule that would end the questions.
     pub instead: Instead,
 }
 
-/// What would stop the asking.
+/// A rule that would end the questions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "instead", rename_all = "snake_case")]
 pub enum Instead {
@@ -50,7 +50,7 @@ pub enum Instead {
 }
 
 impl Asked {
-    /// How often, in a sentence. Safe to show.
+    /// Returns how often, in a sentence. Safe to show.
     pub fn in_words(&self) -> String {
         let times = |count: u64| match count {
             1 => "once".to_owned(),
@@ -81,7 +81,7 @@ impl Asked {
         )
     }
 
-    /// As lines of a card, each behind a mark: names in it are whose they are.
+    /// Writes it as lines of a card, each behind a mark, since names in it may be foreign text.
     pub fn render(&self, columns: usize, out: &mut String) {
         let mut line = |mark: &str, text: &str| lines::write(out, Marks::each(mark), text, columns);
         line("    · ", &self.in_words());
@@ -98,14 +98,14 @@ impl Asked {
     }
 }
 
-/// What stands before the rule of an endowment.
+/// The text before the rule of an endowment.
 pub const TO_BE_ASKED_NO_MORE: &str = "To be asked about it no more, begin the next run with";
 
-/// What stands before a policy.
+/// The text before a policy.
 pub const PERMIT: &str =
     "To be asked about it no more, write this into your policy file (`almoner policy` says where it is)";
 
-/// What stands before why there is none.
+/// The text before the reason that there is no rule.
 pub const NO_RULE: &str = "No rule is offered that would stop the asking";
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_often_and_what_instead() {
+    fn approval_count_shows_answers_and_suggested_rule() {
         let asked = |times, yes, no, instead| {
             let text = |text: &str| text.to_owned();
             let (slot, method, target) = (text("out"), text("append"), text("directory /x"));

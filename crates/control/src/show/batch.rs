@@ -1,4 +1,4 @@
-//! What came of a run over many documents, in figures.
+//! The results of a run over many documents, in figures.
 
 use kernel::RunNumber;
 use kernel::run::{Entry, Run, RunOutcome, Shape, Step};
@@ -8,14 +8,14 @@ use serde::Serialize;
 /// How many failures are listed.
 const MOST: usize = 20;
 
-/// What came of a run over many documents.
+/// The results of a run over many documents.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Batch {
     /// How many documents there are.
     pub items: usize,
     /// How many came to something in this run.
     pub done: usize,
-    /// How many came to something in the run of which this one does the rest.
+    /// The number of documents with a result in the earlier run that this one completes.
     pub earlier: usize,
     /// That run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +24,7 @@ pub struct Batch {
     pub failed: Vec<Failed>,
 }
 
-/// A document of which nothing came.
+/// A document without a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Failed {
     /// Its name.
@@ -34,7 +34,7 @@ pub struct Failed {
 }
 
 impl Batch {
-    /// What came of this run, if it is one over many documents.
+    /// Returns the results of this run, if it is one over many documents.
     pub fn of(run: &Run, steps: &[Step]) -> Option<Batch> {
         if !matches!(run.shape, Shape::Each { .. }) {
             return None;
@@ -61,7 +61,7 @@ impl Batch {
         })
     }
 
-    /// All of it for people. What it quotes is made visible.
+    /// Returns the results as text for users. Quoted text in it is made visible.
     pub fn render(&self) -> String {
         let items = |count: usize| if count == 1 { "1 item".to_owned() } else { format!("{count} items") };
         let mut text = match self.of {

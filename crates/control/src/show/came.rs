@@ -1,11 +1,11 @@
-//! What came of a command, in words.
+//! The outcome of a command, as text.
 
 use kernel::came::{Came, CameTo};
 use passable::{Quoting, Untrusted};
 
 use super::{letter, value};
 
-/// What came of a command, in a line.
+/// Returns the outcome of a command, in a line.
 pub fn told(came: &Came) -> Quoting {
     let because = |what: &'static str, why: &Untrusted| {
         let (head, more) = letter::short(why);
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_of_it_is_told_in_our_words_with_theirs_apart() {
+    fn command_outcome_marks_foreign_text_as_quoted() {
         let done = |to| Came::Done { to: Some(to) };
         let why = |text: &str| Untrusted::new(text);
         for (came, expected, theirs) in [

@@ -10,7 +10,7 @@ use crate::view::CodePage;
 /// The longest text that is shown of an answer, in characters.
 const LONGEST: usize = 160;
 
-/// A journal, one line an entry.
+/// Returns a journal, one line an entry.
 pub fn render(page: &CodePage) -> String {
     let stands = if page.is_open { "at work, or waiting" } else { "at its end" };
     let what = page.modules.as_ref().map(|modules| {
@@ -47,7 +47,7 @@ fn line(record: &Record) -> String {
     }
 }
 
-/// What code wrote to its console, as it wrote it.
+/// Returns the lines that code wrote to its console.
 pub fn console(page: &CodePage) -> Vec<String> {
     let written = page.entries.iter().filter_map(|record| match &record.entry {
         Entry::Logged { level, text } if level == "log" => Some(visible(text.raw()).into_owned()),

@@ -7,13 +7,15 @@ use similar::{ChangeTag, DiffOp, TextDiff};
 /// How many unchanged lines stand around a change.
 const AROUND: usize = 2;
 
-/// The most lines of a difference. What a person approved was read once already; this says where to look again.
+/// The maximum number of lines of a difference. The user read the text once when approving it, and this only says
+/// where to look again.
 const MOST: usize = 60;
 
 /// The most time that is spent on a good difference; after that, a coarse one does.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// The lines that went, with `-`, and those that came, with `+`, and a few around them. Nothing if the texts are equal.
+/// Returns the lines that went, with `-`, and those that came, with `+`, and a few around them. Nothing if the texts
+/// are equal.
 pub fn lines(was: &str, is: &str) -> String {
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(was, is);
     let mut all: Vec<String> = Vec::new();
@@ -41,8 +43,8 @@ pub fn lines(was: &str, is: &str) -> String {
 /// How many unchanged lines stand around a change of a unified diff.
 const CONTEXT: usize = 3;
 
-/// What becomes of a path, as a unified diff: whether there is a folder, and what the file holds if there is one, before
-/// and after. What is no text is named and not shown.
+/// Returns the change of a path as a unified diff. Each side says whether the path is a folder, and gives the file's
+/// bytes if there is a file. Bytes that are not text are counted and not shown.
 pub fn unified(path: &str, before: (bool, Option<&[u8]>), after: (bool, Option<&[u8]>)) -> String {
     let path = passable::visible_line(path);
     let text = |bytes: Option<&[u8]>| match bytes {
@@ -76,14 +78,15 @@ pub fn unified(path: &str, before: (bool, Option<&[u8]>), after: (bool, Option<&
     }
 }
 
-/// The text before with only these parts of [`unified`] applied, counted from 1; `None` if there is no such part.
+/// Returns the text before with only these parts of [`unified`] applied, counted from 1; `None` if there is no such
+/// part.
 pub fn only(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String> {
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
     let groups = diff.grouped_ops(CONTEXT);
     if parts.iter().any(|part| !(1..=groups.len()).contains(part)) {
         return None;
     }
-    // Unchanged lines are in several groups, cut to what is shown of them; changes stand whole in one.
+    // Unchanged lines are in several groups, cut to the lines that are shown of them; changes are whole in one group.
     let is_chosen = |op: &DiffOp| {
         groups.iter().zip(1..).any(|(group, number)| parts.contains(&number) && group.contains(op))
     };
@@ -97,7 +100,7 @@ pub fn only(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String
     Some(text)
 }
 
-/// The text after without these parts of [`unified`], counted from 1; `None` if there is no such part.
+/// Returns the text after without these parts of [`unified`], counted from 1; `None` if there is no such part.
 pub fn without(before: &str, after: &str, parts: &BTreeSet<usize>) -> Option<String> {
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
     let all = 1..=diff.grouped_ops(CONTEXT).len();
@@ -112,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_went_and_what_came() {
+    fn line_diff_shows_removed_and_added_lines() {
         for (was, is, expected) in [
             ("a\nb\n", "a\nb\n", ""),
             ("", "a\n", "+ a"),
@@ -129,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unified_diff_says_what_came_went_and_cannot_be_shown() {
+    fn unified_diff_shows_changes_folders_and_binary_files() {
         let file = |text: &'static str| (false, Some(text.as_bytes()));
         let nothing = (false, None);
         for (before, after, expected) in [
@@ -146,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_applied_one_by_one() {
+    fn selected_parts_of_diff_are_applied_alone() {
         let before = "a\n2\n3\n4\n5\n6\n7\n8\nb\n9\n10\n11\n12\n13\n14\n15\nc\n";
         let after = "A\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\nc\nd";
         let shown = unified("x", (false, Some(before.as_bytes())), (false, Some(after.as_bytes())));
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_difference_says_how_much_more_there_is() {
+    fn long_diff_is_cut_with_count_of_further_lines() {
         let shown = lines("", &"x\n".repeat(100));
         assert_eq!(shown.lines().count(), MOST + 1);
         assert!(shown.ends_with("… and 40 more lines"));

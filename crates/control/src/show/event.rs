@@ -3,7 +3,7 @@
 use kernel::event::Change;
 use passable::visible_line;
 
-/// What changed, in one line. What it quotes is made visible.
+/// Returns the change in one line. Quoted text in it is made visible.
 pub fn words(change: &Change) -> String {
     match change {
         Change::Genesis { host } => format!("the store was made for host {}", host.short()),

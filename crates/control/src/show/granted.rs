@@ -1,5 +1,5 @@
-//! What a person would grant by endowing a program: all of it, as sentences. Whoever draws them sets apart what others have
-//! named from what is the person's own.
+//! The grants that a user gives by endowing a program: all of them, as sentences. A renderer of the sentences sets
+//! foreign names apart from the user's own.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub enum Piece {
     Ours(String),
     /// A name or a path of the person's.
     Own(String),
-    /// What somebody else has named or written.
+    /// A name or a text of somebody else's.
     Theirs(Untrusted),
 }
 
@@ -50,14 +50,14 @@ impl Sentence {
         self
     }
 
-    /// The beginning of what may be long, and how much more there is.
+    /// Returns the sentence with the beginning of a text that may be long, and the number of further bytes.
     fn beginning(mut self, text: &Untrusted) -> Sentence {
         let (head, more) = short(text);
         self.0.push(Piece::Theirs(Untrusted::new(head)));
         self.ours(more_bytes(more))
     }
 
-    /// Several in a row, with words between them.
+    /// Returns the sentence with several items, separated by commas and an `and`.
     fn all<T>(mut self, all: &[T], each: impl Fn(Sentence, &T) -> Sentence) -> Sentence {
         for (at, one) in all.iter().enumerate() {
             self = match at {
@@ -70,7 +70,7 @@ impl Sentence {
         self
     }
 
-    /// All of it as a line of text that is safe to show.
+    /// Returns all of it as a line of text that is safe to show.
     pub fn plain(&self) -> String {
         let text = |piece: &Piece| match piece {
             Piece::Ours(text) | Piece::Own(text) => visible_line(text).into_owned(),
@@ -80,24 +80,24 @@ impl Sentence {
     }
 }
 
-/// What is endowed, with what.
+/// The endowment of a program: the program, and the contents of its slots.
 pub struct Endowing<'a> {
-    /// The person's name for whoever has proposed it; nothing, if that was the person.
+    /// The user's name for its proposer; `None` if the user proposed it.
     pub from: Option<&'a str>,
-    /// What was proposed.
+    /// The program that was proposed.
     pub proposed: &'a Proposed,
-    /// What fills slots by a name of the person's, by slot.
+    /// The named objects of the user's that fill slots, by slot.
     pub picked: &'a BTreeMap<String, &'a PickRow>,
-    /// For a worker: what its run would be begun with.
+    /// For a worker: the plan of its run.
     pub plan: Option<&'a Plan>,
-    /// Where the result goes.
+    /// Returns where the result goes.
     pub goes_to: ResultGoesTo,
-    /// The person's name for the result, and what that stands for now.
+    /// The user's name for the result, and the present object of that name.
     pub result: Option<(&'a NamePath, Option<&'a NameRow>)>,
 }
 
 impl Endowing<'_> {
-    /// All that would be granted.
+    /// Returns all that would be granted.
     pub fn sentences(&self) -> Vec<Sentence> {
         let mut all = Vec::new();
         for slot in &self.proposed.slots {
@@ -136,7 +136,7 @@ impl Endowing<'_> {
         all
     }
 
-    /// What fills a slot by a name of the person's.
+    /// Returns the sentence for a slot that one of the user's names fills.
     fn named(&self, slot: &ProposedSlot, row: &PickRow) -> Sentence {
         let it = Sentence::new("As ").theirs(slot.name.as_str()).ours(" it gets ");
         if row.data {
@@ -179,7 +179,7 @@ impl Endowing<'_> {
         it
     }
 
-    /// Where the result goes.
+    /// Returns where the result goes.
     fn goes(&self) -> Sentence {
         let Some(from) = self.from else { return Sentence::new("Its result goes to you.") };
         match self.goes_to {
@@ -193,7 +193,8 @@ impl Endowing<'_> {
         }
     }
 
-    /// What all of it opens together that nothing of it opens by itself. Nothing said is no promise that nothing can leave.
+    /// Returns the flows that all contents open together and none opens by itself. No sentence does not mean that
+    /// nothing can leave.
     fn together(&self) -> Option<Sentence> {
         let (mut through, mut out, mut unknown, mut workers) = (vec![], vec![], vec![], vec![]);
         for slot in &self.proposed.slots {
@@ -269,7 +270,7 @@ fn has_inputs(plan: &Plan) -> bool {
     plan.inputs.as_record().is_some_and(|all| all.iter().next().is_some())
 }
 
-/// What something can do, by what that does to the world.
+/// Returns the sentence with an object's methods, grouped by their effect on the world.
 fn by_effect(mut it: Sentence, methods: &[Method]) -> Sentence {
     for (effect, words) in [
         ("reads", " It reads: "),
@@ -287,7 +288,7 @@ fn by_effect(mut it: Sentence, methods: &[Method]) -> Sentence {
     it
 }
 
-/// What fills a slot of a worker otherwise.
+/// Returns the sentences for a worker's slot that no name fills.
 fn filled(planned: &Planned) -> Vec<Sentence> {
     let slot = || Sentence::new("As ").theirs(planned.slot.as_str());
     let row = Row::of(&planned.kind);
@@ -311,7 +312,8 @@ fn filled(planned: &Planned) -> Vec<Sentence> {
     std::iter::once(it).chain(asked(planned)).collect()
 }
 
-/// What may be called of something that a worker gets, and when its person is asked.
+/// Returns the sentences for the methods that a worker may call in a slot, and the calls about which the user is
+/// asked.
 fn asked(planned: &Planned) -> Vec<Sentence> {
     let is_asked_about = |row: &&Row| row.is_typed() && row.kind != Kind::Worker;
     let Some(row) = Row::of(&planned.kind).filter(is_asked_about) else { return vec![] };
@@ -369,7 +371,7 @@ fn asked(planned: &Planned) -> Vec<Sentence> {
     all
 }
 
-/// What a run works on, with what, and how far.
+/// Returns the sentences for a run's documents, inputs, model and limits.
 fn worked_on(plan: &Plan) -> Vec<Sentence> {
     let mut all = Vec::new();
     for one in &plan.reads {
@@ -468,7 +470,7 @@ mod tests {
         }
     }
 
-    /// All sentences of what is endowed with this, in lines.
+    /// Returns all sentences of an endowment with these slots, in lines.
     fn said(slots: Vec<ProposedSlot>, picked: &[(&str, PickRow)], plan: Option<Plan>) -> String {
         let proposed = proposed(slots);
         let picked = picked.iter().map(|(slot, row)| ((*slot).to_owned(), row)).collect();
@@ -490,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn what_code_gets_is_told_with_all_that_it_can_do() {
+    fn endowed_code_lists_objects_with_all_methods() {
         let can = |name: &str, effect: &str| Method { name: name.to_owned(), effect: effect.to_owned() };
         let count = ProposedSlot { uses: vec!["incr".to_owned()], ..slot("c", Some("Counter")) };
         let narrow = PickRow { methods: vec![can("incr", "")], ..row("one", "made by your own code") };
@@ -525,7 +527,7 @@ mod tests {
             ],
             &[],
         );
-        // What its guard says is all that there is, unless it lets other methods through.
+        // The object's guard lists all methods, unless it lets other methods through.
         for (methods, others, words) in [
             (vec![can("incr", ""), can("get", "")], false, ". It can do: incr, get.\n"),
             (
@@ -543,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_worker_gets_is_told_with_what_is_asked_about() {
+    fn endowed_worker_lists_slots_and_asking_methods() {
         let method = |name: &str, effect, allowed, asked| PlannedMethod {
             name: name.to_owned(),
             effect: Some(effect),
@@ -620,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn what_choices_open_together_is_said_and_nothing_is_promised() {
+    fn combined_flow_out_is_shown_only_if_data_can_leave() {
         let dir = || PickRow { labels: vec!["dir".to_owned()], ..row("src", "directory /src") };
         let read = || slot("src", Some("dir"));
         let net = || PickRow { labels: vec!["http".to_owned()], ..row("net", "the web") };
@@ -635,7 +637,7 @@ mod tests {
             &["can be handed to obj, which leads where nobody here knows"],
             &["leave this machine"],
         );
-        // Only what comes to others is said: what stays with the person opens nothing.
+        // Only flows to others are listed: a result for the user alone opens none.
         let proposed = proposed(vec![read()]);
         let (dir, result) = (dir(), None);
         let picked = [("src".to_owned(), &dir)].into();

@@ -10,7 +10,7 @@ use passable::{Quoting, visible_line};
 
 use super::{more, value};
 
-/// Where a run stands, in a word or a short phrase.
+/// Returns where a run stands, in a word or a short phrase.
 pub fn state(run: &Run) -> String {
     match &run.state {
         State::Ready => "at work".to_owned(),
@@ -46,12 +46,12 @@ pub fn state(run: &Run) -> String {
     }
 }
 
-/// How a run ended that came to nothing, in a word: nothing failed where a person put an end to it.
+/// Returns how a run ended that came to nothing, in a word: nothing failed where a person put an end to it.
 pub fn ended(run: &Run) -> &'static str {
     if run.cancelled.is_some() { "cancelled" } else { "failed" }
 }
 
-/// When the clock brings it further.
+/// Returns when the clock brings it further.
 fn wakes(run: &Run) -> Option<i64> {
     let times = run.open.values().filter_map(|phase| match phase {
         Phase::Sleeping { until_ms } => Some(*until_ms),
@@ -60,12 +60,13 @@ fn wakes(run: &Run) -> Option<i64> {
     times.min()
 }
 
-/// A run's journal, one line a step, findings below.
+/// Returns a run's journal, one line a step, findings below.
 pub fn render(run: &Run, steps: &[Step]) -> String {
     written(run, steps, &|_| None)
 }
 
-/// A run with all that it started: the journal of each child below the step that began it. The root comes first.
+/// Returns a run with all that it started: the journal of each child below the step that began it. The root comes
+/// first.
 pub fn tree(family: &[(Run, Vec<Step>)]) -> String {
     let of = |number: RunNumber| family.iter().find(|(run, _)| run.number == number);
     family.first().map(|(root, _)| nested(root.number, &of)).unwrap_or_default()
@@ -73,7 +74,7 @@ pub fn tree(family: &[(Run, Vec<Step>)]) -> String {
 
 fn nested<'a>(number: RunNumber, of: &dyn Fn(RunNumber) -> Option<&'a (Run, Vec<Step>)>) -> String {
     let Some((run, steps)) = of(number) else { return String::new() };
-    // Children are younger than what began them, so this ends.
+    // Children are younger than the run that began them, so this ends.
     let below = |step: &Step| {
         let child = child(&step.entry).filter(|child| *child > number)?;
         Some(nested(child, of).lines().map(|line| format!("    {line}\n")).collect())
@@ -81,7 +82,7 @@ fn nested<'a>(number: RunNumber, of: &dyn Fn(RunNumber) -> Option<&'a (Run, Vec<
     written(run, steps, &below)
 }
 
-/// The run that a step has started.
+/// Returns the run that a step has started.
 pub fn child(entry: &Entry) -> Option<RunNumber> {
     match entry {
         Entry::Begun { child, .. } => *child,
@@ -90,7 +91,7 @@ pub fn child(entry: &Entry) -> Option<RunNumber> {
     }
 }
 
-/// The journal, with what stands below each step.
+/// Returns the journal, with the text that `below` gives under each step.
 fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -> String {
     let mut out = String::new();
     if run.is_standing() {
@@ -108,7 +109,7 @@ fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -
             super::money::behind(run.used.usd_micros)
         );
     }
-    // What a gate has said of a call is not said once more when the call is refused for it.
+    // The findings of a gate on a call are not repeated when the call is refused for them.
     let mut shown: BTreeMap<u64, &[Finding]> = BTreeMap::new();
     for step in steps {
         let _ = writeln!(
@@ -131,14 +132,14 @@ fn written(run: &Run, steps: &[Step], below: &dyn Fn(&Step) -> Option<String>) -
     out
 }
 
-/// A finding in one line.
+/// Returns a finding in one line.
 pub fn finding_line(finding: &Finding) -> String {
     visible_line(finding_told(finding).text()).into_owned()
 }
 
-/// The same with what it quotes apart. Not made visible.
+/// Returns a finding in one line, with foreign words marked as quoted. Not made visible.
 pub fn finding_told(finding: &Finding) -> Quoting {
-    // What a policy is called its author says; all other rules are ours.
+    // The author of a policy chooses its name; all other rules are named by this program.
     let rule = match finding.rule.split_once('/') {
         Some(("operator", name)) => Quoting::ours("operator/").quote(name),
         _ => Quoting::ours(&*finding.rule),
@@ -156,7 +157,7 @@ pub fn finding_told(finding: &Finding) -> Quoting {
     }
 }
 
-/// What a step has found, and about which proposal.
+/// Returns the findings of a step, and the proposal that they are about.
 pub fn findings(entry: &Entry) -> (Option<u64>, &[Finding]) {
     match entry {
         Entry::Judged { proposal, verdict, .. } => (Some(*proposal), &verdict.findings),
@@ -171,7 +172,7 @@ pub fn findings(entry: &Entry) -> (Option<u64>, &[Finding]) {
     }
 }
 
-/// What a step says beside its name, in a line.
+/// Returns the details of a step beside its name, in a line.
 pub fn detail(entry: &Entry) -> String {
     match entry {
         Entry::Prompted { request, model } => format!("{model}  request {}", request.short()),
@@ -246,7 +247,7 @@ pub fn detail(entry: &Entry) -> String {
         Entry::Finished { outcome } => outcome_line(outcome),
         Entry::Undone { files } => {
             let paths: Vec<_> = files.iter().map(|file| visible_line(&file.path).into_owned()).collect();
-            // What is written down once more afterwards, when it is done.
+            // An undo is recorded once more afterwards, when it is done.
             let is_done = files.iter().all(|file| file.from == file.to);
             let words = if is_done { "is put back" } else { "you had put back" };
             format!("{words}: {}", paths.join(", "))
@@ -270,7 +271,7 @@ pub fn detail(entry: &Entry) -> String {
     }
 }
 
-/// The same with what is not ours apart.
+/// Returns the details of a step, with foreign words marked as quoted.
 pub fn told(entry: &Entry) -> Quoting {
     match entry {
         Entry::Exhausted { trouble, message, .. } => {
@@ -296,7 +297,7 @@ pub fn told(entry: &Entry) -> Quoting {
     }
 }
 
-/// What came of a run, in a line. It may quote foreign text.
+/// Returns the outcome of a run, in a line. It may quote foreign text.
 pub fn outcome_line(outcome: &RunOutcome) -> String {
     match outcome {
         RunOutcome::Done(value) => shorten(&value::argument(value)),
@@ -304,12 +305,12 @@ pub fn outcome_line(outcome: &RunOutcome) -> String {
     }
 }
 
-/// What it is called in a word that a run came to nothing.
+/// Returns the word for a run without a result: cancelled or failed.
 pub fn nothing(trouble: &Trouble) -> &'static str {
     if trouble.code == "run/cancelled" { "cancelled" } else { "failed" }
 }
 
-/// The beginning of a text, in a line, with how much there is of it.
+/// Returns the beginning of a text, in a line, with how much there is of it.
 pub fn shorten(text: &str) -> String {
     const MOST: usize = 60;
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,11 +1,12 @@
-//! JSON for programs that a person may look at: what a screen would hide or act on is escaped, and nothing is lost.
+//! JSON for programs that a user may also look at: characters that a screen hides or acts on are escaped, and nothing
+//! is lost.
 
 use std::borrow::Cow;
 
 use passable::visible;
 
-/// The same JSON, with every character that cannot simply be seen written as `\uXXXX`. Only strings can hold such a
-/// character, and there the two mean the same.
+/// Returns the same JSON, with every character that cannot simply be seen written as `\uXXXX`. Only strings can hold
+/// such a character, and there the two mean the same.
 pub fn escaped(json: &str) -> Cow<'_, str> {
     let Cow::Owned(shown) = visible(json) else { return Cow::Borrowed(json) };
     let mut out = String::with_capacity(shown.len());
@@ -20,7 +21,7 @@ pub fn escaped(json: &str) -> Cow<'_, str> {
                 }
                 after
             }
-            // An escape of JSON's own: the backslash and what belongs to it, so that `\\u{41}` stays what it is.
+            // An escape of JSON's own: the backslash and the character after it, so that `\\u{41}` stays unchanged.
             None => {
                 let end = escape.char_indices().nth(2).map_or(escape.len(), |(end, _)| end);
                 let (own, after) = escape.split_at(end);
@@ -33,7 +34,8 @@ pub fn escaped(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What `visible` has put in the place of a character, and what follows. JSON itself never has a brace there.
+/// Returns the character that `visible` has escaped, and the text after the escape. JSON itself never has a brace
+/// there.
 fn braced(escape: &str) -> Option<(char, &str)> {
     let (hex, after) = escape.strip_prefix("\\u{")?.split_once('}')?;
     Some((char::from_u32(u32::from_str_radix(hex, 16).ok()?)?, after))
@@ -44,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hides_is_escaped_and_nothing_is_lost() {
+    fn invisible_characters_are_escaped_without_loss() {
         let all: String = (0..=0x10_FFFF).filter_map(char::from_u32).collect();
         let tricky = [
             "\\u{41}",
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_plain_stays_as_it_is() {
+    fn plain_json_stays_unchanged() {
         let json = r#"{"a":"שלום Grüße 日本 \u001b \\ \" /"}"#;
         assert!(matches!(escaped(json), Cow::Borrowed(same) if same == json));
         assert_eq!(escaped("\"\u{202E}\u{E0041}\""), r#""\u202e\udb40\udc41""#);

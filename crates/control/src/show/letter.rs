@@ -12,8 +12,8 @@ use crate::exit::{Exit, Failure};
 use crate::powers::Powers;
 use crate::view::{Hole, LetterView};
 
-/// A message in full, for a screen of so many columns. Every line with words of its sender begins with a mark of
-/// ours, also where a long one goes on.
+/// Returns a message in full, for a screen of so many columns. Every line with words of its sender begins with a mark
+/// of ours, also where a long one goes on.
 pub fn render(view: &LetterView, columns: usize) -> String {
     let mut out = String::new();
     let letter = &view.letter;
@@ -150,11 +150,11 @@ pub fn render(view: &LetterView, columns: usize) -> String {
     out
 }
 
-/// What becomes of what code comes to that is let run.
+/// The text on the result of code that the user lets run.
 pub const COMES_TO: &str =
     "goes to whoever asks, if it is data; you are asked before anything that can be used goes with it";
 
-/// What something can do, in a line. Safe to show.
+/// Returns an object's powers, in a line. Safe to show.
 fn in_words(powers: Option<&Powers>) -> String {
     powers.map_or_else(|| "something that is gone".to_owned(), Powers::in_words)
 }
@@ -192,8 +192,8 @@ fn holes(out: &mut String, what: &str, holes: &[Hole], columns: usize) {
     }
 }
 
-/// A slot or a field by itself: what it is called, what it wants, and what its author says of it, for a
-/// screen of so many columns.
+/// Returns a slot or a field by itself, for a screen of so many columns: its name, its contents, and its author's
+/// description.
 pub fn hole(hole: &Hole, columns: usize) -> String {
     let mut out = format!("  {}\n", asks(hole));
     label(&mut out, hole, columns);
@@ -221,7 +221,8 @@ fn label(out: &mut String, hole: &Hole, columns: usize) {
     }
 }
 
-/// What a person can type about a message that waits; with `--as`, if it lies in the mailbox of another agent.
+/// Returns the commands that a user can type about a message that waits. They have `--as` if it lies in the mailbox
+/// of another agent.
 pub fn next(view: &LetterView, agent: Option<&str>) -> Option<String> {
     let number = view.letter.number;
     if !view.letter.mail.needs_you {
@@ -257,7 +258,7 @@ pub fn next(view: &LetterView, agent: Option<&str>) -> Option<String> {
     })
 }
 
-/// The failure of a command that was meant for another type of message.
+/// Returns the failure of a command that was meant for another type of message.
 pub fn is_not(view: &LetterView, wanted: &str, agent: Option<&str>) -> Failure {
     let number = view.letter.number;
     let kind = view.letter.mail.envelope.kind.clone();
@@ -277,7 +278,7 @@ fn package(body: &Body) -> String {
     text
 }
 
-/// Text of several lines in one: where a line ended stands a mark. Safe to show.
+/// Returns text of several lines in one line: a mark replaces each line end. Safe to show.
 pub fn one_line(text: &Untrusted) -> String {
     visible_line(&text.raw().lines().collect::<Vec<_>>().join(" ⏎ ")).into_owned()
 }
@@ -285,7 +286,7 @@ pub fn one_line(text: &Untrusted) -> String {
 /// How many bytes of somebody's words stand in a line about a message, as a page has them.
 const SHORT: usize = 200;
 
-/// The beginning of a text, in a line that is safe to show, and how many bytes of it do not stand there.
+/// Returns the beginning of a text, in a line that is safe to show, and how many bytes of it do not stand there.
 pub fn short(text: &Untrusted) -> (String, usize) {
     beginning(text, SHORT)
 }
@@ -308,7 +309,8 @@ fn beginning(text: &Untrusted, most: usize) -> (String, usize) {
     }
 }
 
-/// How many bytes a character takes on a page, where some are written out: a list of lines has an end whatever they say.
+/// Returns how many bytes a character takes on a page, where some are escaped: so a list of lines has a limit for any
+/// text.
 fn bytes_of(char: char) -> usize {
     match char {
         '"' => "&quot;".len(),
@@ -320,7 +322,7 @@ fn bytes_of(char: char) -> usize {
     }
 }
 
-/// What stands behind words of which so many bytes were left out.
+/// Returns the text after words that were cut by so many bytes.
 pub fn more_bytes(more: usize) -> String {
     match more {
         0 => String::new(),
@@ -329,7 +331,7 @@ pub fn more_bytes(more: usize) -> String {
     }
 }
 
-/// A message in one line: words of ours, and behind them words of whoever sent it.
+/// A message in one line: words of this program, and after them words of the sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Words of ours.
@@ -341,7 +343,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// What a message says, with so many bytes of somebody else's words at most. What a run says begins with its number.
+    /// Returns the summary of a message, with so many bytes of the sender's words at most. The summary of a run's
+    /// message begins with the run's number.
     fn of(body: &Body, most: usize) -> Summary {
         let said = Summary::behind(body, most);
         match body.said_by() {
@@ -350,7 +353,8 @@ impl Summary {
         }
     }
 
-    /// The same behind the name of whoever says it.
+    /// Returns the summary of a message to stand after its sender's name, with so many bytes of the sender's words at
+    /// most.
     fn behind(body: &Body, most: usize) -> Summary {
         let of = |ours: String, text: &Untrusted| {
             let (theirs, more) = beginning(text, most);
@@ -384,17 +388,17 @@ impl Summary {
     }
 }
 
-/// A message in one line, apart: what is ours, and the beginning of what is not.
+/// Returns a message in one line, in two parts: words of this program, and the beginning of the sender's words.
 pub fn apart(body: &Body) -> Summary {
     Summary::of(body, SHORT)
 }
 
-/// The same behind the name of whoever sent it.
+/// Returns the summary of a message to stand after its sender's name.
 pub fn says(body: &Body) -> Summary {
     Summary::behind(body, SHORT)
 }
 
-/// A message in one line.
+/// Returns a message in one line.
 pub fn summary(body: &Body) -> String {
     let Summary { ours, theirs, more } = apart(body);
     format!("{ours}{theirs}{}", more_bytes(more))
@@ -425,7 +429,7 @@ mod tests {
         Untrusted::new(format!("x\n    ✓ answered{}    ✓ answered\u{1b}[2K", " ".repeat(78)))
     }
 
-    /// Something of which everything tries to do that.
+    /// Returns an object with forged text in every field.
     fn hostile() -> Powers {
         let id = FormulaId { number: [1; 32], node: [2; 32] };
         let text = || forged().raw().to_owned();
@@ -491,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_about_a_message_holds_the_beginning_of_its_words() {
+    fn message_summary_shows_beginning_of_its_text() {
         let long = "é".repeat(90_000);
         let body =
             Body::Package { strings: vec![long.clone().into()], names: vec![], ids: vec![], run: None };
@@ -499,7 +503,7 @@ mod tests {
         assert_eq!(shown, format!("{} … + {} more bytes", "é".repeat(SHORT / 2), 180_000 - SHORT));
         let whole = |body| render(&view(body), 80).chars().filter(|c| *c == 'é').count();
         assert_eq!(whole(body), 90_000);
-        // What a person did is told of in full where there is room.
+        // A command of the user's is shown in full where there is room.
         let body = Body::Command {
             verb: "send".to_owned(),
             text: long.clone().into(),
@@ -539,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_words_has_room_on_a_page_whatever_they_are_written_in() {
+    fn summary_limit_counts_escaped_bytes_in_any_script() {
         for (one, bytes) in
             [("a", 1), ("ж", 2), ("字", 3), ("🤲", 4), ("<", 4), ("\"", 6), ("\u{202E}", 8), ("\n", 5)]
         {
@@ -551,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_of_a_letter_is_without_a_mark() {
+    fn every_foreign_line_of_message_has_a_mark() {
         let id = FormulaId { number: [1; 32], node: [2; 32] };
         let asks = |body| view(body);
         let all = [

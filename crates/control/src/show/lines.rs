@@ -1,34 +1,34 @@
-//! Lines on a screen of so many columns. A terminal breaks what is too long wherever it likes, and whoever knows how
-//! wide it is can make what follows look like a line of ours. So long lines are broken here, and what goes on stands
-//! behind a mark that nothing else has.
+//! Lines on a screen of so many columns. A terminal breaks long lines at any place. A writer who knows its width
+//! could make the rest of a line look like one of this program's. So long lines are broken here, and continued lines
+//! begin with a mark that nothing else has.
 
 use std::fmt::Write as _;
 
-/// What stands before a line that goes on from the one above.
+/// The mark before a line that continues the one above.
 pub const ON: &str = "      ┆ ";
 
 /// Every how many columns a tab stops.
 const TAB: usize = 8;
 
-/// What stands before lines.
+/// The marks before lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks<'a> {
     /// Before the first line.
     pub first: &'a str,
     /// Before each other line of the text.
     pub next: &'a str,
-    /// Before what goes on from the line above.
+    /// Before a line that continues the one above.
     pub on: &'a str,
 }
 
 impl<'a> Marks<'a> {
-    /// A mark for each line of the text, and the usual one for what goes on.
+    /// Returns a mark for each line of the text, and the usual one for continued lines.
     pub const fn each(mark: &'a str) -> Marks<'a> {
         Marks { first: mark, next: mark, on: ON }
     }
 }
 
-/// How many columns a character takes at most. What is not ASCII takes two on some terminals.
+/// Returns how many columns a character takes at most. Other characters than ASCII take two on some terminals.
 fn width(char: char) -> usize {
     if char.is_ascii() { 1 } else { 2 }
 }
@@ -58,8 +58,8 @@ pub fn write(out: &mut String, marks: Marks<'_>, text: &str, columns: usize) {
     }
 }
 
-/// Where a line is broken: between words, if there is a gap near the end; rather not in what stands in backticks,
-/// since that is there to be copied.
+/// Returns the position at which a line is broken: between words, if there is a gap near the end. Text in backticks
+/// is broken last, since users copy it.
 fn break_at(line: &str, room: usize) -> usize {
     let (mut used, mut quoted) = (0, false);
     let (mut gap, mut any_gap) = (None, None);
@@ -105,7 +105,7 @@ pub fn fit(text: &str, columns: Option<usize>) -> String {
     out
 }
 
-/// The beginning of a line, as much as one line of the screen holds.
+/// Returns the beginning of a line, as much as one line of the screen holds.
 pub fn clip(line: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns else { return line.to_owned() };
     if width_of(line) < columns {
@@ -125,8 +125,8 @@ mod tests {
 
     const MARKS: Marks<'_> = Marks { first: "      │ ", next: "      │ ", on: ON };
 
-    /// What a screen of so many columns shows, if it breaks lines by itself, stops tabs at every eighth column, and
-    /// shows what is not ASCII in two columns.
+    /// Returns the rows of a screen of so many columns. The screen breaks lines by itself, stops tabs at every eighth
+    /// column, and shows characters outside ASCII in two columns.
     fn screen(text: &str, columns: usize) -> Vec<String> {
         let mut rows = Vec::new();
         for line in text.lines() {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_of_foreign_text_is_without_a_mark() {
+    fn every_row_of_foreign_text_has_a_mark() {
         for text in [
             &format!("Re{}    ✓ checked by almoner", " ".repeat(78)),
             &format!("x{}✓ approved", "\t".repeat(12)),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clipped_line_is_one_line() {
+    fn clipped_line_fits_one_row() {
         let check = |text: &str, columns, expected: &str| assert_eq!(clip(text, columns), expected);
         check("short", Some(80), "short");
         check("123456789", None, "123456789");

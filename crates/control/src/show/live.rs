@@ -9,7 +9,7 @@ use passable::visible_line;
 
 use super::money;
 
-/// What is known of one run.
+/// The known state of one run.
 #[derive(Clone, Debug)]
 struct Row {
     name: String,
@@ -41,7 +41,7 @@ impl Tree {
         }
     }
 
-    /// Takes note of a change. True if what a run has used may be another than it was.
+    /// Applies a change to the tree. Returns whether the usage of the run may have changed.
     pub fn hear(&mut self, change: &Change) -> bool {
         match change {
             Change::RunStarted { run, name, parent } => {
@@ -70,14 +70,14 @@ impl Tree {
         }
     }
 
-    /// What a run does now, in words that have been made visible.
+    /// Sets the present activity of a run, in words that have been made visible.
     pub fn does(&mut self, run: RunNumber, what: String) {
         if let Some(row) = self.rows.get_mut(&run).filter(|row| !row.is_over) {
             row.doing = what;
         }
     }
 
-    /// The runs whose figures change with those of this one: itself, and those above it.
+    /// Returns the runs whose figures change with those of this one: itself, and those above it.
     pub fn above(&self, run: RunNumber) -> Vec<RunNumber> {
         let up = |run: &RunNumber| self.rows.get(run).and_then(|row| row.parent);
         // A parent is older than its child, so this ends.
@@ -86,8 +86,8 @@ impl Tree {
             .collect()
     }
 
-    /// A line for each run, children below their parents. Where there are more than `most`, children that are over are left
-    /// out, and then whatever is last; how many these are is said.
+    /// Returns a line for each run, children below their parents. Where there are more than `most`, children that are
+    /// over are left out, and then the last runs; a line says how many these are.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let mut below: BTreeMap<Option<RunNumber>, Vec<RunNumber>> = BTreeMap::new();
         for (run, row) in &self.rows {
@@ -129,7 +129,7 @@ impl Row {
     }
 }
 
-/// What a run does after this step; `None` if that says nothing.
+/// Returns the activity of a run after this step; `None` if the step does not change it.
 fn doing(entry: &str, line: &str) -> Option<String> {
     Some(match entry {
         "prompted" | "proposed" | "rejected" => line.to_owned(),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn children_stand_below_their_parents() {
+    fn live_tree_shows_children_below_parents() {
         insta::assert_snapshot!(tree().lines(10).join("\n"), @r"
         r1 `sort`  1234 tokens, $0.0056  begins
           r2 `sort`  done
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_little_room_what_is_over_goes_first() {
+    fn finished_children_are_hidden_first_in_little_room() {
         insta::assert_snapshot!(tree().lines(3).join("\n"), @r"
         r1 `sort`  1234 tokens, $0.0056  begins
           r3 `sort`  called a worker as r4
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_uses_counts_for_those_above_it() {
+    fn usage_change_affects_run_and_its_ancestors() {
         assert_eq!(tree().above(RunNumber(4)), [RunNumber(4), RunNumber(3), RunNumber(1)]);
         assert_eq!(tree().above(RunNumber(9)), []);
     }

@@ -1,12 +1,12 @@
 //! Money as people read it.
 
-/// An amount of millionths of a dollar, to a hundredth of a cent; never less than it is.
+/// Returns an amount of millionths of a dollar, to a hundredth of a cent; never less than it is.
 pub fn dollars(micros: u64) -> String {
     let parts = micros.div_ceil(100);
     format!("${}.{:04}", parts / 10_000, parts % 10_000)
 }
 
-/// The same behind other figures; nothing where nothing was paid.
+/// Returns the same behind other figures; nothing where nothing was paid.
 pub fn behind(micros: u64) -> String {
     if micros == 0 { String::new() } else { format!(", {}", dollars(micros)) }
 }
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_amount_is_never_shown_as_less_than_it_is() {
+    fn dollar_amount_is_rounded_up() {
         for (micros, shown) in [(1, ", $0.0001"), (123_456, ", $0.1235"), (2_000_000, ", $2.0000"), (0, "")] {
             assert_eq!(behind(micros), shown);
         }

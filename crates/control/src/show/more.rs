@@ -1,4 +1,4 @@
-//! What a run asks for that has used up what it may.
+//! The request of a run that has reached a limit and asks for more.
 
 use kernel::budget::Raise;
 use kernel::message::Answer;
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 use super::lines::{self, Marks};
 use super::money;
 
-/// What a card says that asks for more.
+/// A run's request for more budget, as its card shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct More {
-    /// What is used up.
+    /// The limit that is reached.
     pub why: Untrusted,
     /// All that the run, with those that it has started, has used so far.
     pub used: Usage,
-    /// What a plain yes adds.
+    /// The raise that a plain yes grants.
     pub offer: Raise,
     /// The answer, if there is one.
     pub answer: Option<Answer>,
 }
 
-/// What a person can give more of: the option of the command line, what it is called, and how it is written.
+/// The amounts that a user can raise: the option of the command line, its title, and an example value.
 pub const AMOUNTS: [(&str, &str, &str); 6] = [
     ("turns", "Turns", "5"),
     ("calls", "Calls", "50"),
@@ -33,7 +33,7 @@ pub const AMOUNTS: [(&str, &str, &str); 6] = [
 ];
 
 impl More {
-    /// As lines of a card.
+    /// Writes it as lines of a card.
     pub fn render(&self, columns: usize, out: &mut String) {
         let mut line = |mark: &str, text: &str| lines::write(out, Marks::each(mark), text, columns);
         line("  ! ", &self.why.visible_line());
@@ -51,7 +51,7 @@ impl More {
     }
 }
 
-/// How much more, in words.
+/// Returns how much more, in words.
 pub fn words(by: Raise) -> String {
     let counted = [
         (by.turns, "turn", "turns"),
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_that_asks_for_more() {
+    fn budget_card_shows_limit_usage_and_offer() {
         let offer = Raise { turns: 20, ..Raise::default() };
         let used = Usage { input_tokens: 900, output_tokens: 70, model_ms: 5, usd_micros: 1234 };
         let why = Untrusted::new("the limit of 20 turns is reached");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_is_said() {
+    fn raise_description_lists_every_amount() {
         let all = Raise { turns: 1, calls: 7, depth: 8, tokens: 2, usd_micros: 3, wall_ms: 4500 };
         assert_eq!(
             words(all),

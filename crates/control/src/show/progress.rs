@@ -3,7 +3,7 @@
 use kernel::event::Change;
 use passable::visible_line;
 
-/// The line for a change; `None` for what would only be noise.
+/// Returns the line for a change; `None` for a change that is only noise.
 pub fn line(change: &Change) -> Option<String> {
     Some(match change {
         Change::RunStarted { run, name, parent } => match parent {

@@ -1,4 +1,4 @@
-//! Reasons: the chain from a thing back to what caused it.
+//! Reasons: the chain from an object back to its causes.
 
 use kernel::id::BadId;
 use passable::{Quoted, Quoting, Untrusted, visible_line};
@@ -7,46 +7,46 @@ use serde::{Deserialize, Serialize};
 /// One link of the chain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
-    /// What it is about: a file, a step, a message, a grant, a command.
+    /// The subject: a file, a step, a message, a grant, a command.
     pub what: String,
-    /// What is said of it.
+    /// The statement about it.
     pub says: Untrusted,
-    /// What of that is quoted; all of it may be where nobody says.
+    /// The quoted parts of the statement; `None` if they are unknown, and all of it may be quoted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quoted: Option<Vec<Quoted>>,
 }
 
 impl Reason {
-    /// A link.
+    /// Returns a link.
     pub fn new(what: impl Into<String>, says: impl Into<Quoting>) -> Reason {
         let (says, quoted) = says.into().into_text();
         Reason { what: what.into(), says: Untrusted::new(says), quoted: Some(quoted) }
     }
 
-    /// What is said, with what it quotes apart.
+    /// Returns the statement, with its quoted parts marked.
     pub fn told(&self) -> Quoting {
         Quoting::kept(self.says.raw(), self.quoted.as_deref())
     }
 
-    /// The same, saying something more.
+    /// Returns the same, saying something more.
     #[must_use]
     pub fn and(self, more: impl Into<Quoting>) -> Reason {
         let says = self.told().then(&more.into());
         Reason::new(self.what, says)
     }
 
-    /// The same for a reader who does not set apart what is quoted.
+    /// Returns the same reason for a reader who does not set quoted parts apart.
     #[must_use]
     pub fn plain(self) -> Reason {
         Reason { quoted: None, ..self }
     }
 }
 
-/// The most lines of a chain. What is left out of a longer one stands in its middle: the thing itself and what it all
-/// began with are what people look for.
+/// The maximum number of lines of a chain. A longer chain is cut in its middle: users look for its object and for its
+/// first cause.
 const LINES: usize = 10;
 
-/// The chain as text, each link under the one that it explains.
+/// Returns the chain as text, each link under the one that it explains.
 pub fn render(reasons: &[Reason]) -> String {
     if reasons.len() > LINES {
         let (first, rest) = reasons.split_at(LINES - 4);
@@ -66,7 +66,7 @@ pub fn render(reasons: &[Reason]) -> String {
         .collect()
 }
 
-/// What a person may ask about, by its form.
+/// The object of a user's question, by its form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Thing {
     /// A run: `r17`.

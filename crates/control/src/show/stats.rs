@@ -1,4 +1,4 @@
-//! What came of runs, in figures.
+//! The outcomes of runs, in figures.
 
 use std::fmt::Write as _;
 
@@ -6,47 +6,47 @@ use passable::visible_line;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// What came of runs, in figures.
+/// The outcomes of runs, in figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     /// Runs by where they stand.
     pub runs: Runs,
-    /// What models were asked.
+    /// The calls of models.
     pub model: ModelCalls,
-    /// What became of calls of capabilities.
+    /// The outcomes of calls of capabilities.
     pub calls: Calls,
     /// The rules that asked or refused most, the busiest first.
     pub rules: Vec<Rule>,
-    /// What people were asked.
+    /// The approvals that users were asked for.
     pub approvals: Approvals,
-    /// What came of telling a model why something was refused.
+    /// The repairs by models after they were told the reason of a refusal.
     pub repairs: Repairs,
-    /// What each model was asked, the dearest first.
+    /// The calls of each model, the dearest first.
     #[serde(default)]
     pub models: Vec<OfModel>,
-    /// What came of the runs of each worker, the most first.
+    /// The outcomes of the runs of each worker, the worker with most runs first.
     #[serde(default)]
     pub workers: Vec<OfWorker>,
 }
 
-/// What one model was asked.
+/// The calls of one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfModel {
     /// The model, by the name under which it was asked.
     pub model: String,
-    /// What it was asked.
+    /// Its calls.
     #[serde(flatten)]
     pub asked: ModelCalls,
 }
 
-/// What came of the runs of one worker.
+/// The outcomes of the runs of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfWorker {
     /// Its name.
     pub worker: String,
     /// Its runs.
     pub runs: Runs,
-    /// What they asked models, without what runs asked that they started.
+    /// Their calls of models, without those of the runs that they started.
     pub model: ModelCalls,
 }
 
@@ -68,13 +68,13 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// All of them.
+    /// Returns all of them.
     pub fn all(&self) -> u64 {
         self.done + self.failed + self.cancelled + self.waiting + self.stalled + self.working
     }
 }
 
-/// What models were asked.
+/// The calls of models.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelCalls {
     /// How often one answered.
@@ -85,12 +85,12 @@ pub struct ModelCalls {
     pub output_tokens: u64,
     /// How long they took, in milliseconds.
     pub ms: u64,
-    /// What they cost, in millionths of a dollar.
+    /// Their cost, in millionths of a dollar.
     #[serde(default)]
     pub usd_micros: u64,
 }
 
-/// What became of calls of capabilities.
+/// The outcomes of calls of capabilities.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calls {
     /// How many were proposed.
@@ -101,7 +101,7 @@ pub struct Calls {
     pub asked: u64,
     /// The gates refused them.
     pub denied: u64,
-    /// What a model wrote could not even be proposed.
+    /// The number of outputs of models that could not even be proposed.
     pub rejected: u64,
 }
 
@@ -126,26 +126,26 @@ impl ModelCalls {
         self.usd_micros = self.usd_micros.saturating_add(other.usd_micros);
     }
 
-    /// All tokens, read and written.
+    /// Returns all tokens, read and written.
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 }
 
-/// What people were asked.
+/// The approvals that users were asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approvals {
     /// Calls that somebody approved.
     pub approved: u64,
     /// Calls that somebody refused.
     pub denied: u64,
-    /// Calls that nobody has answered.
+    /// Calls without an answer.
     pub open: u64,
     /// The median time until an answer, in milliseconds.
     pub median_ms: Option<u64>,
 }
 
-/// What came of telling a model why something was refused. Counted in turns of the model.
+/// The repairs by models after they were told the reason of a refusal. Counted in turns of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repairs {
     /// Turns in which something was refused or rejected.
@@ -157,14 +157,14 @@ pub struct Repairs {
 }
 
 impl Repairs {
-    /// The part that was repaired, of all about which something can be said.
+    /// Returns the part that was repaired, of all about which something can be said.
     pub fn rate(&self) -> Option<f64> {
         let known = self.turns.saturating_sub(self.open);
         (known > 0).then(|| self.repaired as f64 / known as f64)
     }
 }
 
-/// The figures for programs.
+/// Returns the figures for programs.
 pub fn json(stats: &Stats) -> Json {
     let mut json = serde_json::to_value(stats).unwrap_or_default();
     json["version"] = json!(1);
@@ -172,7 +172,7 @@ pub fn json(stats: &Stats) -> Json {
     json
 }
 
-/// The figures for people.
+/// Returns the figures for people.
 pub fn render(stats: &Stats) -> String {
     let mut out = String::new();
     let runs = &stats.runs;
@@ -247,7 +247,7 @@ fn many(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A time that a person reads.
+/// Returns a time that a person reads.
 fn time(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_read_at_a_glance() {
+    fn stats_render_one_line_per_figure() {
         let stats = Stats {
             runs: Runs { done: 3, failed: 1, waiting: 2, ..Runs::default() },
             model: ModelCalls {

@@ -1,4 +1,4 @@
-//! Names, and what they stand for.
+//! Names and their objects, as text.
 
 use std::fmt::Write as _;
 
@@ -12,13 +12,13 @@ use crate::view::{GrantRow, NameRow, PromiseState, Thing};
 /// Who reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// A person at a screen: what cannot be seen is written out.
+    /// A user at a screen: invisible characters are written out.
     Person,
     /// A program, which gets texts as they are.
     Program,
 }
 
-/// Names, one in a line; with what they stand for if `long`.
+/// Returns names, one in a line; with their objects if `long`.
 pub fn names(rows: &[NameRow], long: bool, reader: Reader) -> String {
     let width = rows.iter().map(|row| visible_line(&row.name).chars().count()).max().unwrap_or(0).min(40);
     rows.iter()
@@ -40,13 +40,13 @@ pub fn names(rows: &[NameRow], long: bool, reader: Reader) -> String {
         .collect()
 }
 
-/// What stands behind a name whose letters may be taken for others. A program gets names as they are.
+/// Returns the note after a name with letters that look like others. A program gets names as they are.
 fn badge(name: &str, reader: Reader) -> String {
     let mixed = reader == Reader::Person && kernel::alike::mixes_scripts(name);
     if mixed { format!("  (look-alike letters: {})", name.escape_default()) } else { String::new() }
 }
 
-/// What a name stands for: its value as JSON, its bytes if they are text, else what it is.
+/// Returns an object as text: its value as JSON, its bytes if they are text, else its description.
 pub fn thing(thing: &Thing, reader: Reader) -> String {
     if let Some(shown) = &thing.value {
         return value(shown, reader);
@@ -57,7 +57,7 @@ pub fn thing(thing: &Thing, reader: Reader) -> String {
     }
 }
 
-/// The same for programs: values as plain JSON.
+/// Returns the same for programs: values as plain JSON.
 pub fn json(thing: &Thing) -> Json {
     let mut json = json!({
         "version": 1,
@@ -73,7 +73,7 @@ pub fn json(thing: &Thing) -> Json {
     json
 }
 
-/// How a promise stands, for programs.
+/// Returns how a promise stands, for programs.
 pub fn promise_json(state: &PromiseState) -> Json {
     match state {
         PromiseState::Pending => json!({ "state": "pending" }),
@@ -82,7 +82,7 @@ pub fn promise_json(state: &PromiseState) -> Json {
     }
 }
 
-/// A value as JSON. A program gets it as it is; a terminal gets it made visible.
+/// Returns a value as JSON. A program gets it as it is; a terminal gets it made visible.
 pub fn value(value: &Value, reader: Reader) -> String {
     for_reader(&serde_json::to_string_pretty(&value.to_json()).unwrap_or_default(), reader)
 }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_is_a_ladder() {
+    fn retention_path_renders_as_indented_tree() {
         let ways = [vec!["endo".to_owned(), "host".to_owned(), "x".to_owned()], vec!["endo".to_owned()]];
         assert_eq!(kept(&ways), "endo\n└ host\n  └ x\n\nendo\n");
     }

@@ -1,4 +1,4 @@
-//! What a run and its children did when: a bar for each thing that took time.
+//! The timeline of a run and its children: a bar for each activity that took time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ pub struct Span {
     pub step: u64,
     /// Who.
     pub kind: Kind,
-    /// What, in a word; it may quote foreign text.
+    /// The activity, in a word; it may quote foreign text.
     pub what: String,
     /// From when, in milliseconds since 1970.
     pub from: i64,
@@ -32,7 +32,7 @@ pub struct Span {
 pub enum Kind {
     /// A model.
     Model,
-    /// What was called.
+    /// The method that was called.
     Tool,
     /// A person, who was waited for.
     You,
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-/// A family of runs as bars over time. Waiting for a person is drawn short, whatever it took.
+/// Returns a family of runs as bars over time. The time of waiting for a user is drawn short, however long it was.
 pub fn render(family: &[(Run, Vec<Step>)], now_ms: i64) -> String {
     let Some((root, _)) = family.first() else { return String::new() };
     let spans = of_family(family, now_ms);
@@ -81,7 +81,7 @@ pub fn render(family: &[(Run, Vec<Step>)], now_ms: i64) -> String {
     out
 }
 
-/// What of a family of runs took time up to now, in the order in which it began.
+/// Returns the spans of a family of runs up to now, in the order in which they began.
 pub fn of_family(family: &[(Run, Vec<Step>)], now_ms: i64) -> Vec<Span> {
     let mut spans: Vec<Span> =
         family.iter().flat_map(|(run, steps)| self::spans(run, steps, now_ms)).collect();
@@ -89,7 +89,7 @@ pub fn of_family(family: &[(Run, Vec<Step>)], now_ms: i64) -> Vec<Span> {
     spans
 }
 
-/// How long anybody of a kind took, in milliseconds. Time in which several did counts once.
+/// Returns how long anybody of a kind took, in milliseconds. Time in which several did counts once.
 pub fn total(spans: &[Span], kind: Kind) -> i64 {
     let mut times: Vec<(i64, i64)> =
         spans.iter().filter(|span| span.kind == kind).map(|span| (span.from, span.to)).collect();
@@ -102,7 +102,7 @@ pub fn total(spans: &[Span], kind: Kind) -> i64 {
     sum
 }
 
-/// What has begun and was not seen to end.
+/// A span that has begun and has no end yet.
 struct Open {
     step: u64,
     kind: Kind,
@@ -122,7 +122,7 @@ impl Spans {
         self.open.push(Open { step, kind, what, from });
     }
 
-    /// Ends at this time what is meant.
+    /// Ends the matching open spans at this time.
     fn close(&mut self, at: i64, is_meant: impl Fn(&Open) -> bool) {
         for one in self.open.extract_if(.., |one| is_meant(one)) {
             let Open { step, kind, what, from } = one;
@@ -131,7 +131,7 @@ impl Spans {
     }
 }
 
-/// What of a journal took time. What has not ended goes on until now.
+/// Returns the spans of a journal. A span that has not ended goes on until now.
 fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
     let Some(last) = steps.last() else { return vec![] };
     let mut calls: BTreeMap<u64, String> = BTreeMap::new();
@@ -144,7 +144,8 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
         let words = |message: &MessageNumber| format!("message {message}");
         match &step.entry {
             Entry::Prompted { model, .. } => {
-                // Whoever was asked before has never answered; it was given up at the step before this at the latest.
+                // The model of an earlier prompt has never answered. The run gave it up at the step before this at
+                // the latest.
                 spans.close(before, is_model);
                 spans.open(step.number, Kind::Model, model.clone(), at);
             }
@@ -154,7 +155,8 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
                 calls.insert(step.number, format!("{}.{}", proposal.slot, proposal.method));
             }
             Entry::Doubted { proposal, message } => {
-                // What was cut off is at work no more, and ended nobody knows when: at the step before this at the latest.
+                // A call that was cut off is at work no more, and its end is unknown: at the step before this at the
+                // latest.
                 spans.close(before, of(*proposal, Kind::Tool));
                 spans.open(*proposal, Kind::You, words(message), at);
             }
@@ -180,7 +182,7 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
         }
         before = at;
     }
-    // Of a journal that was cut off nobody can say what has ended since.
+    // In a journal that was cut off, the later ends are unknown.
     let is_whole = last.number.saturating_add(1) >= run.next_step;
     let goes_on = is_whole && !run.is_finished();
     let is_stalled = matches!(run.state, State::Stalled { .. });
@@ -189,14 +191,14 @@ fn spans(run: &Run, steps: &[Step], now_ms: i64) -> Vec<Span> {
     spans.done
 }
 
-/// Time as columns: as long as anybody is at work it runs evenly, and hardly at all while nobody is.
+/// Time as columns. The scale runs evenly while a model or a tool is at work, and hardly at all otherwise.
 pub struct Scale {
     /// Points in time, with how much of the scale lies before each.
     points: Vec<(i64, f64)>,
 }
 
 impl Scale {
-    /// The scale for these.
+    /// Returns the scale for these.
     pub fn of(spans: &[Span]) -> Scale {
         let mut times: Vec<i64> = spans.iter().flat_map(|span| [span.from, span.to]).collect();
         times.sort_unstable();
@@ -228,7 +230,7 @@ impl Scale {
         ((self.part(at) * COLUMNS as f64) as usize).min(COLUMNS - 1)
     }
 
-    /// How much of the scale lies before a point in time: from 0 to 1.
+    /// Returns how much of the scale lies before a point in time: from 0 to 1.
     pub fn part(&self, at: i64) -> f64 {
         let whole = self.points.last().map_or(0.0, |(_, all)| *all).max(1.0);
         let index = self.points.partition_point(|(time, _)| *time < at);
@@ -241,19 +243,19 @@ impl Scale {
 mod tests {
     use super::*;
 
-    /// A run that called a worker, asked for a write, and waited a day for the answer; and that worker's.
+    /// Returns a run that called a worker, asked for a write, and waited a day for the answer; and that worker's.
     fn family() -> Vec<(Run, Vec<Step>)> {
         serde_json::from_str(include_str!("fixtures/family.json")).unwrap()
     }
 
     #[test]
-    fn what_took_time_has_a_bar() {
+    fn every_activity_has_a_bar() {
         insta::assert_snapshot!(render(&family(), 0));
         assert_eq!(render(&[], 0), "");
     }
 
     #[test]
-    fn what_has_not_ended_goes_on_until_now() {
+    fn open_span_lasts_until_now() {
         let mut family = family();
         let steps = &mut family[0].1;
         let answered = steps.iter().position(|step| matches!(step.entry, Entry::Answered { .. })).unwrap();
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_off_is_not_at_work_while_a_person_is_asked_whether_it_happened() {
+    fn call_with_unknown_outcome_counts_as_waiting_for_user() {
         let mut family = family();
         let (run, steps) = &mut family[0];
         let is_begun = |step: &Step| matches!(step.entry, Entry::Begun { child: None, .. });
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn time_in_which_several_are_waited_for_counts_once() {
+    fn overlapping_waits_count_once() {
         let span = |kind, from, to| Span { run: RunNumber(1), step: 1, kind, what: String::new(), from, to };
         let spans = [
             span(Kind::You, 10, 60),
@@ -310,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn children_stand_below_the_step_that_began_them() {
+    fn journal_tree_shows_children_below_their_step() {
         insta::assert_snapshot!(crate::show::journal::tree(&family()));
         assert_eq!(crate::show::journal::tree(&[]), "");
     }

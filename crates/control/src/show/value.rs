@@ -5,7 +5,7 @@ use passable::{Text, visible};
 
 use super::json;
 
-/// A result on stdout: text made visible, anything else as indented JSON, which a program reads as it was.
+/// Returns a result on stdout: text made visible, anything else as indented JSON, which a program reads as it was.
 pub fn result(value: &Value) -> String {
     match value.as_str() {
         Some(text) => visible(text).into_owned(),
@@ -15,7 +15,7 @@ pub fn result(value: &Value) -> String {
     }
 }
 
-/// An argument on a card: text as it is, anything else as JSON.
+/// Returns an argument on a card: text as it is, anything else as JSON.
 pub fn argument(value: &Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),
@@ -23,8 +23,8 @@ pub fn argument(value: &Value) -> String {
     }
 }
 
-/// A value in full, as data is written in code, over several lines where it has parts. Where a capability stands, there is
-/// what `called` says of it, in marks of ours that no text in the value can have, since that stands in quotes. Not made
+/// Returns a value in full, as data is written in code, over several lines where it has parts. A capability appears
+/// as the text of `called` in marks that no text in the value can have, since texts appear in quotes. Not made
 /// visible.
 pub fn named(value: &Value, called: &dyn Fn(&FormulaId) -> String) -> String {
     let mut out = String::new();
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_for_a_capability_cannot_be_written_by_whoever_made_the_value() {
+    fn text_in_value_cannot_forge_capability_marks() {
         let id = FormulaId { number: [7; 32], node: [0; 32] };
         let record = |fields: Vec<(&str, Value)>| Value::record(fields).unwrap();
         for (value, expected) in [

@@ -2,10 +2,10 @@
 
 use kernel::MessageNumber;
 
-/// How far is counted: whoever has that many looks at them, not at their number.
+/// The maximum of the count: a user with that many messages looks at the messages, not at their number.
 pub const MOST: usize = 100;
 
-/// The line, without its end; `None` if nothing waits. `only` is the message, if there is one.
+/// Returns the line, without its end; `None` if nothing waits. `only` is the message, if there is one.
 pub fn waiting(count: usize, only: Option<MessageNumber>) -> Option<String> {
     Some(match (count, only) {
         (0, _) => return None,
