@@ -33,7 +33,7 @@ use control::protocol::{AgentAct, GivenModules, Response, RunRequest, StartSpec,
 /// How long a sharing token can be used.
 const TOKEN_DAYS: i64 = 30;
 
-/// The agent as whom a person acts: the store's own host, or the one to which a path of that host's leads.
+/// Returns the agent as whom a person acts: the store's own host, or the one to which a path of that host's leads.
 pub fn agent(daemon: &HostDaemon, path: Option<&str>) -> Result<FormulaId, Failure> {
     let root = daemon.host;
     let Some(text) = path else { return Ok(root) };
@@ -41,7 +41,7 @@ pub fn agent(daemon: &HostDaemon, path: Option<&str>) -> Result<FormulaId, Failu
     daemon.look(|txn| found(txn, &daemon.view(root), &path))
 }
 
-/// The agent to which a path leads. From an agent it goes on among that agent's names.
+/// Returns the agent to which a path leads. From an agent it goes on among that agent's names.
 fn found(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
     match named(txn, view, path) {
         Err(Fault::NotADirectory(_)) => {
@@ -53,9 +53,9 @@ fn found(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaI
     }
 }
 
-/// The agent that has this name. Whoever reaches an agent itself has its powers. A mail address is not the power over
-/// whoever reads the mail: it stands for its agent only in the directory of whoever made that agent, where the agent
-/// itself could stand as well.
+/// Returns the agent that has this name. A caller who reaches an agent itself has its powers. A mail address is no
+/// power over the agent that reads the mail. It stands for its agent only in the directory of that agent's maker,
+/// where the agent itself could stand as well.
 fn named(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaId, Fault> {
     let id = view.identify(txn, path)?;
     // The agent itself, and no grant of it that would have to be asked.
@@ -77,8 +77,8 @@ fn named(txn: &mut dyn ReadTxn, view: &View, path: &NamePath) -> Result<FormulaI
     }
 }
 
-/// Whether a path ends in a directory of the host who made the agent, and comes there without a grant: through that
-/// host's powers, not through what it has shared.
+/// Returns whether a path ends in a directory of the host who made the agent, and leads there without a grant. Such a
+/// path leads through that host's powers, and not through something that it has shared.
 fn stands_with_its_maker(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -144,7 +144,7 @@ pub fn act(
             | MailAct::Submit { .. } => {
                 return Err(Failure::new(Exit::Usage, "this act has a request of its own"));
             }
-            // What was dismissed says so itself: a line about it would only lie there instead.
+            // A dismissed message says so itself: a line about the command would only lie there in its place.
             act @ (MailAct::Dismiss { .. } | MailAct::DismissAll) => {
                 return send(daemon, agent, None, Act::Mail(Box::new(act)));
             }
@@ -238,8 +238,8 @@ pub fn act(
     send(daemon, agent, said, act)
 }
 
-/// Refuses the hash of bytes that did not come along: whoever knows it would reach what somebody else keeps. Bytes come
-/// with `store_text`, worker files with `define`, and the daemon computes their hashes.
+/// Refuses the hash of bytes that did not come along: a client that knows a hash could reach bytes that others keep.
+/// Bytes come with `store_text`, worker files with `define`, and the daemon computes their hashes.
 fn expect_no_hash(own: &Own, act: &NameAct) -> Result<(), Failure> {
     match act {
         NameAct::StoreBlob { .. } => {
@@ -263,12 +263,12 @@ fn send(daemon: &HostDaemon, agent: FormulaId, said: Option<Said>, act: Act) -> 
     Ok(Response::Reply(daemon.apply_as(agent, said, act)?.reply))
 }
 
-/// What the store knows of a token.
+/// Returns the hash by which the store knows a token.
 fn hashed(token: &str) -> Number {
     Number(blake3::derive_key("almoner sharing token v1", token.as_bytes()))
 }
 
-/// A program as the kernel takes it: a worker file is read, and its bytes are put beside the store first.
+/// Returns a program as the kernel takes it: a worker file is read, and its bytes are put beside the store first.
 fn text(
     daemon: &HostDaemon,
     name: String,
@@ -307,7 +307,7 @@ impl trees::Shelf for BlobShelf<'_> {
     }
 }
 
-/// A program of modules as the kernel takes it: unpacked, and put beside the store first.
+/// Returns a program of modules as the kernel takes it: unpacked, and put beside the store first.
 fn given_modules(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -332,7 +332,7 @@ fn given_modules(
     module_archives::keep(&BlobShelf(daemon), packed, env, &unpacked)
 }
 
-/// The pattern that a person wrote, as an `M.` expression or as a line of shorthand.
+/// Returns the pattern that a person wrote, as an `M.` expression or as a line of shorthand.
 pub fn pattern_of(text: &str, whose: &str) -> Result<Pattern, Failure> {
     let word = || Pattern::from_shorthand(&passable::Node::Text(text.to_owned(), 0..text.len()));
     let expression = text.contains("M.") || text.trim_start().starts_with(['{', '[', '"', '\'']);
@@ -343,7 +343,7 @@ pub fn pattern_of(text: &str, whose: &str) -> Result<Pattern, Failure> {
     })
 }
 
-/// What was written into a form, as the kernel takes it.
+/// Returns the fields of a filled form, as the kernel takes them.
 fn filled(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -373,8 +373,8 @@ fn filled(
         .collect()
 }
 
-/// Reads a field. The client has checked a value, and the kernel checks it once more; a secret is checked here, before it is
-/// sealed, because afterwards nobody can.
+/// Reads a field. The client has checked a value, and the kernel checks it once more. A secret is checked here,
+/// before it is sealed, because afterwards it cannot be.
 fn fill(daemon: &HostDaemon, agent: FormulaId, field: &Field, written: Written) -> Result<Filled, Failure> {
     let bad = |what: String| Failure::new(Exit::Invalid, what).help("nothing was sent");
     let named = format!("field {:?}", field.name);

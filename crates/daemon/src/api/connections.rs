@@ -33,7 +33,7 @@ struct Clients {
     streams: BTreeMap<u64, UnixStream>,
 }
 
-/// Listens on the socket. Whoever holds the store's lock owns the socket, so an old one is removed.
+/// Listens on the socket. The process that holds the store's lock owns the socket, so an old one is removed.
 ///
 /// # Errors
 /// When the directory or the socket cannot be made.
@@ -56,7 +56,7 @@ pub fn bind(socket: &Path) -> Result<UnixListener, Failure> {
 }
 
 impl Server {
-    /// A server to whom nobody has connected yet.
+    /// Returns a server that has no clients yet.
     pub fn new(services: Services) -> Server {
         Server { services, clients: Mutex::default() }
     }
@@ -65,7 +65,8 @@ impl Server {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anybody is connected, or was since this was last asked. `seen` is what it was told then; 0 at first.
+    /// Returns whether a client is connected, or was since the last call. `seen` is the state at that call; 0 at
+    /// first.
     pub fn has_had_clients(&self, seen: &mut u64) -> bool {
         let clients = self.clients();
         let before = std::mem::replace(seen, clients.next);
@@ -110,7 +111,7 @@ impl Server {
     fn let_in(&self, stream: &UnixStream) -> io::Result<u64> {
         let handle = stream.try_clone()?;
         let mut clients = self.clients();
-        // The daemon stops first and hangs up then: whoever is not noted by then is not let in.
+        // The daemon stops first and hangs up then: a client that is not noted by then is not let in.
         if self.services.daemon.is_stopping() {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
@@ -136,7 +137,7 @@ impl Server {
             return frame::write(&mut stream, &Response::Failed(failure.help(help)));
         }
         self.services.daemon.keys.greet(&hello.keys);
-        // A store that cannot be read is told of by whatever needs it.
+        // A store that cannot be read is reported by the requests that need it.
         let waiting = runs::waiting(&self.services.daemon).unwrap_or(0);
         frame::write(&mut stream, &Response::Welcome { build: control::BUILD.to_owned(), waiting })?;
         loop {
@@ -160,7 +161,7 @@ impl Server {
             }
             let stop = asked.request == Request::Stop;
             let response = dispatch::answer(&self.services, &hello.keys, asked);
-            // What was refused does not end it.
+            // A refused request to stop stops nothing.
             let stop = stop && response.is_ok();
             let response = response.unwrap_or_else(Response::Failed);
             let written = match frame::write(&mut stream, &response) {
@@ -189,7 +190,7 @@ impl Follower for Socket<'_> {
     }
 
     fn tell_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
-        // What came together is sent together: whoever follows is woken once.
+        // Responses that came together are sent together: the follower is woken once.
         let mut frames = Zeroizing::new(Vec::new());
         for response in responses {
             frame::write(&mut *frames, &response)?;
@@ -202,7 +203,7 @@ impl Follower for Socket<'_> {
     }
 }
 
-/// Whether the client has closed its end. It has nothing more to say once it follows.
+/// Returns whether the client has closed its end. It has nothing more to say once it follows.
 fn has_gone(stream: &UnixStream) -> bool {
     use rustix::net::RecvFlags;
     let mut byte = [0_u8; 1];

@@ -26,7 +26,7 @@ use control::protocol::{Brought, Family, ModelChoice, OnBehalf, Pass, Request, R
 /// Answers one request of a client who brought these keys along. `services` is that of the store's own host.
 ///
 /// # Errors
-/// What the client is told when it is not done.
+/// The reason for the client when the request is not done.
 pub fn answer(services: &Services, brought: &Brought, asked: OnBehalf) -> Result<Response, Failure> {
     let OnBehalf { agent: name, request } = asked;
     let name = name.as_deref();
@@ -69,7 +69,7 @@ fn answer_as(
     }
 }
 
-/// Answers what only a host can ask for.
+/// Answers a request that only a host can make.
 pub fn answer_host(services: &Services, brought: &Brought, request: Request) -> Result<Response, Failure> {
     let daemon = &services.daemon;
     Ok(match request {
@@ -230,7 +230,7 @@ fn resume(
     let stalled: Vec<(RunNumber, String)> = match only {
         Some(run) => {
             let mut family = runs::family(daemon, run)?;
-            // Whoever names a run names its services.
+            // A client that names a run lends its keys for it.
             daemon.keys.lend(&family.iter().map(|run| run.model.clone()).collect::<Vec<_>>(), brought);
             family.retain(|run| matches!(run.state, State::Stalled { .. }));
             family.into_iter().map(|run| (run.number, run.model)).collect()
@@ -251,13 +251,13 @@ fn resume(
     // Oldest first, so that a parent comes before its children.
     let runs: Vec<RunNumber> = stalled.into_iter().map(|(run, _)| run).collect();
     runs.iter().for_each(|run| daemon.set_free(*run));
-    // Whoever only wants to see how it goes on has changed nothing that the transcript should tell of.
+    // A client that only wants to see how it goes on has changed nothing that the transcript should record.
     if !runs.is_empty() {
         let said = (!text.raw().is_empty()).then(|| Said { verb: "resume".to_owned(), text });
         services.daemon.apply_as(daemon.host, said, Act::Resume { runs, named: only })?;
     }
-    // What was ready when the daemon came up is driven already, and so is what only the store had kept; asking again
-    // is harmless.
+    // Runs that were ready when the daemon came up are driven already, and so are those that only the store had kept.
+    // Asking again is harmless.
     services.engine.take_up(daemon.host)?;
     Ok(Response::Reply(Reply::Done))
 }
@@ -269,8 +269,8 @@ fn backup(services: &Services, path: &str) -> Result<Response, Failure> {
     if !to.is_absolute() {
         return Err(Failure::new(Exit::Usage, format!("{shown} is not an absolute path")));
     }
-    // The copy is made under this name first, and what an earlier one has left of it is removed: nobody else's
-    // directory may stand there.
+    // The store makes the copy under this name first, and would remove anything that stands there. It could be a
+    // directory of another program, so the daemon refuses.
     let mut half = to.as_os_str().to_owned();
     half.push(".partial");
     let half = Path::new(&half);

@@ -127,7 +127,8 @@ fn settings(place: &Place) -> Check {
 /// How a kind of restrictions is proved.
 type Prove = fn(&sandbox::Helper, &std::path::Path) -> Result<Vec<sandbox::Proof>, sandbox::SandboxError>;
 
-/// What programs, and the host of a local model, are held within on this kernel: each restriction is tried, confined and not.
+/// Returns the restrictions on programs and on the host of a local model on this kernel. Each restriction is tried
+/// confined and unconfined.
 fn confinement() -> Vec<Check> {
     let check = |id: &str, ok: bool, evidence: String, remedy: &str| Check {
         id: id.to_owned(),
@@ -231,7 +232,7 @@ fn model(place: &Place, variables: &Brought) -> Check {
     Check { id: "model".to_owned(), ok, evidence, remedy }
 }
 
-/// Where the pages are served, and whether anything there is less safe than it could be.
+/// Returns where the pages are served, and whether anything there is less safe than it could be.
 fn web(place: &Place) -> Check {
     let path = web_file::path(&place.state);
     let check = |ok: bool, evidence: String, remedy: &str| Check {

@@ -1,4 +1,4 @@
-//! Telling of events as they come, to whoever follows.
+//! The stream of events, as they come, to followers.
 
 use std::io;
 use std::time::Duration;
@@ -15,29 +15,29 @@ const BATCH: usize = 256;
 
 /// Someone who follows.
 pub trait Follower {
-    /// Tells of something.
+    /// Sends a response to the follower.
     ///
     /// # Errors
-    /// When nobody listens any more.
+    /// When the follower has stopped listening.
     fn tell(&mut self, response: Response) -> io::Result<()>;
 
-    /// Tells of what came together.
+    /// Sends responses that came together.
     ///
     /// # Errors
-    /// When nobody listens any more.
+    /// When the follower has stopped listening.
     fn tell_all(&mut self, responses: Vec<Response>) -> io::Result<()> {
         responses.into_iter().try_for_each(|response| self.tell(response))
     }
 
-    /// Whether nobody listens any more. Asked at least once a second.
+    /// Returns whether the follower has stopped listening. The daemon asks at least once a second.
     fn has_gone(&mut self) -> bool;
 }
 
-/// Tells every event of the host after `after`, then each as it comes, until the follower or the daemon goes; with
-/// `text` also what models write, while they write it.
+/// Sends every event of the host after `after`, then each new one, until the follower or the daemon goes. With `text`
+/// it also sends the text of models while they write it.
 ///
 /// # Errors
-/// When the follower listens no more.
+/// When the follower has stopped listening.
 pub fn follow(
     daemon: &HostDaemon,
     follower: &mut dyn Follower,
@@ -82,7 +82,8 @@ pub fn follow(
     }
 }
 
-/// What a follower is told whose daemon ends on purpose: nobody should start it again for that.
+/// Returns the failure for a follower whose daemon ends on purpose. The client should not start the daemon again for
+/// it.
 fn stopped() -> Failure {
     Failure::new(Exit::NoDaemon, "the daemon was stopped; the run goes on when it runs again")
         .help("`almoner resume` starts it and follows on")

@@ -12,7 +12,7 @@ use control::protocol::{Look, Response};
 /// How many names one answer has at most.
 const PAGE: usize = 1000;
 
-/// Answers what an agent looks at.
+/// Answers an agent's query.
 ///
 /// # Errors
 /// When there is no such thing, or the agent may not see it.

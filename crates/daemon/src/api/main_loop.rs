@@ -42,8 +42,8 @@ pub struct Manner {
 /// When the store cannot be opened or the socket not be made.
 pub fn run(place: &Place, manner: Manner) -> Ended {
     vault::keep_to_itself();
-    // Whoever started it may have had files open that are not for the model's process or for a command of the user's.
-    // Where it cannot be done they are handed on, as everywhere.
+    // The parent process may have had files open that are not for the model's process or for a command of the user's.
+    // Where the daemon cannot close them to its children, they inherit them, as everywhere.
     let _ = sandbox::hand_nothing_on();
     open_many();
     // From here on a signal is an orderly end, also while the store is being opened.
@@ -64,7 +64,8 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
             }
         }
     });
-    // What a daemon that was killed has left of its programs. Those of others that are at work are locked.
+    // This removes the leftovers of the programs of a killed daemon. Those of other daemons that are at work are
+    // locked.
     std::thread::spawn(caps::sweep_calls);
     server.services.engine.recover()?;
     let notifier = crate::maintenance::notifier::start(&server.services.daemon, place);
@@ -85,7 +86,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
         let has_clients = server.has_had_clients(&mut seen)
             || endo.as_ref().is_some_and(crate::captp::Endo::has_clients)
             || web.is_looked_at();
-        // Whoever waits for a tick wants it when it comes, and not with the next command.
+        // A client that waits for a tick wants it on time, and not with the next command.
         if has_clients || !engine.at_work().is_empty() || daemon.alarms.is_awaited() {
             busy = Instant::now();
         }
@@ -108,7 +109,7 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
             daemon.stop();
         }
     }
-    // Nobody new is let in; what is at work ends at its next step, and its journal says where.
+    // No new client is let in. A run that is at work ends at its next step, and its journal says where.
     let _ = std::fs::remove_file(place.socket());
     drop(endo);
     crate::files::guest_files::flush(daemon);
@@ -120,8 +121,8 @@ pub fn run(place: &Place, manner: Manner) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// How many files the daemon can have open, where the machine lets it: a connection is one, and so is much of what a run
-/// works with. What is given to programs has a limit of its own.
+/// The number of files that the daemon can have open, where the machine lets it: each connection is one, and runs
+/// open many more. The programs that it starts have a limit of their own.
 const FILES: u64 = 4096;
 
 /// Has as many files open as it may want. Where it cannot be done, there are as many as there were.
@@ -133,25 +134,25 @@ fn open_many() {
     }
 }
 
-/// This program, which the daemon starts again for what it does not do itself.
+/// Returns the path of this program. The daemon starts it again for the work that it leaves to other processes.
 fn own_program() -> Result<std::path::PathBuf, Failure> {
     std::env::current_exe()
         .map_err(|e| Failure::new(Exit::Failure, format!("this program cannot find itself: {e}")))
 }
 
-/// Why it cannot start, told to the client that started it if there is one.
+/// Returns why it cannot start, told to the client that started it if there is one.
 fn told(manner: Manner, failure: Failure) -> Failure {
     if !manner.on_demand {
         return failure;
     }
     let said = serde_json::to_string(&failure).unwrap_or_default();
-    // The client reads this; if it has gone, nobody needs it.
+    // The client reads this. If the client has gone, the line is not needed.
     let _ = writeln!(std::io::stdout(), "{said}");
     Failure::silent(failure.exit)
 }
 
-/// Lets go of the store and waits until it is closed, so that the next start need not examine it. Whoever holds it
-/// for too long is left behind; that loses nothing either.
+/// Lets go of the store and waits until it is closed, so that the next start need not examine it. A client that holds
+/// it for too long is left behind, and that loses nothing either.
 fn close(server: Arc<Server>, closed: &Receiver<()>) {
     // A client that is being answered gets its answer; one that has asked nothing is let go of.
     server.hang_up(Shutdown::Read);
@@ -161,7 +162,7 @@ fn close(server: Arc<Server>, closed: &Receiver<()>) {
     if closed.recv_timeout(FAREWELL) != Err(RecvTimeoutError::Timeout) {
         return;
     }
-    // Clients that do not take what is sent to them.
+    // These are clients that do not take the responses that are sent to them.
     if let Some(server) = left.upgrade() {
         server.hang_up(Shutdown::Both);
     }
@@ -173,7 +174,7 @@ fn open(
     open_while_held: Sender<()>,
 ) -> Result<(Arc<Server>, std::os::unix::net::UnixListener), Failure> {
     let options = Options { quota: Some(config::quota::blob_quota()?), ..Options::default() };
-    // Before a mode is changed: what another build wrote is left as it is.
+    // This comes before any change of a mode: a store that another build wrote is left as it is.
     place.inspect_store()?;
     place::private_dir(&place.state)?;
     let store = Store::open(&place.store(), options).map_err(place::refused)?;
@@ -187,7 +188,7 @@ fn open(
     let daemon = HostDaemon::new(store, host, opener, place, own_program()?, open_while_held);
     daemon.follow_prices(config::settings::path(place));
     vault::begin(&daemon);
-    // Whoever started it is its first client: what goes on at once has its key.
+    // The process that started the daemon is its first client: runs that go on at once have its key.
     daemon.keys.greet(&vendor_keys::from_env());
     let listener = bind(&place.socket())?;
     let services = Services::new(daemon);

@@ -15,7 +15,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// The command that a request is; `None` if it changes nothing, or says nothing for the transcript.
+    /// Returns the command that a request is; `None` if it changes nothing, or says nothing for the transcript.
     pub fn of(request: &Request) -> Option<Given> {
         let given = |verb: &str, text: &Untrusted, about| {
             let said = Said { verb: verb.to_owned(), text: text.clone() };
@@ -38,9 +38,9 @@ impl Given {
         }
     }
 
-    /// Keeps it in the mailbox of whoever it was given for, if it is about a message, a run or a grant. What begins
-    /// something, does not fit or makes no sense is told where it was written, and is no command yet; and what the store
-    /// could not do is nobody's refusal.
+    /// Keeps the command in the mailbox of its agent, if it is about a message, a run or a grant. A command that
+    /// begins something, does not fit or makes no sense is only reported where it was written. A failure of the store
+    /// is no refusal.
     pub fn refused(self, daemon: &HostDaemon, agent: FormulaId, failure: &Failure) {
         if self.said.text.raw().is_empty()
             || self.about == About::default()
@@ -49,7 +49,7 @@ impl Given {
             return;
         }
         let act = Act::Refused { about: self.about, why: failure.message.clone() };
-        // Whoever gave it hears of the refusal itself, whatever becomes of the record.
+        // The client hears of the refusal itself, even if the record fails.
         let _ = daemon.apply_as(agent, Some(self.said), act);
     }
 }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_command_is_about_is_known_before_anything_is_looked_up() {
+    fn rejected_command_is_attributed_to_its_subject() {
         let (message, run, grant) = (MessageNumber(3), RunNumber(2), GrantNumber(1));
         let text = || Untrusted::new("as typed");
         let act = |act| Request::Act {

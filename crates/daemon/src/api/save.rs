@@ -1,4 +1,4 @@
-//! `almoner save`: a run becomes a worker file, with what it was given and what its model answered as a case to try it by.
+//! `almoner save`: a run becomes a worker file, with its inputs and its model's replies as a test case.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -51,23 +51,23 @@ pub fn save(
 
 /// A run as the files of a worker and of its case, which are not written yet.
 struct Saved {
-    /// What is written where.
+    /// The files to write, with their content.
     files: Vec<(PathBuf, Vec<u8>)>,
     /// The directory of the case.
     root: PathBuf,
     /// The worker's file.
     worker: PathBuf,
-    /// What stands behind `almoner run`, given where the worker's file lies.
+    /// The arguments of `almoner run`, for the directory of the worker's file.
     command: Vec<String>,
-    /// What is not kept.
+    /// The notes about parts of the run that are not kept.
     notes: Vec<String>,
 }
 
 impl Saved {
-    /// A run under a name in a directory.
+    /// Returns the files that save a run under a name in a directory.
     ///
     /// # Errors
-    /// When the run is not over, was none of one execution, or is of what cannot be saved.
+    /// When the run is not over, is no single execution, or has parts that cannot be saved.
     fn of(daemon: &dyn Ask, number: RunNumber, name: &str, dir: &Path) -> Result<Saved, Failure> {
         expect_name(name)?;
         let found = daemon.run(number)?;
@@ -83,7 +83,7 @@ impl Saved {
         files.extend(includes_of(dir, &bundle)?);
         files.push((root.join("replies.json"), pretty(&replies)?.into_bytes()));
         files.push((root.join("result.json"), pretty(&result.to_json())?.into_bytes()));
-        // What the worker was asked is part of its text now.
+        // A question is part of the worker's text now, and no input.
         let is_question = question(&found).is_some();
         let mut inputs = if is_question { vec![] } else { inputs(&found) };
         for document in &found.input.attachments {
@@ -151,7 +151,7 @@ impl Saved {
     }
 }
 
-/// What the run came to.
+/// Returns the result of the run. Refuses a run without a result, and one that is no single execution.
 fn expect_result(found: &Run) -> Result<&kernel::Value, Failure> {
     let number = found.number;
     let State::Finished { outcome: RunOutcome::Done(result) } = &found.state else {
@@ -165,11 +165,12 @@ fn expect_result(found: &Run) -> Result<&kernel::Value, Failure> {
     Ok(result)
 }
 
-/// The files that the worker includes, but those that lie there already as they were: they are not in the way.
+/// Returns the files that the worker includes, but those that lie there already as they were: they are not in the
+/// way.
 fn includes_of(dir: &Path, bundle: &Bundle) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
     let mut files = Vec::new();
     for (include, text) in &bundle.includes {
-        // Whoever proposed the worker chose this name.
+        // The proposer of the worker chose this name.
         if !case::is_within(include) {
             let message = format!("the worker includes `{}`, which lies elsewhere", visible_line(include));
             return Err(Failure::new(Exit::Invalid, message).help("it cannot be saved as it is"));
@@ -191,10 +192,10 @@ fn expect_name(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The worker file of the run, under its new name.
+/// Returns the worker file of the run, under its new name.
 fn bundle(daemon: &dyn Ask, found: &Run, name: &str) -> Result<Bundle, Failure> {
     let source = daemon.text(found.definition, "the worker's definition")?;
-    // A question becomes what the worker is told to do, word for word.
+    // A question becomes the worker's instruction, word for word.
     let source = match question(found) {
         Some(question) => of_question(&source, question),
         None => source,
@@ -202,7 +203,7 @@ fn bundle(daemon: &dyn Ask, found: &Run, name: &str) -> Result<Bundle, Failure> 
     Bundle::stored(name, source, &found.includes, |include, hash| daemon.text(*hash, include))
 }
 
-/// What was asked, if it was a question once.
+/// Returns the question, if the run was a question of `almoner ask`.
 fn question(found: &Run) -> Option<&str> {
     found.input.values.get("question").and_then(kernel::Value::as_str).filter(|_| found.name == "ask")
 }
@@ -215,7 +216,7 @@ fn of_question(source: &str, question: &str) -> String {
     format!("---\n{front}---\n{}\n", literal(question))
 }
 
-/// A text as a template that says exactly that: whatever looks like a part of a template in it is none.
+/// Returns a template that renders exactly this text. Template syntax in the text is escaped.
 fn literal(text: &str) -> String {
     let mut told = String::new();
     let mut rest = text;
@@ -236,7 +237,7 @@ fn literal(text: &str) -> String {
     told + rest
 }
 
-/// What the model answered, as a script: that of the run, and those of the workers that it called once.
+/// Returns the model's replies as a script: those of the run, and those of each called worker at its first call.
 fn replies(daemon: &dyn Ask, found: &Run, notes: &mut Vec<String>) -> Result<Json, Failure> {
     let mut entries = vec![];
     let mut open = vec![(found.number, found.name.clone())];
@@ -291,7 +292,7 @@ fn turn(daemon: &dyn Ask, hash: BlobHash) -> Result<Json, Failure> {
     Ok(turn)
 }
 
-/// The named inputs, as they are typed.
+/// Returns the named inputs, as they are typed.
 fn inputs(found: &Run) -> Vec<String> {
     let Json::Object(values) = found.input.values.to_json() else { return vec![] };
     values
@@ -310,7 +311,8 @@ struct Handed {
     files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-/// Reads what fills the slots of a run from the store. `dir` is where the worker's file lies, and `inside` its case.
+/// Reads the bindings of a run's slots from the store. `dir` is the directory of the worker's file, and `inside` its
+/// case.
 fn handed(
     daemon: &dyn Ask,
     run: RunNumber,
@@ -355,7 +357,7 @@ fn handed(
     Ok(handed)
 }
 
-/// The worker file of a worker that filled a slot.
+/// Returns the worker file of a worker that filled a slot.
 fn inner(
     daemon: &dyn Ask,
     name: &str,
@@ -367,7 +369,7 @@ fn inner(
     Bundle::stored(name, source, includes, |include, hash| daemon.text(*hash, include))
 }
 
-/// A word as a shell takes it.
+/// Returns a word as a shell takes it.
 fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
@@ -406,7 +408,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn word_is_quoted_as_a_shell_takes_it() {
+    fn word_is_quoted_for_the_shell() {
         for (text, shown) in
             [("a=b.c", "a=b.c"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''"), ("$x", "'$x'")]
         {
@@ -415,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_taken_word_for_word() {
+    fn saved_question_is_rendered_verbatim() {
         let source = "---\ndescription: Answers one question.\ninput: { question: string }\nslots:\n  d: dir\n---\nx {{ input.question }}\n";
         let made = of_question(source, "What is \"{{ x }}\" {% if %}?");
         assert!(

@@ -40,7 +40,7 @@ pub struct WebPages {
 struct Open {
     site: Arc<Site>,
     thread: JoinHandle<()>,
-    /// What the settings said when they were opened.
+    /// The settings of the pages when they were opened.
     settings: Option<settings::Web>,
 }
 
@@ -53,7 +53,7 @@ impl Open {
 }
 
 impl WebPages {
-    /// The pages of the daemon whose state lies here.
+    /// Returns the pages of the daemon whose state lies here.
     pub fn new(state: &Path) -> WebPages {
         WebPages { path: web_file::path(state), open: Mutex::new(None) }
     }
@@ -62,10 +62,10 @@ impl WebPages {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the pages if they are not, and lets one browser in: the address for it.
+    /// Opens the pages if they are not open, and returns an address that lets one browser in.
     ///
     /// # Errors
-    /// When no port can be had, or what is kept cannot be read or written.
+    /// When no port can be had, or the kept state cannot be read or written.
     pub fn open(&self, services: &Services, to: &str, under: Under) -> Result<String, Failure> {
         let mut open = self.lock();
         web_file::close(&self.path);
@@ -94,10 +94,10 @@ impl WebPages {
         }
     }
 
-    /// Looks at the sessions, or ends some; those that are left.
+    /// Lists the sessions, or ends some, and returns those that are left.
     ///
     /// # Errors
-    /// When there is none of this number, or what is kept cannot be read or written.
+    /// When there is none of this number, or the kept state cannot be read or written.
     pub fn sessions(&self, act: SessionAct) -> Result<Vec<SessionRow>, Failure> {
         let end = |sessions: &mut Sessions| match act {
             SessionAct::List => Ok(()),
@@ -124,7 +124,7 @@ impl WebPages {
         Ok(rows(&kept.sessions))
     }
 
-    /// Whether a browser has a page before it.
+    /// Returns whether a browser has a page before it.
     pub fn is_looked_at(&self) -> bool {
         self.lock().as_ref().is_some_and(|open| open.site.is_looked_at())
     }
@@ -140,7 +140,8 @@ impl WebPages {
     fn start(&self, services: &Services, settings: Option<settings::Web>) -> Result<Open, Failure> {
         let mut kept = self.kept()?;
         let listened = listen(settings.as_ref(), kept.port);
-        // Whoever stands where these pages stood is sent what their browsers have: the cookie, and to its page the key.
+        // A program that takes the old port of these pages gets the data of their browsers: the cookie, and to its
+        // page the key.
         let is_lost = match &listened {
             Ok(place) => place.address.port() != kept.port,
             Err(no) => no.address.port() == kept.port,
@@ -184,12 +185,12 @@ impl WebPages {
     }
 }
 
-/// What the settings say of the pages now.
+/// Returns the present settings of the pages.
 fn web_settings(services: &Services) -> Result<Option<settings::Web>, Failure> {
     Ok(settings::read(&services.daemon.place.config.join(settings::FILE))?.web)
 }
 
-/// The sessions that have not ended, newest first.
+/// Returns the sessions that have not ended, newest first.
 fn rows(sessions: &Sessions) -> Vec<SessionRow> {
     let row = |one: &Session| SessionRow {
         number: one.number,
@@ -208,8 +209,8 @@ struct Listening {
     listeners: Vec<TcpListener>,
 }
 
-/// The port of the settings; else the one that was had before; else any. Only this machine reaches it, unless a proxy
-/// that ends TLS is said to stand before it.
+/// Returns the port of the settings; else the one that was had before; else any. Only this machine reaches it, unless
+/// a proxy that ends TLS is said to stand before it.
 fn listen(settings: Option<&settings::Web>, before: u16) -> Result<Listening, NoPort> {
     match settings.and_then(|web| web.bind.map(|address| (address, &web.hosts))) {
         // Browsers come to our own name, and that is both addresses of this machine.
@@ -227,15 +228,16 @@ fn listen(settings: Option<&settings::Web>, before: u16) -> Result<Listening, No
     }
 }
 
-/// How many ports are tried of which one is wanted in both of this machine's addresses.
+/// The number of ports that are tried to find one that is free at both of this machine's addresses.
 const PORTS: usize = 8;
 
-/// Any port of this machine.
+/// Listens on any free port of this machine.
 fn any() -> Result<Listening, NoPort> {
     (1..PORTS).find_map(|_| local(0).ok()).map_or_else(|| local(0), Ok)
 }
 
-/// A port of this machine, in both of its addresses: browsers try the newer one first, and nobody else may stand there.
+/// Listens on a port of this machine, at both of its addresses: browsers try the newer one first, and no other
+/// program may stand there.
 fn local(port: u16) -> Result<Listening, NoPort> {
     let mut old = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
     match bind(SocketAddr::from((Ipv6Addr::LOCALHOST, old.address.port()))) {

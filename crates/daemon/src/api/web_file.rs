@@ -1,4 +1,4 @@
-//! What outlives a daemon of its web pages: port, name and sessions, in a file for the user alone.
+//! The state of the web pages that outlives a daemon: port, name and sessions, in a file for the user alone.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use control::exit::{Exit, Failure};
 /// The form of the file.
 pub const VERSION: u32 = 1;
 
-/// What is kept.
+/// The contents of the file.
 #[derive(Serialize, Deserialize)]
 pub struct WebFile {
     /// The form of this file.
@@ -20,7 +20,7 @@ pub struct WebFile {
     pub seed: String,
     /// The port.
     pub port: u16,
-    /// The sessions; what opens a door is kept as a hash.
+    /// The sessions. Their tokens are kept as hashes.
     #[serde(default)]
     pub sessions: Sessions,
 }
@@ -31,15 +31,15 @@ impl Default for WebFile {
     }
 }
 
-/// Where it lies: in the state directory.
+/// Returns where it lies: in the state directory.
 pub fn path(state: &Path) -> PathBuf {
     state.join("web.json")
 }
 
-/// Reads it; none if the pages were never opened.
+/// Reads the file, or returns `None` if the pages were never opened.
 ///
 /// # Errors
-/// When it is not what was written.
+/// When the file is not as it was written.
 pub fn read(path: &Path) -> Result<Option<WebFile>, Failure> {
     let fail = |what: String| {
         Failure::new(Exit::Failure, format!("{}: {what}", path.display()))
@@ -76,7 +76,7 @@ mod tests {
     use crate::state::private_file::write;
 
     #[test]
-    fn what_another_program_has_written_is_not_taken_for_ours() {
+    fn web_file_of_unknown_version_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = path(directory.path());
         assert!(read(&path).unwrap().is_none());
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_reads_it() {
+    fn web_file_is_readable_by_its_owner_only() {
         let directory = tempfile::tempdir().unwrap();
         let path = path(directory.path());
         close(&path);

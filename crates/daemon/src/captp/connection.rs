@@ -23,7 +23,7 @@ use crate::state::daemon::{HostDaemon, WeakHostDaemon};
 use config::clock;
 use control::exit::Failure;
 
-/// How long a client that is let go of gets to take what it was sent.
+/// How long a client that is disconnected gets to take the data that was sent to it.
 const FAREWELL: Duration = Duration::from_millis(200);
 
 /// How long a message may be from a client of the gateway that has shown no token, in bytes.
@@ -33,9 +33,9 @@ pub(crate) const OUTSIDE: usize = 8 << 10;
 pub struct Link {
     state: Mutex<State>,
     pub(crate) out: Out,
-    /// What is done on a thread of its own.
+    /// The tasks that run on a thread of their own.
     pub(crate) queue: Queue,
-    /// Whether it came by the gateway and has shown no good token yet.
+    /// Returns whether it came by the gateway and has shown no good token yet.
     outside: AtomicBool,
     /// How many messages have been looked at, as long as it has shown none.
     taken: AtomicU64,
@@ -92,7 +92,7 @@ impl TaskClient for LinkClient {
 }
 
 impl Link {
-    /// A connection whose root object is the store's, for its host.
+    /// Returns a connection whose root object is the store's, for its host.
     ///
     /// # Errors
     /// [`Full`].
@@ -106,7 +106,7 @@ impl Link {
         Link::of(board, stream, home, root)
     }
 
-    /// A connection whose root object takes tokens.
+    /// Returns a connection whose root object takes tokens.
     ///
     /// # Errors
     /// [`Full`].
@@ -128,12 +128,13 @@ impl Link {
         })
     }
 
-    /// Whether it came by the gateway and has shown no good token yet.
+    /// Returns whether it came by the gateway and has shown no good token yet.
     pub fn is_outside(&self) -> bool {
         self.outside.load(Ordering::SeqCst)
     }
 
-    /// How many messages of a client that had shown no good token have been looked at, the one with a token included.
+    /// Returns how many messages of a client that had shown no good token have been looked at, the one with a token
+    /// included.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.load(Ordering::SeqCst)
     }
@@ -149,7 +150,7 @@ impl Link {
         self.give_up_late(shared);
     }
 
-    /// Gives up what a client has begun to hand over and does not go on with.
+    /// Gives up the trees that a client began to hand over and does not continue.
     fn give_up_late(self: &Arc<Self>, shared: &Arc<Shared>) {
         let Some(daemon) = shared.daemon.upgrade() else { return };
         let mut state = self.lock();
@@ -167,12 +168,12 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what waits. Runs on a thread of its own.
+    /// Writes waiting output. Runs on a thread of its own.
     pub fn write(&self) {
         self.out.write();
     }
 
-    /// Reads and does what is asked until the client goes. Runs on a thread of its own.
+    /// Reads and handles calls until the client goes. Runs on a thread of its own.
     pub fn read(self: &Arc<Self>, shared: &Weak<Shared>, mut stream: UnixStream) {
         let mut decoder = Decoder::new(LONGEST);
         let mut buffer = vec![0; 64 << 10];
@@ -234,7 +235,7 @@ impl Link {
                 let written = self.out.written();
                 session.wrote(&mut board, written - std::mem::replace(told, written));
                 match message {
-                    // What is wrong is told to the client.
+                    // The session itself reports an error to the client.
                     Ok(message) => drop(session.receive(&mut board, message)),
                     Err(reason) => session.violated(&mut board, &reason),
                 }
@@ -262,7 +263,7 @@ impl Link {
         self.out.push(&messages);
     }
 
-    /// Something in the store is new: settles promises and feeds iterators.
+    /// Settles promises and feeds iterators after news in the store.
     pub fn look_around(self: &Arc<Self>, shared: &Arc<Shared>, daemon: &HostDaemon) {
         let mut state = self.lock();
         let State { session, home, .. } = &mut *state;
@@ -277,7 +278,7 @@ impl Link {
         see_end(daemon, home);
     }
 
-    /// What was done on a thread of its own is done.
+    /// Delivers the outcome of a task that ran on a thread of its own.
     pub fn came(
         self: &Arc<Self>,
         shared: &Arc<Shared>,
@@ -300,7 +301,7 @@ impl Link {
         see_end(&daemon, home);
     }
 
-    /// Whoever brings answers here that come from elsewhere.
+    /// Returns the callback that delivers answers from elsewhere to this connection.
     fn courier(self: &Arc<Self>, shared: &Arc<Shared>) -> Courier {
         let (link, shared) = (Arc::downgrade(self), Arc::downgrade(shared));
         Arc::new(move |reach, answer, came| {
@@ -310,7 +311,7 @@ impl Link {
         })
     }
 
-    /// Asks to be called when the next tick comes of which the client must be told.
+    /// Schedules a call for the next tick that the client must be told of.
     fn arm(self: &Arc<Self>, shared: &Arc<Shared>, daemon: &HostDaemon, home: &mut Home) {
         if let Some(at_ms) = home.next_tick() {
             self.call_at(shared, daemon, at_ms, at_ms);
@@ -332,7 +333,7 @@ impl Link {
         /// How long a connection that is busy is let alone.
         const BUSY_MS: i64 = 5;
         let Some(daemon) = shared.daemon.upgrade() else { return };
-        // Others wait for their ticks as well: nobody waits here for what this client has asked for.
+        // Other clients wait for their ticks as well, so this thread does not wait for this client's calls.
         let mut state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -352,12 +353,12 @@ impl Link {
         self.arm(shared, &daemon, home);
     }
 
-    /// The trees that the client refers to and no formula does.
+    /// Returns the trees that the client refers to and no formula does.
     pub fn trees(&self) -> BTreeSet<BlobHash> {
         self.lock().home.trees()
     }
 
-    /// What the client refers to.
+    /// Returns the formulas that the client refers to.
     pub fn pins(&self) -> BTreeSet<FormulaId> {
         self.lock().home.pins()
     }
@@ -378,7 +379,8 @@ impl Link {
     }
 }
 
-/// How long a client is waited for that hands something over and makes no progress. Tests do not wait for minutes.
+/// Returns how long a client is waited for that hands something over and makes no progress. Tests do not wait for
+/// minutes.
 fn patience() -> Duration {
     #[cfg(feature = "failpoints")]
     if let Some(ms) = std::env::var("ALMONER_ENDO_PATIENCE_MS").ok().and_then(|ms| ms.parse().ok()) {

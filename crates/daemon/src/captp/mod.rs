@@ -1,8 +1,9 @@
 //! The listener for Endo's clients: CapTP over a unix socket, where Endo's clients look for it.
 //!
-//! Each connection has two threads: one reads and does what is asked ([`link`]), one writes what the socket did not take
-//! at once. What clients see as objects is in [`home`]: agents, directories, messages through `kernel::facet`, promises
-//! that settle when the store says so, and iterators over what comes. One more thread looks at the news for all of them.
+//! Each connection has two threads. One reads and carries out calls ([`link`]), one writes the output that the socket
+//! did not take at once. The objects that clients see are in [`home`]: agents, directories, messages through
+//! `kernel::facet`, promises that follow the store, and iterators over new items. One more thread looks at the news
+//! for all connections.
 
 mod connection;
 mod websocket;
@@ -28,13 +29,13 @@ use control::exit::{Exit, Failure};
 /// How many clients may be connected at a time.
 const MOST: usize = 512;
 
-/// How long nobody looks at the news when there are none.
+/// How long the thread waits for news at a time.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The listener. Dropping it ends every connection.
 pub struct Endo {
     shared: Arc<Shared>,
-    /// What lies there only while the daemon runs.
+    /// The files that exist only while the daemon runs.
     traces: Vec<PathBuf>,
 }
 
@@ -47,7 +48,7 @@ enum Way {
     Gateway,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Shared {
     daemon: WeakHostDaemon,
     board: Mutex<Switchboard>,
@@ -72,16 +73,17 @@ impl Shared {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many clients of the gateway have shown no good token yet.
+    /// Returns how many clients of the gateway have shown no good token yet.
     fn outside(&self) -> usize {
         self.links().open.values().filter(|link| link.is_outside()).count()
     }
 }
 
-/// Begins to listen. `None` if somebody else does where Endo's daemon would, and nobody has said that we should.
+/// Starts the listener. Returns `None` if there is neither a socket nor a gateway. Another daemon may listen where
+/// Endo's would, and the user has not asked for ours there.
 ///
 /// # Errors
-/// When the socket cannot be made, or the gateway not be where `ENDO_ADDR` says.
+/// When the socket cannot be made, or the gateway cannot listen where `ENDO_ADDR` says.
 pub fn start(daemon: &HostDaemon, place: &Place) -> Result<Option<Endo>, Failure> {
     let gateway = websocket::address()?;
     let shared = Arc::new(Shared {
@@ -97,7 +99,7 @@ pub fn start(daemon: &HostDaemon, place: &Place) -> Result<Option<Endo>, Failure
             traces.push(listen(&shared, place)?);
             traces
         }
-        // Where none can be, on a full disk or under a path that is too long, nobody has asked for one.
+        // The user has not asked for this socket. So a full disk or a path that is too long is no error.
         Claim::Own => listen(&shared, place).ok().into_iter().collect(),
         // A live daemon of Endo's own keeps its socket.
         Claim::Shared => match UnixStream::connect(&place.endo.socket) {
@@ -119,7 +121,8 @@ pub fn start(daemon: &HostDaemon, place: &Place) -> Result<Option<Endo>, Failure
     Ok(Some(Endo { shared, traces }))
 }
 
-/// Writes down what Endo's clients look for, before anybody can connect; what must go when the daemon does.
+/// Writes the files that Endo's clients look for, before any client can connect. Returns the files to remove when the
+/// daemon ends.
 fn write_down(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathBuf>, Failure> {
     let path = place.state.join("root");
     let root = format!("{}\n", daemon.host);
@@ -134,7 +137,8 @@ fn write_down(daemon: &HostDaemon, place: &Place) -> Result<Vec<PathBuf>, Failur
     Ok(vec![pid])
 }
 
-/// Listens. A socket on which nobody listens any more is removed; one that is alive is another daemon's.
+/// Listens on the socket. Removes a socket that no process listens on any more. A live socket belongs to another
+/// daemon.
 fn bind(socket: &Path) -> Result<UnixListener, Failure> {
     if UnixStream::connect(socket).is_ok() {
         let said = format!("{}: another daemon listens there", socket.display());
@@ -149,7 +153,7 @@ fn bind(socket: &Path) -> Result<UnixListener, Failure> {
         _ => {}
     }
     let listener = UnixListener::bind(socket).map_err(fail)?;
-    // Whoever gets in between these two lines is asked who they are all the same.
+    // A client that connects between these two lines still has its user id checked.
     std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600)).map_err(fail)?;
     Ok(listener)
 }
@@ -164,18 +168,18 @@ fn listen(shared: &Arc<Shared>, place: &Place) -> Result<PathBuf, Failure> {
 }
 
 impl Endo {
-    /// Whether anybody is connected.
+    /// Returns whether anybody is connected.
     pub fn has_clients(&self) -> bool {
         !self.shared.links().open.is_empty()
     }
 
-    /// What clients refer to: it must not be collected.
+    /// Returns the formulas that clients refer to. They must not be collected.
     pub fn pins(&self) -> BTreeSet<FormulaId> {
         let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
         links.iter().flat_map(|link| link.pins()).collect()
     }
 
-    /// The trees that clients refer to and no formula does: their bytes must stay.
+    /// Returns the trees that clients refer to and no formula does: their bytes must stay.
     pub fn trees(&self) -> BTreeSet<BlobHash> {
         let links: Vec<Arc<Link>> = self.shared.links().open.values().cloned().collect();
         links.iter().flat_map(|link| link.trees()).collect()
@@ -210,7 +214,7 @@ fn accept(shared: &Weak<Shared>, listener: &UnixListener) {
     }
 }
 
-/// Opens a connection, if whoever is there may have one.
+/// Opens a connection if the client is the daemon's own user and there is room.
 fn let_in(shared: &Arc<Shared>, stream: UnixStream, way: Way) -> std::io::Result<Option<Arc<Link>>> {
     let peer = rustix::net::sockopt::socket_peercred(&stream)?;
     if peer.uid != rustix::process::getuid() {
@@ -254,12 +258,12 @@ fn let_in(shared: &Arc<Shared>, stream: UnixStream, way: Way) -> std::io::Result
     Ok(Some(link))
 }
 
-/// Tells connections of what is new in the store.
+/// Tells connections of news in the store.
 fn look_at_news(shared: &Weak<Shared>) {
     let mut tick = 0;
     loop {
         let Some(shared) = shared.upgrade() else { return };
-        // While nobody is connected, nothing is news to anybody.
+        // Without connections there is no client to tell.
         let links = shared.links();
         if links.open.is_empty() && !shared.ending.load(Ordering::SeqCst) {
             drop(shared.arrived.wait_timeout(links, PATIENCE));

@@ -1,4 +1,4 @@
-//! What is to be written to a client: at once if its socket takes it, else by a thread that waits.
+//! The output for a client. The daemon writes it at once if the socket takes it, else a thread waits and writes it.
 
 use std::io::Write as _;
 use std::net::Shutdown;
@@ -57,7 +57,7 @@ impl Out {
                 match rustix::net::send(&self.stream, rest, flags) {
                     Ok(sent) => rest = rest.get(sent..).unwrap_or_default(),
                     Err(rustix::io::Errno::INTR) => {}
-                    // Whatever is wrong, the thread will meet it.
+                    // The thread meets every other error, too.
                     Err(_) => break,
                 }
             }
@@ -69,7 +69,7 @@ impl Out {
         }
     }
 
-    /// Writes what waits, until the connection is closed. Runs on a thread of its own.
+    /// Writes waiting output until the connection is closed. Runs on a thread of its own.
     pub fn write(&self) {
         loop {
             let bytes = {
@@ -106,12 +106,12 @@ impl Out {
         !state.closed
     }
 
-    /// How many bytes have gone to the client.
+    /// Returns how many bytes have gone to the client.
     pub fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Closes the connection, when the client has taken what waits, or after a while.
+    /// Closes the connection when the client has taken the waiting output, or after the timeout.
     pub fn close(&self, patience: Duration) {
         let end = Instant::now() + patience;
         let mut state = self.lock();

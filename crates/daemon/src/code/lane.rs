@@ -1,4 +1,4 @@
-//! The code of one agent, in a process that nobody shares.
+//! The code of one agent, in a process that no other agent shares.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +39,7 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// How often code is begun whose process goes while it is at work.
 const ATTEMPTS: u32 = 4;
 
-/// How often code is begun whose process goes under it while others are at work, or nobody is.
+/// How often code is begun whose process ends under it, even if other code or none was at work.
 const LOSSES: u32 = 50;
 
 /// How long nothing is tried when no process can be started.
@@ -48,16 +48,16 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// After how long without work a lane makes room for another agent's.
 const MAKES_ROOM: Duration = Duration::from_secs(3);
 
-/// How long code may wait in memory for what may take a week.
+/// How long code stays in memory while it waits for something that may take a week.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Said to whoever calls an object of code that is gone, or has not come to its end.
+/// The error for a caller of an object whose code is gone, or has not come to its end.
 const FAILED: &str = "the code that made this object is gone, has failed, or was cancelled";
 
 /// How many heaps of code that has come to its end are kept for messages.
 const MOST_LIVE: usize = 200;
 
-/// What a lane is told.
+/// A job for an agent's thread.
 pub enum Job {
     /// Parked code can run.
     Eval(FormulaId),
@@ -71,10 +71,10 @@ pub enum Job {
     News,
 }
 
-/// What others see of a lane while it works.
+/// The part of an agent's thread that other threads see while it works.
 #[derive(Default)]
 pub struct Window {
-    /// Ends the wait for what the process says.
+    /// Ends the wait for the next report of the process.
     waker: Mutex<Option<Waker>>,
     pins: Mutex<BTreeSet<FormulaId>>,
 }
@@ -91,13 +91,13 @@ impl Window {
         }
     }
 
-    /// What the code of the lane refers to in the store.
+    /// Returns the formulas that the agent's code refers to.
     pub fn pins(&self) -> BTreeSet<FormulaId> {
         Window::lock(&self.pins).clone()
     }
 }
 
-/// What a lane works with.
+/// The parts that an agent's thread works with.
 pub struct Lane {
     pub shared: Weak<Daemon>,
     pub daemon: WeakHostDaemon,
@@ -134,7 +134,7 @@ struct Work {
     waits: BTreeMap<FormulaId, (Instant, BTreeSet<Wait>)>,
     /// Heaps of code that has come to its end, the one that was used last at the end.
     live: VecDeque<FormulaId>,
-    /// Whether what the sessions refer to may be another than what is shown of it.
+    /// Whether the formulas that the sessions refer to may differ from the shown ones.
     is_moved: bool,
     /// Nothing can be done now: why.
     stuck: Option<String>,
@@ -143,7 +143,7 @@ struct Work {
 }
 
 impl Lane {
-    /// Works until there is nothing to do, or the daemon ends. Whatever it leaves undone stays parked.
+    /// Works until no job is left, or the daemon ends. Code that it leaves undone stays queued.
     pub fn work(self) {
         let work = Work {
             lane: self,
@@ -169,7 +169,7 @@ impl Work {
             if self.lane.shared.upgrade().is_none_or(|shared| shared.is_stopping()) {
                 break;
             }
-            // One at a time: what is there goes on while more comes.
+            // One job at a time, so that running code goes on while more jobs arrive.
             let job = self.lane.jobs.try_recv().ok();
             let patience = if job.is_some() { Duration::ZERO } else { MOMENT };
             if let Some(job) = job {
@@ -202,7 +202,7 @@ impl Work {
                     Err(_) => break,
                 },
             };
-            // What a heap says on the way is looked at when it is done with what it was told.
+            // These reports come on the way. The pins are compared when the heap has carried out its order.
             self.is_moved |= !matches!(
                 event,
                 None | Some(
@@ -234,7 +234,7 @@ impl Work {
         self.close();
     }
 
-    /// Nobody works here any more. Whoever waits for a heap is told.
+    /// Ends the work, and answers all callers that wait for a heap.
     fn close(mut self) {
         *Window::lock(&self.lane.window.waker) = None;
         if let Some(why) = &self.stuck {
@@ -259,7 +259,7 @@ impl Work {
         // Messages that came meanwhile are let go of with the lane, which answers them.
     }
 
-    /// Shows what the sessions refer to, if that may have changed.
+    /// Shows the formulas that the sessions refer to, if they may have changed.
     fn show_pins(&mut self) {
         if !std::mem::take(&mut self.is_moved) {
             return;
@@ -280,7 +280,7 @@ impl Work {
                 });
             }
             Job::Cancel { eval, reason } => {
-                // What is made again only now is as new as what would be made afterwards.
+                // A heap that is just being made again is as new as one made after the cancellation, so it stays.
                 let session = self.by_eval.get(&eval).and_then(|vat| self.sessions.get(vat));
                 if session.is_some_and(|session| session.phase() == Phase::Live) {
                     self.cancel(eval, Some(reason));
@@ -376,7 +376,7 @@ impl Work {
         }
     }
 
-    /// A message to an object: its heap is made anew if there is none.
+    /// Passes a message to an object. Makes the object's heap anew if there is none.
     fn letter(&mut self, letter: Letter) {
         let eval = letter.target.eval;
         if !self.by_eval.contains_key(&eval) {
@@ -459,7 +459,7 @@ impl Work {
         self.with(eval, |session, tools| session.hear(tools, report));
     }
 
-    /// Code has come to its end.
+    /// Handles the end of code.
     fn done(&mut self, eval: FormulaId, outcome: RunOutcome, has_exports: bool) {
         let Some(shared) = self.lane.shared.upgrade() else { return };
         self.losses.remove(&eval);
@@ -474,7 +474,7 @@ impl Work {
         let unread = session.unread();
         self.live.push_back(eval);
         unread.into_iter().for_each(|letter| self.letter(letter));
-        // Some end for those that nobody has used for long: they are made anew when somebody does.
+        // The least recently used heaps end. They are made anew when a caller needs them.
         while self.live.len() > MOST_LIVE {
             if let Some(oldest) = self.live.pop_front() {
                 self.close_session(oldest, true);
@@ -487,7 +487,7 @@ impl Work {
         self.close_saying(eval, is_there, RESTARTED);
     }
 
-    /// The same; whoever waits for it is told why.
+    /// Closes a heap, and tells waiting callers why.
     fn close_saying(&mut self, eval: FormulaId, is_there: bool, why: &str) {
         self.waits.remove(&eval);
         self.live.retain(|other| *other != eval);
@@ -503,7 +503,7 @@ impl Work {
         }
     }
 
-    /// A session cannot go on.
+    /// Handles a session that cannot go on.
     fn broke(&mut self, eval: FormulaId, phase: Phase, broken: Broken) {
         match broken {
             Broken::Host => self.host_is_gone(),
@@ -517,7 +517,7 @@ impl Work {
                 let session = vat.and_then(|vat| self.sessions.get_mut(&vat));
                 let unread = session.map(Session::unread).unwrap_or_default();
                 self.close_saying(eval, true, &why);
-                // What it has made is made anew when somebody uses it.
+                // Its objects are made anew when a caller uses them.
                 unread.into_iter().for_each(|letter| self.letter(letter));
             }
             Broken::Code(outcome) => {
@@ -559,14 +559,14 @@ impl Work {
         self.with(eval, |session, tools| session.cancel(tools, &reason).map(|()| Stand::On));
     }
 
-    /// The process is gone without having said so.
+    /// Handles a process that ended without a report.
     fn host_is_gone(&mut self) {
         let end =
             End { culprit: None, suspect: None, vats: self.sessions.keys().copied().collect(), broken: None };
         self.lost(&end);
     }
 
-    /// The process is gone. Code that was on its way begins anew, unless it is why; heaps are lost.
+    /// Handles the end of the process. Code that was running begins anew, unless it is to blame. Heaps are lost.
     fn lost(&mut self, end: &End) {
         self.host = None;
         *Window::lock(&self.lane.window.waker) = None;
@@ -622,7 +622,7 @@ impl Work {
         }
     }
 
-    /// Code that waits for what may take a week holds no memory.
+    /// Frees the memory of code that waits for something that may take a week.
     fn put_to_sleep(&mut self) {
         let long: Vec<FormulaId> = self
             .waits
@@ -633,7 +633,7 @@ impl Work {
         for eval in long {
             let Some((_, waits)) = self.waits.remove(&eval) else { continue };
             let Some(shared) = self.lane.shared.upgrade() else { return };
-            // Whoever looks from now on sees that it sleeps; what has come before is seen here.
+            // From now on other threads see that it sleeps. Earlier events are checked here.
             self.lane.sleepers.sleep(eval, waits.clone());
             let open = waits.iter().map(|wait| shared.read(|txn| wait.is_open(txn)));
             match open.collect::<Result<Vec<bool>, _>>() {
@@ -648,7 +648,8 @@ impl Work {
         }
     }
 
-    /// Records what came of it; whether that is done. What cannot be kept is a failure that says so.
+    /// Records the outcome of code, or a failure if the outcome cannot be kept. Returns whether one of them was
+    /// recorded.
     fn settle(&self, shared: &Daemon, eval: FormulaId, outcome: RunOutcome) -> bool {
         // A run may have waited for it, and goes on.
         let record = |outcome| {

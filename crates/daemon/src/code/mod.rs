@@ -1,8 +1,10 @@
-//! Code that was endowed runs: what is parked in the outbox is taken up, one process for each agent.
+//! The execution of endowed code: the daemon takes queued code from the outbox and runs it, in one process for each
+//! agent.
 //!
-//! A [`lane`] is the code of one agent, a [`session`] one piece of it in a heap of its own. What a heap holds and what it
-//! is told goes through a switchboard, on the other side of which stands the same home that Endo's clients see; what it
-//! sends and hears is recorded by the kernel. [`Office`] is where messages come in for objects that code has made.
+//! A [`lane`] runs the code of one agent, a [`session`] one piece of it in a heap of its own. The objects of a heap,
+//! and all messages to it, go through a switchboard. On its other side is the object table that Endo's clients see as
+//! well. The kernel records the messages that the heap sends and receives. [`Office`] takes the messages for objects
+//! that code has made.
 
 mod lane;
 mod outcome;
@@ -42,15 +44,15 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How many agents' code runs at one time; that of others waits.
 const MOST_LANES: usize = 32;
 
-/// Whoever takes up parked code, until the daemon ends.
+/// The thread that takes up queued code, until the daemon ends.
 #[must_use]
 pub struct Vats(Option<JoinHandle<()>>);
 
 impl Vats {
-    /// Waits until nothing of it is left. The daemon has been told to end: what runs stays parked.
+    /// Waits until all its threads have ended. The daemon has been told to end, so running code stays queued.
     pub fn end(self) {
         if let Some(thread) = self.0 {
-            // Whoever panicked has said so.
+            // A thread that panicked has said so.
             let _ = thread.join();
         }
     }
@@ -80,7 +82,7 @@ pub fn start(daemon: &HostDaemon, program: PathBuf) -> Vats {
     }
 }
 
-/// Where code goes, and messages to the objects that it has made.
+/// Returns where code goes, and messages to the objects that it has made.
 pub struct Office {
     shared: Weak<Daemon>,
     daemon: WeakHostDaemon,
@@ -88,7 +90,7 @@ pub struct Office {
     sleepers: Arc<Sleepers>,
     crowded: Arc<AtomicBool>,
     lanes: Mutex<BTreeMap<Number, LaneThread>>,
-    /// What was handed to a lane and is not over, as of the last look.
+    /// The code that an agent's thread has got and that has not ended, as of the last look.
     begun: Mutex<BTreeSet<FormulaId>>,
 }
 
@@ -126,7 +128,7 @@ impl Office {
         }
         lanes.retain(|_, lane| !lane.thread.is_finished());
         if lanes.len() >= MOST_LANES {
-            // Whoever has had nothing to do for a while makes room.
+            // A thread that has been idle for a while makes room.
             self.crowded.store(true, Ordering::SeqCst);
             return Err(Box::new(job));
         }
@@ -168,7 +170,7 @@ impl Office {
         }
     }
 
-    /// The agents at whose code somebody works.
+    /// Returns the agents at whose code somebody works.
     fn at_work(&self) -> BTreeSet<Number> {
         let lanes = self.lanes();
         lanes.iter().filter(|(_, lane)| !lane.thread.is_finished()).map(|(agent, _)| *agent).collect()
@@ -221,7 +223,7 @@ impl CodeHost for Office {
     }
 }
 
-/// The agent beside whose code this code runs.
+/// Returns the agent beside whose code this code runs.
 fn author(
     txn: &mut dyn kernel::txn::ReadTxn,
     eval: &FormulaId,
@@ -232,7 +234,7 @@ fn author(
     Ok(Some(author))
 }
 
-/// The code that is parked.
+/// Returns the code that is parked.
 fn parked(tasks: Vec<Task>) -> impl Iterator<Item = FormulaId> {
     tasks.into_iter().filter_map(|task| match task {
         Task::Eval { eval } => Some(eval),
@@ -240,7 +242,7 @@ fn parked(tasks: Vec<Task>) -> impl Iterator<Item = FormulaId> {
     })
 }
 
-/// What is known of parked code.
+/// The last known state of queued code.
 enum Known {
     /// It was handed to the lane of this agent.
     At(Number),
@@ -280,7 +282,7 @@ impl Taker {
     fn look(&mut self, shared: &Daemon) -> Result<(), Failure> {
         let at_work = self.office.at_work();
         let before = self.known.len();
-        // What a lane has left undone is taken up again.
+        // Code that an agent's thread left undone is taken up again.
         let sleepers = Arc::clone(&self.office.sleepers);
         self.known.retain(|eval, known| {
             !matches!(known, Known::At(at) if !at_work.contains(at)) || sleepers.waits(eval).is_some()

@@ -1,10 +1,10 @@
-//! What came of code, in the store's words.
+//! The outcomes of code, in the form that the store keeps.
 
 use kernel::run::{RunOutcome, Trouble};
 use passable::{Untrusted, Value, with_article};
 use vat::{FaultKind, Place, Slot};
 
-/// A failure.
+/// Returns a failure.
 pub fn failed(code: &str, message: impl Into<String>, help: &str) -> RunOutcome {
     RunOutcome::Failed(Trouble {
         code: code.to_owned(),
@@ -13,13 +13,13 @@ pub fn failed(code: &str, message: impl Into<String>, help: &str) -> RunOutcome 
     })
 }
 
-/// A limit was passed.
+/// Returns a limit was passed.
 pub fn fault(kind: FaultKind, line: &str) -> RunOutcome {
     let name = format!("{kind:?}").to_lowercase();
     failed(&format!("vat/{name}"), line, "it ends where its limits are")
 }
 
-/// The code threw something.
+/// Returns the code threw something.
 pub fn threw(value: &Value<Slot>, place: Option<&Place>) -> RunOutcome {
     let thrown = match value {
         Value::Error(error) => {
@@ -37,7 +37,7 @@ pub fn threw(value: &Value<Slot>, place: Option<&Place>) -> RunOutcome {
     failed("vat/threw", format!("{thrown}{}", at.unwrap_or_default()), "mend the code")
 }
 
-/// The code asks for something else than the first time.
+/// Returns the code asks for something else than the first time.
 pub fn diverged(what: &str) -> RunOutcome {
     failed(
         "vat/diverged",
@@ -46,7 +46,7 @@ pub fn diverged(what: &str) -> RunOutcome {
     )
 }
 
-/// Whether the heap has gone with what came of its code.
+/// Returns whether a failure of this kind has also ended the heap.
 pub fn is_fault(code: &str) -> bool {
     !matches!(
         code,

@@ -1,4 +1,4 @@
-//! What is needed to run parked code.
+//! The job of running queued code: the code, and the values of its names.
 
 use kernel::formula::Formula;
 use kernel::modules::Modules;
@@ -22,7 +22,7 @@ pub struct Parcel {
     pub modules: Option<Modules>,
     /// The names in the code, in order.
     pub names: Vec<String>,
-    /// What they stand for, in the same order.
+    /// The values of the names, in the same order.
     pub values: Vec<Value>,
 }
 
@@ -33,13 +33,13 @@ pub enum Parked {
     Ready(Box<Parcel>),
     /// Not before this promise is settled.
     Waits(FormulaId),
-    /// What one of its names stands for has come to nothing: why.
+    /// One of its names has no value, or the wrong one: the reason.
     Broken(Box<Parcel>, String),
     /// It is gone, or has come to its end.
     Gone,
 }
 
-/// Whether parked code can run, and with what.
+/// Returns whether queued code can run, and the job that runs it.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -59,7 +59,7 @@ pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Parked, StoreFault>
                 return Ok(Parked::Broken(Box::new(parcel), format!("`{name}` stands for nothing: {why}")));
             }
         };
-        // What nobody could look at when it was endowed.
+        // The value may not have been known when the code was endowed, so it is checked now.
         let misfit = expects.get(&name).and_then(|pattern| {
             let pattern = Pattern::from_value(pattern).ok()?;
             pattern.check_named(&format!("slot `{name}`"), &value).err()
@@ -73,14 +73,14 @@ pub fn of(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Parked, StoreFault>
     Ok(Parked::Ready(Box::new(parcel)))
 }
 
-/// The code of a formula, whether or not it has come to its end, with its names and without what they stand for.
+/// Returns the code of a formula with its names and without their values. It may have come to its end.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub fn again(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<Parcel>, StoreFault> {
     let row = table::formula(txn, eval)?.map(|row| row.formula);
     let Some(Formula::Eval { source, endowments, modules, result, .. }) = row else { return Ok(None) };
-    // What was cut off goes no further, whoever calls what it had made.
+    // Code that was cut off goes no further, even if somebody calls an object that it made.
     if let Some(PromiseRow::Rejected { .. }) = table::promise(txn, &result)? {
         return Ok(None);
     }
@@ -94,11 +94,11 @@ pub fn again(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<Parcel>, 
     }))
 }
 
-/// What a name in code stands for.
+/// The value of a name in code.
 enum Stands {
     /// For this.
     For(Value),
-    /// For whatever this promise comes to.
+    /// The value that this promise will have.
     Open(FormulaId),
     /// For nothing, and why.
     Broken(String),
@@ -118,7 +118,7 @@ fn stands_for(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Stands, StoreFaul
                 Some(PromiseRow::Rejected { reason }) => return Ok(Stands::Broken(reason)),
                 None => return Ok(Stands::Broken("the promise is gone".to_owned())),
             },
-            // What can act is used through the grant, which says what is left of it.
+            // An object that can act is used through its grant. The grant says how much of it is left.
             _ => return Ok(Stands::For(Value::remotable(id))),
         };
         match value.as_reference() {

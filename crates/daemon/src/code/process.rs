@@ -15,12 +15,12 @@ pub struct Reserve {
 }
 
 impl Reserve {
-    /// An empty reserve of this program.
+    /// Returns an empty reserve of this program.
     pub fn new(program: PathBuf) -> Reserve {
         Reserve { program, blank: Mutex::new(None) }
     }
 
-    /// A process that nobody has used.
+    /// Returns a process that no code has used.
     ///
     /// # Errors
     /// When none can be started.
@@ -33,12 +33,12 @@ impl Reserve {
     pub fn fill(&self) {
         let mut blank = self.blank.lock().unwrap_or_else(PoisonError::into_inner);
         if blank.is_none() {
-            // Whoever needs one will say why there is none.
+            // The next caller that needs a process reports why there is none.
             *blank = self.start().ok();
         }
     }
 
-    /// A new process.
+    /// Returns a new process.
     ///
     /// # Errors
     /// When none can be started.

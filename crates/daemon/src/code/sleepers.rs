@@ -8,17 +8,17 @@ use kernel::table::{self, PromiseRow};
 use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{FormulaId, StepRef};
 
-/// What code waits for.
+/// An event that code waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
     /// A promise of the store's.
     Promise(FormulaId),
-    /// That a person answers what a call asks, and the call is made: the host in whose journal it stands, and where.
+    /// A call that needs the user's answer, until it is made: the host whose journal has it, and its step there.
     Call(FormulaId, StepRef),
 }
 
 impl Wait {
-    /// Whether nothing has come of it yet.
+    /// Returns whether nothing has come of it yet.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -39,7 +39,8 @@ impl Wait {
     }
 }
 
-/// Which code waits for what. May be lost: code that is not known to wait is begun again, and waits again.
+/// The events that each sleeping piece of code waits for. They may be lost: code that is not known to wait is begun
+/// again, and waits again.
 #[derive(Default)]
 pub struct Sleepers(Mutex<BTreeMap<FormulaId, BTreeSet<Wait>>>);
 
@@ -48,17 +49,17 @@ impl Sleepers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The code waits until something has come of one of these.
+    /// Notes that the code sleeps until one of these events has happened.
     pub fn sleep(&self, eval: FormulaId, waits: BTreeSet<Wait>) {
         self.lock().insert(eval, waits);
     }
 
-    /// What the code waits for, if it sleeps.
+    /// Returns the events that the code waits for, if it sleeps.
     pub fn waits(&self, eval: &FormulaId) -> Option<BTreeSet<Wait>> {
         self.lock().get(eval).cloned()
     }
 
-    /// It sleeps no longer.
+    /// Notes that the code no longer sleeps.
     pub fn wake(&self, eval: &FormulaId) {
         self.lock().remove(eval);
     }

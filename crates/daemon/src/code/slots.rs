@@ -15,10 +15,10 @@ use crate::objects::table::Home;
 /// Tags of watched promises, apart from those of sends.
 pub const PROMISE: u64 = 1 << 40;
 
-/// Numbers and what they stand for.
+/// The numbers of one heap, with the objects and promises behind them.
 pub struct Slots {
     eval: FormulaId,
-    /// The heap, among all that there have been.
+    /// Returns the heap, among all that there have been.
     pub heap: u64,
     side: Side,
     hosts: BTreeMap<u32, Ref>,
@@ -27,7 +27,7 @@ pub struct Slots {
     /// How often the heap was told each number.
     told: HashMap<u32, u64>,
     questions: HashMap<u32, Ref>,
-    /// Objects of the heap that whoever begins the code anew finds again.
+    /// The objects of the heap that exist again when the code is begun anew.
     lasting: BTreeSet<u32>,
     /// The guards of those that have one and no identity yet.
     guards: BTreeMap<u32, kernel::Value>,
@@ -48,7 +48,7 @@ pub struct Slots {
 pub enum Stuck {
     /// There are too many references.
     Full(Full),
-    /// It holds what cannot pass, in words.
+    /// It holds a value that cannot pass: the reason.
     Cannot(&'static str),
 }
 
@@ -59,7 +59,7 @@ impl From<Full> for Stuck {
 }
 
 impl Stuck {
-    /// What is wrong, in words.
+    /// Returns the reason in words.
     pub fn words(&self) -> String {
         match self {
             Stuck::Full(full) => full.to_string(),
@@ -73,7 +73,7 @@ fn lock(board: &Mutex<Switchboard>) -> MutexGuard<'_, Switchboard> {
 }
 
 impl Slots {
-    /// No numbers yet.
+    /// Returns an empty table for a heap.
     pub fn new(eval: FormulaId, heap: u64, side: Side) -> Slots {
         Slots {
             eval,
@@ -105,7 +105,7 @@ impl Slots {
         }
     }
 
-    /// The heap has said what guard an object of it has.
+    /// Notes the guard that the heap reports for one of its objects.
     pub fn guarded(&mut self, number: u32, guard: &Value<Slot>) {
         let plain = guard.try_map_references(&mut |_| Err::<FormulaId, ()>(()));
         if let (Ok(guard), false) = (plain, self.exported.contains_key(&number)) {
@@ -113,12 +113,13 @@ impl Slots {
         }
     }
 
-    /// The guard of an object that gets an identity now.
+    /// Returns the guard of an object that gets an identity now.
     pub fn guard(&mut self, number: u32) -> Option<kernel::Value> {
         self.guards.remove(&number)
     }
 
-    /// The objects in a value that need an identity and have none, with what they say their interfaces are called.
+    /// Returns the objects in a value that need an identity and have none, each with the interface name that it
+    /// claims.
     pub fn unnamed(&self, value: &Value<Slot>) -> Vec<(u32, String)> {
         let mut found = BTreeMap::new();
         let mut look = |remote: &Remote<Slot>, is_promise: bool| {
@@ -136,7 +137,7 @@ impl Slots {
         found.into_iter().collect()
     }
 
-    /// The promises of the heap's in a value that need an identity and have none.
+    /// Returns the promises of the heap's in a value that need an identity and have none.
     pub fn unpromised(&self, value: &Value<Slot>) -> Vec<CodePromise> {
         let mut found = BTreeSet::new();
         let mut look = |remote: &Remote<Slot>, is_promise: bool| {
@@ -164,12 +165,12 @@ impl Slots {
         }
     }
 
-    /// Whether a promise is one of the store's.
+    /// Returns whether a promise is one of the store's.
     pub fn is_promised(&self, which: CodePromise) -> bool {
         self.promised.contains_key(&which)
     }
 
-    /// What one of the heap's promises is to others, if it is a promise of the store's.
+    /// Returns the reference of others to one of the heap's promises, if it is a promise of the store's.
     fn promised(&self, which: CodePromise) -> Option<Reference> {
         let id = *self.promised.get(&which)?;
         Some(Reference::Promise { id, agent: self.eval, through: vec![] })
@@ -183,27 +184,27 @@ impl Slots {
         id
     }
 
-    /// The objects of the heap that are found again.
+    /// Returns the objects of the heap that are found again.
     pub fn lasting(&self) -> impl Iterator<Item = u32> {
         self.lasting.iter().copied()
     }
 
-    /// Whether others may hold objects or promises of the heap that are found again.
+    /// Returns whether others may hold objects or promises of the heap that are found again.
     pub fn has_exports(&self) -> bool {
         !self.exported.is_empty() || !self.own_promises.is_empty()
     }
 
-    /// Whether others may call an object of the heap.
+    /// Returns whether others may call an object of the heap.
     pub fn can_be_called(&self) -> bool {
         !self.exported.is_empty()
     }
 
-    /// The heap's promises that the store may still wait for.
+    /// Returns the heap's promises that the store may still wait for.
     pub fn promised_ids(&self) -> impl Iterator<Item = FormulaId> {
         self.promised.values().copied()
     }
 
-    /// A live value as the heap is told it, with the numbers that are new in it.
+    /// Returns a live value as the heap is told it, with the numbers that are new in it.
     ///
     /// # Errors
     /// [`Full`].
@@ -303,7 +304,7 @@ impl Slots {
         Ok(())
     }
 
-    /// A value of the heap's as the switchboard knows it. Objects that need an identity have one.
+    /// Returns a value of the heap's as the switchboard knows it. Objects that need an identity have one.
     ///
     /// # Errors
     /// [`Stuck`].
@@ -334,7 +335,7 @@ impl Slots {
         })
     }
 
-    /// What one of the heap's objects is to others.
+    /// Returns the reference of others to one of the heap's objects.
     pub fn object(&self, number: u32) -> Reference {
         match self.exported.get(&number) {
             Some(id) => Reference::Object { id: *id, agent: self.eval, through: vec![] },
@@ -342,7 +343,7 @@ impl Slots {
         }
     }
 
-    /// The live reference that a send of the heap goes to.
+    /// Returns the live reference that a send of the heap goes to.
     pub fn target(&self, slot: Slot) -> Option<Ref> {
         match slot {
             Slot::Host(number) => self.hosts.get(&number).copied(),
@@ -351,17 +352,17 @@ impl Slots {
         }
     }
 
-    /// What a number of ours stands for.
+    /// Returns the live reference behind a number of ours.
     pub fn host(&self, number: u32) -> Option<Ref> {
         self.hosts.get(&number).copied()
     }
 
-    /// The heap knows the answer by this number, until it lets go of it.
+    /// Notes the number by which the heap knows the answer, until it drops it.
     pub fn ask(&mut self, question: u32, answer: Ref) {
         self.questions.insert(question, answer);
     }
 
-    /// The heap lets go of what it was told so often.
+    /// Releases references that the heap has dropped, each as often as it was told, and answers.
     pub fn dropped(&mut self, board: &Mutex<Switchboard>, imports: &[(u32, u32)], questions: &[u32]) {
         let mut board = lock(board);
         for (number, times) in imports {

@@ -21,28 +21,28 @@ use crate::state::protected_paths::Own;
 use crate::state::scratch_dirs;
 use control::exit::{Exit, Failure};
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub enum Came {
     /// A value without references.
     Value(Value),
     /// A file or a directory: the names that lead to it from the root, and whether nothing in it may be changed.
     Part {
-        /// The names.
+        /// Returns the names.
         place: Vec<String>,
-        /// What it is.
+        /// Whether it is a file or a directory.
         kind: Part,
         /// Whether nothing in it may be changed.
         read_only: bool,
     },
     /// Bytes that are handed out piece by piece.
     Bytes(Vec<u8>),
-    /// A tree of what was there.
+    /// A tree of the files that were there.
     Tree(Tree),
 }
 
 impl Came {
-    /// What is written down of it: how much was seen, and which, but not what it says.
+    /// Returns the record of a result for the journal: its size and its hash, but not its content.
     pub fn seen(&self) -> Value {
         let (digest, bytes) = match self {
             Came::Value(value) => {
@@ -63,14 +63,14 @@ impl Came {
     }
 }
 
-/// Where in what has files a call is made.
+/// The place of a call below a directory or a tree.
 #[derive(Clone, Debug)]
 pub struct Spot {
     /// The names that lead there from the root, none of them through a link.
     pub place: Vec<String>,
-    /// What is there.
+    /// Whether it is a file or a directory.
     pub kind: Part,
-    /// Whether nothing there may be changed, whatever else is said.
+    /// Whether nothing there may be changed, even if a grant allows it.
     pub read_only: bool,
 }
 
@@ -78,10 +78,11 @@ fn refused(finding: Finding) -> Failure {
     Failure::new(Exit::Failure, finding.message)
 }
 
-/// The absolute path of a directory of this machine, with the links in it followed. It is opened anew with each call.
+/// Returns the absolute path of a directory of this machine, with the links in it followed. It is opened anew with
+/// each call.
 ///
 /// # Errors
-/// When it is no directory, or one that holds what is the daemon's own.
+/// When it is no directory, or one that holds files of the daemon's own.
 pub fn look_for(own: &Own, path: &str) -> Result<String, Failure> {
     let shown = visible_line(path).into_owned();
     let failed = |why: String| Failure::new(Exit::Failure, format!("`{shown}` cannot be bound: {why}"));
@@ -101,7 +102,7 @@ pub fn look_for(own: &Own, path: &str) -> Result<String, Failure> {
     real.into_os_string().into_string().map_err(|_| failed("its path is no text in UTF-8".to_owned()))
 }
 
-/// The path of the directory of a formula, and whether nothing in it may be changed.
+/// Returns the path of the directory of a formula, and whether nothing in it may be changed.
 ///
 /// # Errors
 /// When the formula has none.
@@ -122,11 +123,12 @@ pub fn path_of(state: &Path, id: &FormulaId, formula: &Formula) -> Result<(Strin
     })
 }
 
-/// Whose hand uses a directory. What was handed over is not opened without a call that has begun, and then for that call.
+/// The right by which a directory is used. A granted directory is opened only for a call that has begun, and only for
+/// that call.
 pub enum Hand<'a> {
     /// The host's own.
     Own(&'a OwnHand),
-    /// That of somebody who was handed it: what makes the call, and the call, which only looks.
+    /// The right of an agent with a grant: the capability that makes the call, and the call, which only looks.
     Begun(&'a caps::mount::Handed, &'a Begun),
 }
 
@@ -137,7 +139,7 @@ fn open(state: &Path, own: &OwnHand) -> Result<Mount, Failure> {
     Mount::open(&path, read_only, &ground.attenuation).map_err(|e| Failure::new(Exit::Failure, e.to_string()))
 }
 
-/// A call that looks at nothing.
+/// Returns a call that looks at nothing.
 ///
 /// # Errors
 /// When there is nothing that it could come to.
@@ -148,8 +150,8 @@ pub fn narrowed(spot: &Spot, op: &FileOp) -> Result<Came, Failure> {
     }
 }
 
-/// Does what was asked in a directory. `bytes` are what is written, if the call brings them apart; `reads` judges each file
-/// that is read for a snapshot.
+/// Carries out a call in a directory. `bytes` are the bytes to write, if the call brings them apart; `reads` judges
+/// each file that is read for a snapshot.
 ///
 /// # Errors
 /// When it cannot be done, or is refused.
@@ -239,7 +241,7 @@ fn read_as(read_as: ReadAs, bytes: &[u8]) -> Result<Value, Failure> {
     read_as.value(bytes).map_err(|refusal| Failure::new(Exit::Failure, refusal.to_string()))
 }
 
-/// Keeps what is in a directory. Links to directories are left out: they could lead round in circles.
+/// Stores the contents of a directory as a tree. Links to directories are left out: they could lead round in circles.
 fn snapshot(
     mount: &Mount,
     shelf: &dyn Shelf,
@@ -279,7 +281,7 @@ fn snapshot(
     trees::keep(shelf, entries)
 }
 
-/// Does what was asked in a tree.
+/// Carries out a call in a tree.
 ///
 /// # Errors
 /// When it cannot be done.
@@ -350,7 +352,8 @@ pub fn stage(state: &Path, blobs: &Blobs, tree: &Tree, into: &OwnHand) -> Result
     copy(&mount, blobs, &tree.hash, &mut vec![])
 }
 
-/// Nothing is there but what a copy that was cut off has left: what somebody has changed since is not written over.
+/// Checks that a directory holds nothing but the leftovers of an interrupted copy. Files that were changed since are
+/// not overwritten.
 fn expect_same(mount: &Mount, blobs: &Blobs, hash: &BlobHash, way: &mut Vec<String>) -> Result<(), Failure> {
     let found = mount.list(way).map_err(refused)?;
     if found.is_empty() {

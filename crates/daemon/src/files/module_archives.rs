@@ -1,7 +1,7 @@
 //! Programs of modules: unpacked before anything is made of them, and kept as they were unpacked.
 //!
-//! What is kept is what runs: whoever begins such a program anew finds the same modules, whatever has become of the
-//! archive, and whatever later versions of this program would find in it.
+//! The kept modules are the ones that run. A later start finds the same modules, even if the archive has changed, or
+//! a later version would unpack it differently.
 
 use std::collections::BTreeMap;
 
@@ -21,13 +21,13 @@ use crate::state::daemon::HostDaemon;
 use crate::state::errors::fault_failure;
 use control::exit::{Exit, Failure};
 
-/// What such bytes begin with.
+/// The first bytes of kept modules.
 const FORM: &[u8] = b"almoner modules 1\n";
 
-/// What ZIP files begin with.
+/// The first bytes of ZIP files.
 const ZIP: &[u8] = b"PK";
 
-/// What bundles of Endo's say they are.
+/// The format name in bundles of Endo's.
 const BUNDLE: &str = "endoZipBase64";
 
 /// The longest reason that is shown in full, in bytes.
@@ -40,7 +40,7 @@ fn refused(what: impl Into<String>) -> Failure {
 /// Unpacks an archive.
 ///
 /// # Errors
-/// What is wrong with it.
+/// When the archive has an error.
 pub fn archive(bytes: &[u8]) -> Result<Modules, Failure> {
     archive::unpack(bytes).map_err(|e| refused(e.to_string()).help("docs/modules.md says what an archive is"))
 }
@@ -48,7 +48,7 @@ pub fn archive(bytes: &[u8]) -> Result<Modules, Failure> {
 /// Unpacks an archive, or a bundle, out of bytes beside the store.
 ///
 /// # Errors
-/// What is wrong with it, or bytes that are gone.
+/// When it has an error, or its bytes are gone.
 pub fn of_bytes(blobs: &Blobs, hash: &BlobHash, packed: Packed) -> Result<Modules, Failure> {
     let bytes = blobs.get(hash);
     let bytes = bytes.map_err(|e| Failure::new(Exit::Failure, e.to_string()).help("`almoner doctor`"))?;
@@ -58,10 +58,10 @@ pub fn of_bytes(blobs: &Blobs, hash: &BlobHash, packed: Packed) -> Result<Module
     }
 }
 
-/// Unpacks what a name of somebody's stands for; says in what form it was.
+/// Unpacks the program behind a name, and returns it with the form that it was packed in.
 ///
 /// # Errors
-/// What is wrong with it.
+/// When the program has an error.
 pub fn named(daemon: &HostDaemon, view: View, path: &NamePath) -> Result<(Packed, Modules), Failure> {
     let blobs = daemon.store.blobs();
     let found = daemon.read(|txn| Ok(facet::modules_in(txn, view, path)))?;
@@ -98,7 +98,7 @@ fn of_refusal(refusal: &Refusal) -> Failure {
 /// Unpacks a bundle: JSON with an archive in it, as text in Base64.
 ///
 /// # Errors
-/// What is wrong with it.
+/// When the bundle has an error.
 pub fn bundle(bytes: &[u8]) -> Result<Modules, Failure> {
     // An archive and its Base64, and some room for names.
     if bytes.len() > MOST_ARCHIVE / 3 * 4 + 4096 {
@@ -117,10 +117,10 @@ pub fn bundle(bytes: &[u8]) -> Result<Modules, Failure> {
     bundled(&value.widen())
 }
 
-/// The same, of a value.
+/// Unpacks a bundle that is a value.
 ///
 /// # Errors
-/// What is wrong with it.
+/// When the bundle has an error.
 pub fn bundled(value: &Value) -> Result<Modules, Failure> {
     let field = |name| value.get(name).and_then(Value::as_str);
     match field("moduleFormat") {
@@ -146,7 +146,7 @@ pub fn bundled(value: &Value) -> Result<Modules, Failure> {
 /// Makes a program of files, by their paths.
 ///
 /// # Errors
-/// What is wrong with them.
+/// When the files make no valid program.
 pub fn files(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, Failure> {
     archive::from_tree(files).map_err(|e| {
         // A tree is no archive, unless it is one that was unpacked.
@@ -159,7 +159,7 @@ pub fn files(files: &BTreeMap<String, Vec<u8>>) -> Result<Modules, Failure> {
 /// Makes a program of a tree.
 ///
 /// # Errors
-/// What is wrong with it, or bytes that are gone.
+/// When the tree makes no valid program, or its bytes are gone.
 pub fn of_tree(blobs: &Blobs, tree: &Tree) -> Result<Modules, Failure> {
     let mut all = BTreeMap::new();
     let mut left = MOST_ARCHIVE as u64;
@@ -179,7 +179,7 @@ fn gather(
         return Err(refused(format!("the tree is deeper than {DEEPEST} directories")));
     }
     let entries = trees::entries(blobs, hash)?;
-    // What an unpacked archive has in it is what its map says, whatever it is called.
+    // The modules of an unpacked archive are those that its map names, even if their names look unusable.
     let mapped = before.is_empty() && entries.iter().any(|entry| entry.name == MAP);
     for entry in entries {
         let path = format!("{before}{}", entry.name);
@@ -218,7 +218,7 @@ pub fn keep(
     Ok(Kept { packed, hash: shelf.put(&bytes)?, bytes: bytes.len() as u64, entry, env })
 }
 
-/// A program that was kept.
+/// Returns a program that was kept.
 ///
 /// # Errors
 /// When its bytes are gone or damaged, in one line.
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bundle_is_refused_with_the_reason() {
+    fn invalid_bundle_is_refused_with_the_reason() {
         for (bytes, says) in [
             (&b"\xff"[..], "not UTF-8"),
             (b"{", "not JSON"),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_modules_are_kept_as_the_same_bytes() {
+    fn same_modules_are_stored_as_the_same_bytes() {
         let one = |order: &[&str]| {
             let all = order.iter().map(|name| ((*name).to_owned(), b"export const make = 1;".to_vec()));
             let modules = files(&all.collect()).unwrap();

@@ -1,8 +1,9 @@
-//! Trees of files that never change: lists of what is in them, kept by content.
+//! Trees of files that never change: lists of their files and directories, kept by content.
 //!
-//! The bytes of a tree are a first line that says what they are, and a list: for each name what it is, the hash by which
-//! the store knows its bytes, how many there are, and the SHA-256 by which Endo's clients do. A directory in it is a tree
-//! of its own, so two trees share what they have in common, and whoever collects bytes finds all of a tree from its root.
+//! The bytes of a tree are a first line that names their format, and a list. An entry has a name, a type, the hash by
+//! which the store knows its bytes, and their number. It also has the SHA-256 by which Endo's clients know them. A
+//! directory in a tree is a tree of its own. So two trees share their common parts, and garbage collection finds all
+//! of a tree from its root.
 
 use kernel::BlobHash;
 use kernel::formula::Tree;
@@ -28,7 +29,7 @@ pub struct Entry {
     pub name: String,
     /// Whether it is a directory.
     pub is_tree: bool,
-    /// The hash of its bytes; of a directory, of the bytes that list what is in it.
+    /// The hash of its bytes; of a directory, of the bytes of its list.
     pub hash: BlobHash,
     /// How many bytes a file has.
     pub bytes: u64,
@@ -40,7 +41,7 @@ fn failed(what: impl Into<String>) -> Failure {
     Failure::new(Exit::Failure, what.into())
 }
 
-/// The SHA-256 of bytes, as hexadecimal digits.
+/// Returns the SHA-256 of bytes, as hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -75,7 +76,7 @@ pub fn keep(shelf: &dyn Shelf, mut entries: Vec<Entry>) -> Result<Tree, Failure>
     Ok(Tree { hash: shelf.put(&bytes)?, sha256: sha256(&theirs) })
 }
 
-/// What is in one directory of a tree.
+/// Returns the entries of one directory of a tree.
 ///
 /// # Errors
 /// When its bytes are gone or damaged.
@@ -93,7 +94,7 @@ pub fn entries(blobs: &Blobs, hash: &BlobHash) -> Result<Vec<Entry>, Failure> {
         .collect()
 }
 
-/// What is at the end of a way: the tree itself if there are no names; `None` if nothing is.
+/// Returns the entry at the end of a way, or `None` if there is none. Without names, it is the tree itself.
 ///
 /// # Errors
 /// When bytes are gone or damaged.
@@ -112,7 +113,7 @@ pub fn find(blobs: &Blobs, tree: &Tree, way: &[String]) -> Result<Option<Entry>,
     Ok(Some(at))
 }
 
-/// The same, when it must be there.
+/// Returns the same, when it must be there.
 ///
 /// # Errors
 /// When it is not, or bytes are gone or damaged.
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn endos_clients_know_a_tree_by_the_hash_that_they_would_take_themselves() {
+    fn tree_hash_matches_the_hash_of_endo_clients() {
         let file = |name: &str, text: &[u8]| Entry {
             name: name.to_owned(),
             is_tree: false,

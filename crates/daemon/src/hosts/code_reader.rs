@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use control::exit::{Ended, Exit, Failure};
 
 /// The stack of the thread that reads, in bytes: enough for the longest text that can be proposed if all of it nests.
-/// Only what is used is ever taken.
+/// The thread takes only as much as it uses.
 const STACK: usize = 1 << 30;
 
 /// Memory that the process may take.
@@ -37,7 +37,7 @@ const ANSWERS: Frames = Frames::up_to(MAX_ANSWER);
 /// Descriptors that are open at one time.
 const OPEN_FILES: u64 = 16;
 
-/// What is asked of it.
+/// A question to the reader process.
 #[derive(Serialize, Deserialize)]
 struct Question {
     source: String,
@@ -102,7 +102,7 @@ fn converse(child: &mut Child, question: Question) -> Option<Uses> {
         let said = QUESTIONS.write(&mut asks, &question);
         drop(asks);
         let heard = said.and_then(|()| ANSWERS.read(&mut answers));
-        // Whoever has stopped waiting needs it no more.
+        // A caller that has stopped waiting needs no answer.
         let _ = done.send(heard.ok().flatten());
     };
     std::thread::Builder::new().name("code reader".to_owned()).spawn(talk).ok()?;
@@ -119,12 +119,12 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// One that remembers nothing yet. `program` is this program.
+    /// Returns one that remembers nothing yet. `program` is this program.
     pub fn new(program: PathBuf) -> Reader {
         Reader { program, remembered: Mutex::default() }
     }
 
-    /// What a text does with these slots; nothing if it could not be read.
+    /// Returns the uses of these slots in a text, or `None` if it could not be read.
     pub fn read(&self, source: &str, slots: &[&str]) -> Option<Uses> {
         let mut hasher = blake3::Hasher::new();
         for part in [source].iter().chain(slots) {

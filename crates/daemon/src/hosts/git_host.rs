@@ -1,4 +1,4 @@
-//! The process in which a repository is read and changed, once for each order. Whoever starts it has confined it.
+//! The process that reads and changes a repository, once for each order. The process that starts it has confined it.
 
 use control::exit::{Ended, Exit, Failure};
 

@@ -1,5 +1,5 @@
-//! The process that holds a local model. It reads what a stranger has made, the weights, and what strangers wrote, the
-//! prompts: so it shuts itself in before it has read a byte of either.
+//! The process that holds a local model. It reads the weights, which a stranger has made, and prompts, which
+//! strangers wrote. So it shuts itself in before it has read a byte of either.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,8 +12,8 @@ use control::exit::{Ended, Exit, Failure};
 /// Descriptors that are open at one time: the streams, the weights twice, and some to spare.
 const OPEN_FILES: u64 = 64;
 
-/// The command that starts a host for these weights: with nothing in its environment but what says how many threads it
-/// may have.
+/// Returns the command that starts a host for these weights. Its environment holds only the variables that say how
+/// many threads it may have.
 pub fn command(program: &Path, weights: &Path) -> Command {
     let mut command = Command::new(program);
     command.arg("model-host").arg(weights).env_clear().current_dir("/");
@@ -21,7 +21,7 @@ pub fn command(program: &Path, weights: &Path) -> Command {
     command
 }
 
-/// The host's whole life.
+/// Runs the host of a local model until its input ends.
 ///
 /// # Errors
 /// When it cannot be confined, or its output breaks.
@@ -33,16 +33,16 @@ pub fn live(weights: &Path) -> Ended {
     Ok(Exit::Ok)
 }
 
-/// Shuts this process in for good: it reads the weights, and how much memory and how many processors there are; it has
-/// no other file, no network, makes no process, starts no program, and leaves no core dump. How much memory it takes is
-/// limited once it is known how much the weights need.
+/// Shuts this process in for good. It reads the weights, and how much memory and how many processors there are. It
+/// has no other file and no network, makes no process, starts no program, and leaves no core dump. Its memory is
+/// limited later, once it is known how much the weights need.
 ///
 /// # Errors
-/// What cannot be held: then there is no local model. Where nothing at all can be confined (elsewhere than on Linux) it
-/// goes on as it is, and `almoner doctor` says so.
+/// When a restriction cannot be enforced: then there is no local model. Where nothing at all can be confined
+/// (elsewhere than on Linux) it goes on as it is, and `almoner doctor` says so.
 pub fn confine(weights: &Path) -> Result<(), Failure> {
     let paths = std::iter::once(weights).chain(READS.iter().map(Path::new));
-    // Weights that are not there are told of by whoever wants to load them.
+    // The code that loads the weights reports missing ones.
     let readable = paths.filter_map(|path| path.canonicalize().ok()).collect();
     let within = Confinement {
         readable,
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_the_daemons_environment_is_handed_on() {
+    fn model_host_inherits_no_environment_variables() {
         let dir = tempfile::tempdir().unwrap();
         let script = dir.path().join("host");
         std::fs::write(&script, "#!/bin/sh\nenv\necho \"$@\"\n").unwrap();

@@ -14,7 +14,7 @@ use control::exit::{Ended, Exit, Failure};
 /// Descriptors that are open at one time: the streams, and some to spare.
 const OPEN_FILES: u64 = 16;
 
-/// The command that starts one: with nothing in its environment, and nowhere to complain to.
+/// Returns the command that starts one: with nothing in its environment, and nowhere to complain to.
 pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.arg("vat-host").env_clear().current_dir("/").stderr(Stdio::null());
@@ -40,7 +40,8 @@ pub fn live() -> Ended {
     Ok(Exit::Ok)
 }
 
-/// Ends this process when nobody gives orders any more, whatever it is at: code that is stuck in the engine reads none.
+/// Ends this process when the daemon has closed its orders, even in the middle of work. Code that is stuck in the
+/// engine reads no orders.
 #[expect(clippy::exit, reason = "the thread that is at work may be stuck, and nobody can be told to end")]
 fn go_with_the_daemon() {
     let orders = std::io::stdin();
@@ -59,7 +60,7 @@ fn go_with_the_daemon() {
 /// Shuts this process in for good: no file, no network, no other process, no program, no core dump.
 ///
 /// # Errors
-/// What cannot be held: then no guest code runs, on this machine not and elsewhere than on Linux not.
+/// When a restriction cannot be enforced, as on every system but Linux: then no guest code runs.
 fn confine() -> Result<(), Failure> {
     let within = Confinement {
         readable: Vec::new(),

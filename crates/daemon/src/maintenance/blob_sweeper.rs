@@ -9,7 +9,8 @@ use store::Swept;
 use crate::state::daemon::Daemon;
 use control::exit::{Exit, Failure};
 
-/// How long after one sweep another may begin: it reads the whole store. Longer than what was just put is spared.
+/// The time between two sweeps: a sweep reads the whole store. It is longer than the time for which new bytes are
+/// spared.
 const PAUSE: Duration = Duration::from_secs(20 * 60);
 
 /// How long it works at a time, so that others get their turn.
@@ -22,24 +23,24 @@ const LATE: Duration = Duration::from_secs(10 * 60);
 pub struct Sweeper {
     /// Since when there is a reason to.
     due: Option<Instant>,
-    /// Whether the next sweep may spare what is garbage, because it was put only lately.
+    /// Whether the next sweep may spare garbage, because it was stored only lately.
     may_spare: bool,
     last: Option<Instant>,
 }
 
 impl Sweeper {
-    /// A sweeper who will look at what an earlier process left behind.
+    /// Returns a sweeper that will look at the garbage that an earlier process left behind.
     pub fn new() -> Sweeper {
         Sweeper { due: Some(Instant::now()), may_spare: false, last: None }
     }
 
-    /// Something was collected that may have referred to bytes.
+    /// Notes that a formula was collected that may have referred to bytes.
     pub fn collected(&mut self) {
         self.due.get_or_insert_with(Instant::now);
         self.may_spare = true;
     }
 
-    /// Sweeps at once, from the beginning to the end. What `pinned` says stays.
+    /// Sweeps at once, from the beginning to the end. Blobs in `pinned` stay.
     ///
     /// # Errors
     /// When the store fails, or the daemon ends.
@@ -61,13 +62,13 @@ impl Sweeper {
             }
         }
         self.last = Some(Instant::now());
-        // What was put only lately was spared.
+        // Bytes that were stored only lately were spared, so another sweep is due.
         self.due = self.last;
         Ok(sweep.swept())
     }
 
     /// Sweeps, if there is a reason to, until it is done, the daemon ends, or `is_busy` says that there is something
-    /// better to do. What `pinned` says stays.
+    /// better to do. Blobs in `pinned` stay.
     pub fn look_around(
         &mut self,
         daemon: &Daemon,
@@ -75,14 +76,14 @@ impl Sweeper {
         is_busy: &dyn Fn() -> bool,
     ) {
         let Some(due) = self.due else { return };
-        // What never finds a quiet time must be done all the same.
+        // A sweep that never finds a quiet time must be done all the same.
         let is_late = due.elapsed() > LATE;
         let has_paused = self.last.is_none_or(|last| last.elapsed() > PAUSE);
         if !has_paused || (is_busy() && !is_late) {
             return;
         }
         let pinned: Vec<BlobHash> = pinned().into_iter().collect();
-        // What cannot be read or removed now is garbage the next time as well.
+        // Bytes that cannot be read or removed now are garbage the next time as well.
         let Ok(Some(mut sweep)) = daemon.store.sweep(&pinned) else { return };
         loop {
             let began = Instant::now();
@@ -101,7 +102,7 @@ impl Sweeper {
             if daemon.is_stopping() || (is_busy() && !is_late) {
                 return;
             }
-            // Whoever writes meanwhile is not kept waiting for the disk.
+            // Other writers are not kept waiting for the disk.
             std::thread::sleep(TURN);
         }
     }

@@ -1,4 +1,4 @@
-//! The gardener: collects what nothing refers to any more, when there is nothing better to do.
+//! The collector: it collects everything that nothing refers to any more, when there is nothing better to do.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub struct Gardener {
 }
 
 impl Gardener {
-    /// A gardener who has just begun to watch.
+    /// Returns a gardener who has just begun to watch.
     pub fn new() -> Gardener {
         Gardener {
             commits: 0,
@@ -50,8 +50,8 @@ impl Gardener {
         }
     }
 
-    /// Called about once a second: works if the store has been quiet, or if it has been long enough. What `pins` says
-    /// must stay: somebody who is connected refers to it.
+    /// Collects garbage if the store has been quiet, or if the last time is long enough ago. The main loop calls it
+    /// about once a second. Formulas in `pins` stay: a connected client refers to them.
     pub fn look_around(
         &mut self,
         daemon: &HostDaemon,
@@ -79,7 +79,7 @@ impl Gardener {
             .look_around(daemon, trees, &|| !is_quiet || daemon.store.stats().commits > before + BUSY);
     }
 
-    /// Collects and sweeps whatever can be, if somebody waits for it.
+    /// Collects and sweeps everything that can go, if a request waits for it.
     fn run_errands(
         &mut self,
         daemon: &HostDaemon,
@@ -116,7 +116,7 @@ impl Gardener {
         }
     }
 
-    /// Collects formulas, and what belongs to them and lies elsewhere.
+    /// Collects formulas, and their data outside the store.
     fn collect_all(&mut self, daemon: &HostDaemon, pins: &dyn Fn() -> BTreeSet<FormulaId>) {
         // A store that cannot be read or written has louder voices to say so.
         if !daemon.read(|txn| collect::is_due(txn, clock::now_ms())).unwrap_or(false) {

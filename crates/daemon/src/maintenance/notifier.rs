@@ -1,7 +1,7 @@
 //! Notifications: a command of the user's is run when something waits for a person.
 //!
-//! What waits is what the store lists as waiting; this only remembers up to where it has looked. So a daemon that comes
-//! up tells once of what still waits, and nothing that came while none was there is missed.
+//! The store lists everything that waits; this module only remembers up to where it has looked. So a new daemon
+//! notifies once of all that still waits, and misses nothing that came while no daemon was there.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -26,10 +26,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long the command may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How much of what the command says is kept.
+/// How much of the command's output is kept, in bytes.
 const KEPT: usize = 2 << 10;
 
-/// What the command finds in its environment, if the daemon has it: enough to reach the person's screen.
+/// The environment of the command, as far as the daemon has it: enough to reach the person's screen.
 const VARIABLES: [&str; 6] =
     ["HOME", "PATH", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"];
 
@@ -41,7 +41,7 @@ impl Notifier {
     /// Waits until nothing of it is left. The daemon has been told to end: a command that runs is ended at once.
     pub fn end(self) {
         if let Some(thread) = self.0 {
-            // Whoever panicked has said so.
+            // A thread that panicked has said so.
             let _ = thread.join();
         }
     }
@@ -61,7 +61,7 @@ pub fn start(daemon: &HostDaemon, place: &Place) -> Notifier {
     }
 }
 
-/// What waits.
+/// The messages that wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Waiting {
     /// For the store's own host, at most [`MOST`].
@@ -78,7 +78,7 @@ struct Watch {
     shared: Weak<Daemon>,
     host: FormulaId,
     settings: Followed,
-    /// For each host, the first message that nobody was told of.
+    /// For each host, the first message without a notification.
     seen: BTreeMap<FormulaId, MessageNumber>,
     /// How many commits the store had when it was last looked at.
     commits: Option<u64>,
@@ -107,7 +107,7 @@ impl Watch {
         }
     }
 
-    /// Looks for what is new, and tells of it together with what comes within a moment.
+    /// Looks for new messages, and notifies of them together with those that come within a moment.
     fn look(&mut self, shared: std::sync::Arc<Daemon>, notify: &Notify) {
         let commits = shared.store.stats().commits;
         let known = self.commits.replace(commits) == Some(commits);
@@ -115,7 +115,7 @@ impl Watch {
             return shared.news.rest(PAUSE);
         }
         shared.news.rest(PAUSE);
-        // What was answered meanwhile waits for nobody.
+        // A message that was answered meanwhile does not wait any more.
         let Some(now) = self.waiting(&shared).filter(|now| now.own + now.others > 0) else { return };
         drop(shared);
         let number = now.newest.map(|number| number.to_string()).unwrap_or_default();
@@ -136,7 +136,7 @@ impl Watch {
         shared.read(|txn| count(txn, &host, seen)).ok()
     }
 
-    /// Runs the command; what it says goes to the log.
+    /// Runs the command. Its output goes to the log.
     fn run(&self, words: &[String]) -> Result<(), String> {
         let [program, arguments @ ..] = words else { return Err("there is no command".to_owned()) };
         let failed = |e: std::io::Error| format!("`{program}` cannot be run: {e}");
@@ -146,7 +146,7 @@ impl Watch {
         command.args(arguments).env_clear().current_dir("/").stdin(Stdio::null());
         command.envs(VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         command.stdout(end.try_clone().map_err(failed)?).stderr(end);
-        // A group of its own, so that what it starts ends with it.
+        // A group of its own, so that the processes that it starts end with it.
         let mut child = command.process_group(0).spawn().map_err(failed)?;
         // It holds the other end of the pipe.
         drop(command);
@@ -177,7 +177,7 @@ impl Watch {
         if ended.is_err() {
             end_group(&mut child);
         }
-        // What it said last.
+        // The last of its output.
         while kept.len() < KEPT {
             let Ok(n @ 1..) = said.read(&mut buffer) else { break };
             kept.extend_from_slice(buffer.get(..n.min(KEPT - kept.len())).unwrap_or_default());
@@ -197,17 +197,17 @@ impl Watch {
     }
 }
 
-/// Ends a command and what it has started.
+/// Ends a command and the processes that it has started.
 fn end_group(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(group) = group {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
-    // It is gone in a moment; whoever does not wait leaves a zombie.
+    // It is gone in a moment. Without this wait it would stay as a zombie.
     let _ = child.wait();
 }
 
-/// What waits, and what of it is new; from here on it is not.
+/// Returns the messages that wait, and whether any is new. From here on they are not new.
 fn count(
     txn: &mut dyn ReadTxn,
     own: &FormulaId,
@@ -231,7 +231,7 @@ fn count(
     Ok(found)
 }
 
-/// What is told: our own words alone, whatever somebody has written.
+/// Returns the text of the notification. It has our own words alone, and nothing that others wrote.
 fn words(now: &Waiting) -> String {
     match (waiting(now.own, now.newest.filter(|_| now.own == 1)), now.others) {
         (Some(own), 0) => own,
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_counted_and_says_what_to_type() {
+    fn notification_counts_messages_and_names_the_command() {
         let check = |own, others, newest: u64, expected: &str| {
             let now = Waiting { own, others, newest: Some(MessageNumber(newest)), new: true };
             assert_eq!(words(&now), expected);

@@ -1,7 +1,8 @@
-//! The timekeeper: one thread that sleeps until the next tick comes, and tells whoever must be told.
+//! The timekeeper: one thread that sleeps until the next tick comes, and notifies the agents and clients that are
+//! due.
 //!
-//! Agents are told by the kernel, which knows who is due; a client that is connected is told by its connection, which
-//! asks to be called. The clock may be set meanwhile, so nobody sleeps for long.
+//! The kernel notifies agents, since it knows which are due. A connected client is notified by its connection, which
+//! registers a call. The clock may be set meanwhile, so the thread does not sleep for long.
 
 use std::sync::Weak;
 
@@ -42,7 +43,7 @@ fn tell(daemon: &Daemon) -> Option<i64> {
         let told = daemon.apply_as(daemon.root, None, Act::Timer(TimerAct::Tick { budget: BUDGET }));
         match told.map(|outcome| outcome.reply) {
             Ok(Reply::Ticked { .. }) if !daemon.is_stopping() => {}
-            // What is not told now is told later: the ticks of a time are one message.
+            // A tick that is not delivered now is delivered later: the ticks of a time are one message.
             _ => return Some(now_ms.saturating_add(AGAIN_MS)),
         }
     }

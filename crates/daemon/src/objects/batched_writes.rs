@@ -1,8 +1,8 @@
-//! Calls that change the store and nothing else: those of one connection go to the disk together.
+//! Calls that change only the store. Those of one connection go to the disk together.
 //!
-//! A client that does not wait for each answer has many such calls under way. Each is planned and applied in the writer's
-//! own transaction, in the order in which they came, so each sees what those before it did; they share syncs, and each is
-//! answered when it is durable. Every other call of an object waits until these are done.
+//! A client that does not wait for each answer has many such calls under way. The writer plans and applies each in
+//! its own transaction, in the order of their arrival, so each sees the effects of those before it. They share syncs,
+//! and each is answered when it is durable. Every other call of an object waits until these are done.
 
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -27,14 +27,14 @@ pub const MOST: usize = 256;
 /// A call that is under way.
 pub struct Underway {
     answer: Ref,
-    /// What was called.
+    /// The object that was called.
     object: Object,
-    /// The method and what it was given.
+    /// The method and its arguments.
     sent: (String, Vec<passable::Value<Ref>>),
     came: Receiver<Result<Came, WriteError<Stopped>>>,
 }
 
-/// What came of a call in the writer's transaction.
+/// The outcome of a call in the writer's transaction.
 enum Came {
     /// It was done: the answer, and how it is reached.
     Applied(kernel::Value, Object),
@@ -72,7 +72,7 @@ impl Home {
     ) -> Result<(), Trouble> {
         let daemon = context.daemon;
         let (env, view) = (environment()?, daemon.view(object.agent));
-        // Whoever is told of a timer's ticks is told of its end.
+        // Objects that are told of a timer's ticks must be told of its end.
         let ends = method == "cancel";
         let (behalf, root, by) = (self.behalf(answer), daemon.root, self.by(object));
         let sent = (method.to_owned(), original.to_vec());
@@ -117,7 +117,7 @@ impl Home {
         Ok(())
     }
 
-    /// Whether so many calls are under way that no more should be begun.
+    /// Returns whether so many calls are under way that no more should be begun.
     pub fn is_full(&self) -> bool {
         self.underway.len() >= MOST
     }
@@ -157,7 +157,7 @@ impl Home {
     }
 }
 
-/// To which object that code has made a call goes on, if to any.
+/// Returns the delivery to an object that code has made, if the plan is one.
 pub(crate) fn delivery(plan: &Plan) -> Option<&facet::Delivery> {
     match plan {
         Plan::Need(need) => match &**need {

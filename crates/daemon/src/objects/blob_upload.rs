@@ -51,7 +51,7 @@ impl Home {
         self.begin_upload(context, reader, Into::Blob(Box::new(take), reach), answer)
     }
 
-    /// The same for what goes into a file.
+    /// Begins to take bytes for a file from a reader of the client's.
     ///
     /// # Errors
     /// [`Full`].
@@ -102,7 +102,7 @@ impl Home {
         }
     }
 
-    /// A piece has come, or the end, or an error.
+    /// Takes a piece, the end or an error from a client's reader.
     pub fn uploaded(&mut self, context: &Context<'_>, tag: u64, outcome: Outcome) {
         let Some(upload) = self.uploads.get_mut(&tag) else { return };
         let wrong = |what: &str| Err(Value::error("TypeError", what));
@@ -126,7 +126,7 @@ impl Home {
         self.ask(context, tag);
     }
 
-    /// All is there: it is put where it belongs, where nobody waits for the disk.
+    /// Stores a complete upload, on a thread where no connection waits for the disk.
     fn keep(&mut self, context: &Context<'_>, tag: u64) {
         let Some(upload) = self.uploads.remove(&tag) else { return };
         self.let_go(context, upload.reader, upload.asked);

@@ -8,7 +8,7 @@ use kernel::txn::{ReadTxn, StoreFault};
 use kernel::{FormulaId, table};
 use passable::{Remote, Text, Value};
 
-/// The same value with every reference made anew.
+/// Returns the same value with every reference made anew.
 ///
 /// # Errors
 /// Those of `exchange`, which is told whether the reference is a promise.
@@ -44,15 +44,15 @@ pub fn rebuild<C, D, E>(
     })
 }
 
-/// A value of which all references are formulas.
+/// Returns a value whose references are all formulas.
 pub fn live(value: &kernel::Value) -> Value<Live> {
     value.map_references(&mut |id| Live::Formula(*id))
 }
 
-/// What the interfaces of the objects in a value are called.
+/// The names of the interfaces of the objects in a value.
 pub type Interfaces = BTreeMap<FormulaId, &'static str>;
 
-/// Looks up what the objects in a value can be asked to do, of those that do not say it themselves.
+/// Looks up the interfaces of the objects in a value that do not name their own.
 ///
 /// # Errors
 /// When the store fails.

@@ -1,4 +1,4 @@
-//! What a client of the gateway sees first: an object that takes tokens.
+//! The first object that a client of the gateway sees: it takes tokens.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ pub const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
 /// The methods of the object.
 const METHODS: [&str; 3] = ["__getMethodNames__", "fetch", "help"];
 
-/// What the object says of itself.
+/// The help text of the object.
 const HELP: &str = "fetch(token) -> the agent for whom `almoner gateway` has given the token out. A token can be \
                     used once, for five minutes.";
 
@@ -33,12 +33,12 @@ pub struct Entrance {
 }
 
 impl Entrance {
-    /// Somebody who has just come.
+    /// Returns the state of a client that has just connected.
     pub fn new(now: Instant) -> Entrance {
         Entrance { outside_since: Some(now), wrong: 0 }
     }
 
-    /// Why the client is let go of, if it is.
+    /// Returns why the client is let go of, if it is.
     pub fn is_over(&self, now: Instant) -> Option<&'static str> {
         if self.wrong >= WRONG {
             return Some("too many wrong tokens");
@@ -47,7 +47,7 @@ impl Entrance {
         (now.saturating_duration_since(since) >= TOKEN_TIMEOUT).then_some("no token was shown in time")
     }
 
-    /// Whether the client has shown no good token yet.
+    /// Returns whether the client has shown no good token yet.
     pub fn is_outside(&self) -> bool {
         self.outside_since.is_some()
     }

@@ -1,4 +1,4 @@
-//! Calls that files answer: of directories and trees, and of what was looked up in them.
+//! Calls on files: on directories and trees, and on the parts that were looked up in them.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ use crate::files::guest_files::{Own, Reached};
 use crate::files::module_archives;
 use control::exit::{Exit, Failure};
 
-/// The whole of what has files.
+/// Returns the part that is all of a directory or tree.
 fn whole(root: Object) -> Part {
     Part { root, taken: None, place: vec![], kind: facet::Part::Directory, read_only: false }
 }
 
-/// What is done, by whom, and by which send of which code.
+/// The operation of a call on files, its caller, and the send of code that made it.
 struct Doing {
     op: FileOp,
     bytes: Option<Vec<u8>>,
@@ -36,12 +36,12 @@ struct Doing {
     origin: Option<Origin>,
 }
 
-/// Does what was asked, if it may still be done.
+/// Carries out a call on files, if it is still allowed.
 fn carry_out(outside: &Outside, part: &Part, doing: Doing) -> Result<guest_files::Outcome, Failure> {
     let Doing { op, bytes, by, origin } = doing;
     let spot = Spot { place: part.place.clone(), kind: part.kind, read_only: part.read_only };
     let call = FileCall { target: part.root.id, through: part.root.through.clone(), op };
-    // What is made on this machine stands in a journal, and nothing else that is done here.
+    // Calls on this machine's files stand in a journal. The other calls here do not, so their use of grants is noted.
     let note = |refused| {
         let daemon = &outside.daemon()?;
         daemon.note_use(&call.target, &call.through, by, call.op.method(), refused)
@@ -82,7 +82,7 @@ fn carry_out(outside: &Outside, part: &Part, doing: Doing) -> Result<guest_files
     }
 }
 
-/// The tree that a snapshot comes to.
+/// Returns the tree that a snapshot comes to.
 fn snapshot(outside: &Outside, part: &Part, by: FormulaId) -> Result<Tree, Failure> {
     match carry_out(outside, part, Doing { op: FileOp::Snapshot, bytes: None, by, origin: None })? {
         guest_files::Outcome::Came(directories::Came::Tree(tree)) => Ok(tree),
@@ -90,7 +90,7 @@ fn snapshot(outside: &Outside, part: &Part, by: FormulaId) -> Result<Tree, Failu
     }
 }
 
-/// What was done in files, as the client gets it.
+/// Returns the result of a call on files in the form that the client gets.
 fn shown(part: &Part, came: directories::Came) -> Came {
     match came {
         directories::Came::Value(value) => Came::Value(value),
@@ -108,7 +108,7 @@ fn shown(part: &Part, came: directories::Came) -> Came {
     }
 }
 
-/// What somebody asked for, done later.
+/// Returns the work of a task that carries out a call on files.
 fn work(part: Part, doing: Doing) -> Work {
     Box::new(move |outside| {
         Ok(match carry_out(outside, &part, doing)? {
@@ -119,7 +119,7 @@ fn work(part: Part, doing: Doing) -> Work {
 }
 
 impl Home {
-    /// Calls a method of what was looked up in files. `None` if the answer comes later.
+    /// Calls a method of a part that was looked up. Returns `None` if the answer comes later.
     pub fn perform_part(
         &mut self,
         context: &Context<'_>,
@@ -142,7 +142,7 @@ impl Home {
         args: &[Value<Ref>],
         answer: Ref,
     ) -> Result<Option<Value<Ref>>, Trouble> {
-        // It sees what those before it have done.
+        // The call sees the effects of the calls before it.
         self.settle(context);
         let told = args.iter().map(|value| self.tell(value)).collect::<Vec<_>>();
         let op = match facet::part(part.kind, method, &told)? {
@@ -162,7 +162,7 @@ impl Home {
         self.later(context, answer, part.root.clone(), work(part.clone(), doing))
     }
 
-    /// Begins a call of what has files.
+    /// Begins a call on a directory or tree.
     pub(crate) fn begin_files(
         &mut self,
         context: &Context<'_>,
@@ -204,7 +204,7 @@ impl Home {
         self.later(context, answer, reach.clone(), work).map(drop)
     }
 
-    /// Keeps what a directory holds now, or a tree, as a tree with a name.
+    /// Keeps the present content of a directory, or a tree, as a tree with a name.
     pub(crate) fn keep_tree(
         &mut self,
         context: &Context<'_>,
@@ -274,7 +274,7 @@ impl Home {
         self.later(context, answer, reach.clone(), work).map(drop)
     }
 
-    /// What is done with what has files.
+    /// Returns the operation of a call on files, with its caller and the send that made it.
     fn doing(&mut self, root: &Object, op: FileOp, bytes: Option<Vec<u8>>, answer: Ref) -> Doing {
         Doing { op, bytes, by: self.by(root), origin: self.origins.remove(&answer) }
     }
@@ -303,7 +303,7 @@ impl Home {
         begin(context, Task { answer, reach, work, bytes, hold: None })
     }
 
-    /// What was done later is done.
+    /// Answers a call with the outcome of its task.
     pub fn came(
         &mut self,
         context: &Context<'_>,
@@ -340,7 +340,7 @@ impl Home {
             }
             Came::Waits(asked, came) => {
                 self.wait_for(asked, reach.clone(), answer, *came);
-                // It may be over already: nobody tells of that any more.
+                // The call may be over already. No later event would tell of that.
                 self.look_at_asked(context);
                 return Ok(None);
             }
@@ -361,7 +361,7 @@ impl Home {
                     directories::stage(daemon.state(), daemon.store.blobs(), &tree, &made)?;
                     Ok(Came::Value(value))
                 });
-                // The tree is named by nobody: it stays until all of it is copied.
+                // No formula names the tree, so it is held until all of it is copied.
                 let task = Task { answer, reach: reach.clone(), work, bytes: 0, hold: hold.cloned() };
                 return begin(context, task);
             }
@@ -377,7 +377,7 @@ fn begin(context: &Context<'_>, task: Task) -> Result<Option<Value<Ref>>, Troubl
     }
 }
 
-/// What has the files, as it was reached.
+/// Returns the directory or tree that has the files, as it was reached.
 fn found(reach: &Object, call: &FileCall) -> Object {
     let through = reach.through.iter().chain(&call.through).filter(|grant| **grant != call.target);
     Object { id: call.target, agent: reach.agent, through: through.copied().collect() }

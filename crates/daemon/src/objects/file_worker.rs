@@ -1,7 +1,7 @@
-//! What takes a disk as long as it takes: done one after the other for each connection, on a thread of its own.
+//! Slow work on disks: each connection has a thread that does its tasks one after the other.
 //!
-//! A directory may lie on a file system that hangs, and a snapshot may have many files. Neither holds up other
-//! connections, nor other calls of the same one: the connection is locked when an answer is there, and not before.
+//! A directory may lie on a file system that hangs, and a snapshot may have many files. Neither blocks other
+//! connections or other calls of the same one: the daemon locks the connection only when an answer is there.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,37 +35,37 @@ pub struct Task {
     pub answer: Ref,
     /// As whom, and through which grants, it was asked for.
     pub reach: Object,
-    /// What is done.
+    /// The work to do.
     pub work: Work,
     /// How many bytes it keeps until then.
     pub bytes: usize,
-    /// What keeps bytes that were put for it before, if any were.
+    /// The hold on bytes that were stored for the task before, if there are any.
     pub hold: Option<Arc<Hold>>,
 }
 
 /// A task that was done.
 pub struct DoneTask {
-    /// What it settles.
+    /// The promise that it settles.
     pub answer: Ref,
     /// As whom, and through which grants, it was asked for.
     pub reach: Object,
-    /// What came of it.
+    /// The outcome of the work.
     pub came: Result<Came, Failure>,
-    /// What keeps bytes that were put for it, until they are named.
+    /// The hold on bytes that were stored for the task, until a command names them.
     pub hold: Option<Arc<Hold>>,
 }
 
 impl Task {
     /// Does it, where nothing is locked.
     pub fn carry_out(self, daemon: WeakHostDaemon) -> DoneTask {
-        // What is put stays until its command has named it, however long the work takes.
+        // Stored bytes stay until their command has named them, however long the work takes.
         let mut outside = Outside { daemon, hold: self.hold };
         if outside.hold.is_none() {
             let blobs = |daemon: HostDaemon| daemon.store.blobs().hold_within(PATIENCE);
             outside.hold = outside.daemon().ok().map(blobs).map(Arc::new);
         }
         let mut came = (self.work)(&outside);
-        // What is not kept any more must not be named.
+        // A command must not name bytes that are no longer kept.
         if came.as_ref().is_ok_and(Came::names) && outside.hold.as_ref().is_some_and(|hold| !hold.moves()) {
             came = Err(lapsed());
         }
@@ -73,10 +73,10 @@ impl Task {
     }
 }
 
-/// What is done, where nothing is locked.
+/// The work of a task. It runs while nothing is locked.
 pub type Work = Box<dyn FnOnce(&Outside) -> Result<Came, Failure> + Send>;
 
-/// What came of it.
+/// The outcome of a task.
 pub enum Came {
     /// A value of the store's.
     Value(Value),
@@ -84,25 +84,25 @@ pub enum Came {
     Part(Part),
     /// Bytes that are handed out piece by piece.
     Bytes(Vec<u8>),
-    /// What an object has answered that code has made.
+    /// The answer of an object that code has made.
     Told(Result<passable::Value<Reference>, passable::Value<Reference>>),
-    /// A part of a client's tree was kept: which, and what it is.
+    /// A kept part of a client's tree: the tag of the tree, and the part.
     Kept(u64, Kept),
     /// Somebody is asked first, and this is the answer once it was made.
     Waits(Asked, Box<Came>),
     /// A command must be applied, and its reply is the answer.
     Act(Box<Action>),
-    /// A command must be applied, and what it made be filled with a tree.
+    /// A command to apply. A tree then fills the directory that the command made.
     Stage {
         /// The tree.
         tree: Tree,
-        /// What makes the directory.
+        /// The command that makes the directory.
         make: Box<Action>,
     },
 }
 
 impl Came {
-    /// Whether a row is to name bytes that were put for it.
+    /// Returns whether a row is to name bytes that were put for it.
     fn names(&self) -> bool {
         match self {
             Came::Kept(..) | Came::Act(_) | Came::Stage { .. } => true,
@@ -115,7 +115,7 @@ impl Came {
 /// The daemon, as it is reached from where nothing is locked. It is not kept: it may end meanwhile.
 pub struct Outside {
     daemon: WeakHostDaemon,
-    /// What is put stays until the command of the task has named it.
+    /// The hold on stored bytes until the command of the task has named them.
     hold: Option<Arc<Hold>>,
 }
 
@@ -123,7 +123,7 @@ pub struct Outside {
 /// sweep does not wait any longer, and the call fails.
 pub const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
-/// What somebody is told whose bytes were not waited for.
+/// Returns the failure for a client whose bytes were given up after the timeout.
 pub fn lapsed() -> Failure {
     let minutes = PATIENCE.as_secs() / 60;
     Failure::new(Exit::Failure, format!("nothing moved for {minutes} minutes, so what had come was given up"))
@@ -131,7 +131,7 @@ pub fn lapsed() -> Failure {
 }
 
 impl Outside {
-    /// The daemon.
+    /// Returns the daemon.
     ///
     /// # Errors
     /// When it ends.
@@ -139,7 +139,7 @@ impl Outside {
         self.daemon.upgrade().ok_or_else(|| Failure::new(Exit::NoDaemon, "the daemon ends"))
     }
 
-    /// Where a call is made, if it may be made now.
+    /// Returns where a call is made, if it may be made now.
     ///
     /// # Errors
     /// When a grant on the way has ended.
@@ -153,7 +153,7 @@ impl Outside {
 
 impl trees::Shelf for Outside {
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, Failure> {
-        // What was put before may be gone already: then there is no sense in going on.
+        // The bytes stored before may be gone already. Then it is pointless to go on.
         if self.hold.as_ref().is_some_and(|hold| !hold.moves()) {
             return Err(lapsed());
         }
@@ -161,7 +161,7 @@ impl trees::Shelf for Outside {
     }
 }
 
-/// What waits at one connection.
+/// The tasks that wait at one connection.
 #[derive(Default)]
 pub struct Queue(Mutex<Waiting>);
 
@@ -178,7 +178,7 @@ impl Queue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The client has gone: what has not begun is not done.
+    /// Drops the tasks that have not begun, because the client has gone.
     pub fn clear(&self) {
         let mut waiting = self.lock();
         waiting.tasks.clear();

@@ -25,12 +25,12 @@ const PIECE: usize = 48 << 10;
 /// How many calls of `next` may wait at one iterator.
 const WAITING: usize = 1000;
 
-/// What an iterator gives.
+/// The source and the waiting items of an iterator.
 pub struct Feed {
     source: Source,
     /// As whom, and through which grants, it is followed.
     reach: Object,
-    /// What has come and was not asked for yet.
+    /// Items that have arrived and that the client has not asked for yet.
     items: VecDeque<passable::Value<Live>>,
     /// Calls of `next` that wait for something to come.
     waiting: VecDeque<Ref>,
@@ -49,7 +49,7 @@ enum Source {
     },
 }
 
-/// Names with what they stand for now, if they stand for anything.
+/// Changed names, each with its current formula, or `None` if the name was removed.
 type Changes = Vec<(String, Option<FormulaId>)>;
 
 /// Names that are followed.
@@ -67,7 +67,8 @@ impl Following {
         Following { view, target, known, events: names.events, seen: names.seen }
     }
 
-    /// What has changed since this was last asked: names with what they stand for now, or no longer anything.
+    /// Returns the names that changed since the last call, each with its current formula, or `None` if it was
+    /// removed.
     fn changes(
         &mut self,
         txn: &mut dyn ReadTxn,
@@ -99,7 +100,7 @@ impl Following {
             }
         }
         let view = View { agent: self.view, now_ms };
-        // What was revoked meanwhile is followed no longer.
+        // A directory whose grant was revoked meanwhile is followed no longer.
         let names = match facet::names(txn, &view, &self.target) {
             Ok(names) => names,
             Err(refusal) => return Ok(Err(refusal)),
@@ -127,13 +128,13 @@ impl Feed {
         }
     }
 
-    /// The names of a directory.
+    /// Returns the names of a directory.
     pub fn names(agent: FormulaId, target: FormulaId, names: Names, reach: Object) -> Feed {
         let items = names.entries.iter().map(|(name, id)| facet::added(name, id)).collect();
         Feed::new(Source::Names(Box::new(Following::new(agent, target, &names)), None), reach, items)
     }
 
-    /// The names of one thing in a directory.
+    /// Returns the names of one thing in a directory.
     pub fn locator(
         agent: FormulaId,
         target: FormulaId,
@@ -147,7 +148,7 @@ impl Feed {
         Feed::new(Source::Names(following, Some(Box::new(locator.clone()))), reach, vec![first])
     }
 
-    /// The messages of an agent's.
+    /// Returns the messages of an agent's.
     pub fn messages(reach: Object) -> Feed {
         Feed::new(Source::Messages { next: MessageNumber(0) }, reach, vec![])
     }
@@ -160,7 +161,7 @@ impl Feed {
         Feed { done, ..Feed::new(Source::Bytes { bytes, given: 0 }, reach, vec![]) }
     }
 
-    /// Takes up what has come. An error ends the iterator.
+    /// Collects new items from the source. An error ends the iterator.
     fn fill(&mut self, txn: &mut dyn ReadTxn, now_ms: i64) -> Result<Result<(), facet::Refusal>, StoreFault> {
         if self.done {
             return Ok(Ok(()));
@@ -172,7 +173,7 @@ impl Feed {
         }
         match &mut self.source {
             Source::Bytes { bytes, given } => {
-                // What is asked for and no more: as text it takes a third more room.
+                // Only the pieces that the client asked for: as text, bytes take a third more room.
                 while self.items.len() < self.waiting.len()
                     && let Some(some) = bytes.get(*given..).filter(|rest| !rest.is_empty())
                 {
@@ -191,7 +192,7 @@ impl Feed {
                 if std::mem::replace(next, behind) == behind {
                     break;
                 }
-                // Nobody asks for more yet.
+                // The client asks for no more than this yet.
                 if self.items.len() > BATCH {
                     break;
                 }
@@ -253,7 +254,7 @@ fn named(what: &str, locator: &Locator, names: Vec<&str>) -> Value {
     Value::record_from_map(fields)
 }
 
-/// What `next` gives.
+/// Returns the result of one `next` call.
 fn item(value: passable::Value<Ref>, done: bool) -> passable::Value<Ref> {
     let fields = [("done", passable::Value::bool(done)), ("value", value)];
     passable::Value::record(fields).unwrap_or_else(|_| passable::Value::too_deep())
@@ -305,7 +306,7 @@ impl Home {
         }
     }
 
-    /// Gives every iterator what has come for it.
+    /// Gives new items to every iterator that has a waiting call.
     pub fn feed_all(&mut self, context: &Context<'_>) {
         let waiting = self.feeds.iter().filter(|(_, feed)| !feed.waiting.is_empty());
         let waiting: Vec<Key> = waiting.map(|(key, _)| *key).collect();
@@ -326,7 +327,7 @@ impl Home {
                     }
                     return;
                 }
-                // What cannot be read now is read at the next news.
+                // If the store cannot be read now, the iterator reads at the next news.
                 Err(_) => {
                     self.feeds.insert(key, feed);
                     return;

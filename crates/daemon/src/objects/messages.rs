@@ -20,7 +20,7 @@ use super::table::{Context, Home, type_error};
 use crate::state::code_host::{self, Letter, Target};
 use crate::state::daemon::HostDaemon;
 
-/// What is asked, and what is given with it.
+/// Returns the verb and the arguments of a call.
 pub(crate) fn verb(call: &Call<Ref>) -> (Verb, &[Value<Ref>]) {
     match call {
         Call::Get(name) => (Verb::Get(name_of(name)), &[]),
@@ -37,7 +37,7 @@ fn name_of(name: &Name) -> vat::Name {
 }
 
 impl Home {
-    /// Calls what was found as a function: only what code has made is one.
+    /// Calls an object as a function. Only objects that code has made are functions.
     pub(crate) fn apply(
         &mut self,
         context: &Context<'_>,
@@ -126,7 +126,7 @@ impl Home {
         let courier = context.courier();
         let through = reach.through.clone();
         let reply = code_host::Reply::new(move |told| {
-            // What was found through a grant ends with it, also what was thrown.
+            // An answer found through a grant ends with that grant, and so does a thrown error.
             let behind = |value: Value<Reference>| value.map_references(&mut |one| behind(one, &through));
             courier(reach, answer, Ok(Came::Told(told.map(behind).map_err(behind))));
         });
@@ -134,7 +134,7 @@ impl Home {
         Ok(())
     }
 
-    /// What an object has answered.
+    /// Returns the answer of an object, with live references.
     pub(crate) fn told(
         &mut self,
         context: &Context<'_>,
@@ -153,11 +153,11 @@ impl Home {
         }
     }
 
-    /// A value as it goes to code, or comes from it. What code has made itself goes over. Of all else the recipient gets a
-    /// grant of its own, under which it is called from then on.
+    /// Returns a value as it passes to code, or comes from it. Objects that the code itself made pass as they are.
+    /// For every other object the recipient gets its own grant, and calls the object under that grant from then on.
     ///
     /// # Errors
-    /// What does not go over, in words.
+    /// When a part of the value cannot pass. The text says why.
     pub(crate) fn references(
         &self,
         daemon: &HostDaemon,
@@ -165,7 +165,7 @@ impl Home {
         to: FormulaId,
         name: &str,
     ) -> Result<Value<Reference>, String> {
-        // An object of the code's own stands for what the code holds.
+        // An object of the code's own stands for everything that the code holds.
         if let Some(code) = self.code
             && name == ARGUMENT
             && !value.references().is_empty()
@@ -200,12 +200,13 @@ impl Home {
         })
     }
 
-    /// The answer to a send of the code's own.
+    /// Records the origin of a send of the code's own, by the promise for its answer.
     pub(crate) fn sent(&mut self, answer: Ref, origin: kernel::code::Origin) {
         self.origins.insert(answer, origin);
     }
 
-    /// What a live reference stands for; `None` if it is the client's own.
+    /// Returns the object behind a live reference in the form that other code can take, or `None` if it is the
+    /// client's own.
     pub(crate) fn reference(&self, reference: Ref) -> Option<Reference> {
         Some(match self.thing(reference)? {
             Thing::Object(Object { id, agent, through }) => {
@@ -232,7 +233,7 @@ impl Home {
         })
     }
 
-    /// The live reference of what a reference stands for.
+    /// Returns the live reference for an object of other code or of the store.
     ///
     /// # Errors
     /// [`Full`].
@@ -271,21 +272,21 @@ fn target(to: &Delivery) -> Target {
     Target { eval: to.eval, heap: None, number: to.number }
 }
 
-/// What a call of a function is among those of methods.
+/// The method name under which the call of a function is recorded.
 const APPLIED: &str = "()";
 
-/// What something is to whoever gets it in a call.
+/// The slot name of an object that is an argument of a call.
 const ARGUMENT: &str = "argument";
 
-/// Said to code that would hand what a host gave it to somebody else.
+/// The error for code that would pass its host's objects to somebody else.
 const NOT_ALLOWED: &str = "code that a host has endowed hands nothing of that on, nor objects that stand for it: the \
                            host does, with endow, send or share";
 
-/// Said to whoever sends what does not go over.
+/// The error for a sender of an object that cannot pass.
 const NOT_HANDED_ON: &str = "this does not go to other code: what was looked up in a directory goes with the directory, \
                              and an iterator with whoever made it";
 
-/// Said to whoever sends a promise that may come to anything.
+/// The error for a sender of a promise, whose value is not known yet.
 const PROMISE: &str = "this promise does not go to other code: wait for it first, and send what it comes to";
 
 /// Hands something over: the recipient's grant, or the thing itself if it is data.
@@ -316,7 +317,7 @@ fn is_promise_of_code(daemon: &HostDaemon, id: &FormulaId) -> bool {
     matches!(row.map(|row| row.formula), Some(Formula::Promise { code: Some(_), .. }))
 }
 
-/// The code that has made this object, if it is one and no grant of one.
+/// Returns the code that has made this object, if it is one and no grant of one.
 fn maker(
     txn: &mut dyn kernel::txn::ReadTxn,
     id: &FormulaId,
@@ -331,7 +332,7 @@ fn said(failure: control::exit::Failure) -> String {
     failure.message.raw().to_owned()
 }
 
-/// Refuses what was found through a grant that has ended.
+/// Refuses an object that was found through a grant that has ended.
 fn first_ended(context: &Context<'_>, through: &[FormulaId]) -> Result<(), Trouble> {
     let daemon = context.daemon;
     let now_ms = daemon.now_ms();
@@ -347,7 +348,7 @@ fn first_ended(context: &Context<'_>, through: &[FormulaId]) -> Result<(), Troub
     Ok(())
 }
 
-/// The same, found through more grants.
+/// Returns the same, found through more grants.
 fn behind(reference: &Reference, grants: &[FormulaId]) -> Reference {
     let mut reference = reference.clone();
     if let Reference::Object { through, .. }

@@ -15,7 +15,7 @@ pub enum Thing {
         id: FormulaId,
         /// The agent on whose behalf it is waited for.
         agent: FormulaId,
-        /// The grants through which it was found: what it comes to is found through them as well.
+        /// The grants through which it was found. Its value is found through them as well.
         through: Vec<FormulaId>,
     },
     /// Whether a promise of the store's was kept, in a word, once it settles.
@@ -32,7 +32,7 @@ pub enum Thing {
     },
     /// An iterator.
     Iterator,
-    /// What a client of the gateway sees first.
+    /// The first object that a client of the gateway sees.
     Entrance,
     /// Something that was looked up in a directory or a tree.
     Part(Box<Part>),
@@ -43,7 +43,7 @@ pub enum Thing {
 }
 
 impl Thing {
-    /// What settles it, if it is a promise.
+    /// Returns the cause that settles it, if it is a promise.
     pub(crate) fn cause(&self) -> Option<Cause> {
         match self {
             Thing::Promise { id, .. } | Thing::Settled { id } => Some(Cause::Settled(*id)),
@@ -58,7 +58,7 @@ impl Thing {
     }
 }
 
-/// What settles a promise here, as events tell it.
+/// The cause that settles a promise here, as events tell it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Cause {
     Settled(FormulaId),
@@ -89,22 +89,23 @@ pub struct LiveObject {
     pub through: Vec<FormulaId>,
 }
 
-/// Something that was looked up in what has files. It is no formula: it can be used as long as what it was looked up in.
+/// A part of a directory or tree that was looked up. It is no formula: it can be used as long as the directory or
+/// tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
-    /// What has the files, as it was reached.
+    /// The directory or tree, as it was reached.
     pub root: Object,
-    /// A tree that is no formula: what was in the place when somebody asked for it.
+    /// A tree that is no formula: the content of the place when a caller asked for it.
     pub taken: Option<Tree>,
     /// The names that lead to it.
     pub place: Vec<String>,
-    /// What it is.
+    /// The kind of the part.
     pub kind: facet::Part,
-    /// Whether nothing in it may be changed, whatever it was looked up in.
+    /// Whether nothing in it may be changed, even if its root may be.
     pub read_only: bool,
 }
 
-/// What was kept.
+/// A part of a tree that was kept.
 pub enum Kept {
     /// A file.
     File {

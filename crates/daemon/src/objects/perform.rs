@@ -29,7 +29,7 @@ use crate::state::{daemon, sealing};
 use control::exit::{Exit, Failure};
 use control::protocol::{ModelChoice, Response, RunRequest, StartSpec};
 
-/// What came of a call.
+/// The outcome of a call.
 enum Done {
     /// A value, and the grants through which its references were found.
     Value(Value, Vec<FormulaId>),
@@ -45,7 +45,7 @@ pub enum Trouble {
     Failure(Box<Failure>),
     Full(switchboard::Full),
     Plain(String),
-    /// What the client said itself.
+    /// An error value of the client's own.
     Value(passable::Value<Ref>),
 }
 
@@ -68,7 +68,7 @@ impl From<switchboard::Full> for Trouble {
 }
 
 impl Trouble {
-    /// The error as the client gets it.
+    /// Returns the error as the client gets it.
     pub(crate) fn to_value(&self) -> passable::Value<Ref> {
         match self {
             Trouble::Refusal(refusal) => passable::Value::error(refusal.class(), refusal.to_string()),
@@ -80,7 +80,7 @@ impl Trouble {
     }
 }
 
-/// What a client's own object stands for where a formula must stand: nothing that exists.
+/// The number that stands for a client's own object where a formula is needed. No formula has it.
 const FOREIGN: [u8; 32] = [0; 32];
 
 impl Home {
@@ -121,7 +121,7 @@ impl Home {
             self.begin(context, object, method, (args, original), answer)?;
             return Ok(None);
         }
-        // It sees what those before it have done.
+        // The call sees the effects of the calls before it.
         self.settle(context);
         let daemon = context.daemon;
         let view = daemon.view(object.agent);
@@ -129,14 +129,14 @@ impl Home {
             let grants = kernel::used::grants(txn, &object.id, &object.through)?;
             Ok((plan(txn, &view, object, method, &args)?, grants))
         })?;
-        // What reaches files says so itself: it knows whether it goes to a journal.
+        // A call that reaches files notes its use itself: it knows whether it goes to a journal.
         if !plan.as_ref().is_ok_and(is_of_files) {
             daemon.note_uses(grants, self.by(object), method, plan.is_err());
         }
         if let Ok(plan) = &plan
             && let Some(to) = batched_writes::delivery(plan)
         {
-            // Code takes what it is sent, as far as that goes over.
+            // The call goes on to code, as far as its arguments can pass.
             return self.send_on(context, reach, to, method, original, answer).map(|()| None);
         }
         if is_refused {
@@ -145,7 +145,7 @@ impl Home {
         self.do_planned(context, reach, plan?, foreign, given, answer)
     }
 
-    /// Who calls.
+    /// Returns who calls.
     pub(crate) fn by(&self, object: &Object) -> FormulaId {
         self.code.unwrap_or(object.agent)
     }
@@ -162,7 +162,7 @@ impl Home {
         Ok(context.daemon.note_use(&object.id, &object.through, by, method, refused)?)
     }
 
-    /// Does what was planned. `None` if the answer comes later.
+    /// Carries out a plan. Returns `None` if the answer comes later.
     pub(crate) fn do_planned(
         &mut self,
         context: &Context<'_>,
@@ -196,17 +196,17 @@ impl Home {
         Ok(self.show(&mut context.board(), value, &interfaces, reach)?)
     }
 
-    /// The first reference in the arguments that is none of ours.
+    /// Returns the first reference in the arguments that is none of ours.
     fn foreign_reference(&self, args: &[passable::Value<Ref>]) -> Option<Ref> {
         let mut all = args.iter().flat_map(passable::Value::references);
         all.find(|reference| self.formula(**reference).is_none()).copied()
     }
 
-    /// What a client says, as the store takes it.
+    /// Returns a client's value in the form that the store takes.
     pub(crate) fn tell(&self, value: &passable::Value<Ref>) -> Value {
         let told = convert::rebuild(value, &mut |remote: &Remote<Ref>, _| {
             let foreign = FormulaId { number: FOREIGN, node: FOREIGN };
-            // What a client says of an interface is no news.
+            // The store ignores the interfaces that a client claims.
             let reference = self.formula(remote.reference).unwrap_or(foreign);
             Ok::<_, std::convert::Infallible>(Remote { reference, iface: None })
         });
@@ -312,8 +312,8 @@ impl Home {
     }
 }
 
-/// What comes of a call, and as whom and through what its answer is reached. What was reached through a grant that has
-/// ended is refused.
+/// Returns the plan of a call, and the agent and the grants through which its answer is reached. Refuses an object
+/// that was found through a grant that has ended.
 ///
 /// # Errors
 /// When the store fails.
@@ -331,25 +331,25 @@ pub(crate) fn plan(
         }
     }
     let mut reach = object.clone();
-    // Whoever reaches an agent acts as the agent, and what it finds is the agent's.
+    // A caller that reaches an agent acts as that agent. The objects that it finds are the agent's.
     match table::reach(txn, &object.id)?.map(|reached| (reached.id, reached.formula)) {
         Some((id, Formula::Host { .. } | Formula::Guest { .. })) => reach.agent = id,
         Some((_, Formula::Endo { host, .. })) => reach.agent = host,
         _ => {}
     }
-    // What is found in something that somebody granted ends with that grant, however many calls it takes.
+    // An object found in a granted object ends with that grant, however many calls it takes.
     if table::grant(txn, &object.id)?.is_some() && !reach.through.contains(&object.id) {
         reach.through.push(object.id);
     }
     Ok((facet::plan(txn, view, &object.id, method, args), reach))
 }
 
-/// Whether what was planned reaches files.
+/// Returns whether the plan reaches files.
 pub(crate) fn is_of_files(plan: &Plan) -> bool {
     matches!(plan, Plan::Need(need) if matches!(**need, Need::Files(_)))
 }
 
-/// Applies a command; what its reply means.
+/// Applies a command. Returns the value that its reply stands for.
 pub(crate) fn act(
     context: &Context<'_>,
     behalf: Option<&Behalf>,
@@ -358,7 +358,7 @@ pub(crate) fn act(
 ) -> Result<Value, Trouble> {
     let then = action.then.clone();
     let command = Behalf::command(behalf, context.daemon.root, reach, action);
-    // What a message is not says so by itself.
+    // A call on an object has no user's words for the transcript.
     let outcome = context.daemon.apply_as(command.actor, None, command.act)?;
     Ok(facet::result(&then, &outcome.reply))
 }
@@ -371,7 +371,8 @@ pub(crate) struct Behalf {
 }
 
 impl Behalf {
-    /// The command that an action is. What code does is the daemon's to say, and is done once.
+    /// Returns the command for an action. For code the daemon gives the command, and the kernel carries it out only
+    /// once.
     pub(crate) fn command(
         behalf: Option<&Behalf>,
         root: FormulaId,
@@ -392,7 +393,7 @@ impl Behalf {
 }
 
 impl Home {
-    /// On whose behalf a call is made, if not on that of an agent.
+    /// Returns the code on whose behalf a call is made, or `None` for an agent's call.
     pub(crate) fn behalf(&self, answer: Ref) -> Option<Behalf> {
         let send = self.origins.get(&answer).map(|origin| origin.send);
         self.code.map(|eval| Behalf { eval, send })
@@ -431,7 +432,7 @@ fn parse_worker(context: &Context<'_>, parse: ParseWorker) -> Result<Action, Fai
     Ok(parse.with(worker, mail::slots_of(&definition)))
 }
 
-/// Runs a worker that was proposed. Which model it gets is for whoever started the daemon to say.
+/// Runs a proposed worker, with the model that was set when the daemon started.
 fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trouble> {
     let daemon = context.daemon;
     let no_model = || {
@@ -463,7 +464,7 @@ fn start_worker(context: &Context<'_>, start: StartWorker) -> Result<Value, Trou
     }
 }
 
-/// A piece of a stream.
+/// Returns a piece of a stream.
 pub fn piece(bytes: &[u8]) -> Value {
     Value::string(to_base64(bytes))
 }

@@ -23,14 +23,14 @@ impl Home {
         self.feed_all(context);
     }
 
-    /// Which promises have to be looked at again, by what the events since the last time say.
+    /// Marks the promises to look at again, by the events since the last time.
     fn read_events(&mut self, context: &Context<'_>) {
         if self.waiting.is_empty() {
             self.cursors.clear();
             return;
         }
         let (cursors, causes) = (&mut self.cursors, &mut Vec::new());
-        // What cannot be read now is read at the next news.
+        // If the store cannot be read now, the events are read at the next news.
         let _ = context.daemon.read(|txn| {
             for (owner, seen) in cursors.iter_mut() {
                 read_causes(txn, owner, seen, causes)?;
@@ -42,7 +42,7 @@ impl Home {
         }
     }
 
-    /// Settles what the store says has settled.
+    /// Settles the promises that have settled in the store.
     pub(crate) fn look_at_promises(&mut self, context: &Context<'_>) {
         // A promise's value may hold another promise, which is looked at as well.
         while !self.fresh.is_empty() {
@@ -61,7 +61,7 @@ impl Home {
                         self.learn(context, key, reference, state);
                     }
                 }
-                // What cannot be read now fails: nobody would look again.
+                // If the store cannot be read now, the promises fail: no later event would look at them.
                 Err(failure) => {
                     let mut board = context.board();
                     for (_, _, reference) in looked {
@@ -93,9 +93,9 @@ impl Home {
     }
 }
 
-/// What is known of a promise.
+/// The state of a promise in the store.
 enum State {
-    /// Nothing yet: what settles it, under whom that is recorded, and the last event before this was said.
+    /// Not settled yet: the cause that settles it, the agent whose events tell of it, and the last event so far.
     Pending { cause: Cause, owner: Owner, seen: u64 },
     /// A word, or nothing.
     Word(Option<&'static str>),
@@ -127,7 +127,7 @@ fn look(txn: &mut dyn ReadTxn, thing: &Thing, now_ms: i64) -> Result<State, Stor
             }
             Some(PromiseRow::Fulfilled { value }) => match thing {
                 Thing::Promise { agent, through, .. } => {
-                    // What was found through a grant ends with it.
+                    // A value found through a grant ends with that grant.
                     for grant in through {
                         let reached = table::reach(txn, grant)?;
                         if let Some(finding) = reached.and_then(|reached| reached.ended(now_ms)) {
@@ -148,7 +148,7 @@ fn look(txn: &mut dyn ReadTxn, thing: &Thing, now_ms: i64) -> Result<State, Stor
                 (_, None) | (Thing::Settled { .. }, _) => {
                     State::Broken("the promise was collected".to_owned())
                 }
-                // It was handed on when it had been kept: as what it came to.
+                // The promise had been kept before it was handed on, so the formula is its value.
                 (_, Some(formula)) => {
                     let value = match formula {
                         Formula::Marshal { value } => value,
@@ -182,7 +182,7 @@ fn look(txn: &mut dyn ReadTxn, thing: &Thing, now_ms: i64) -> Result<State, Stor
     })
 }
 
-/// What the events of one agent since `seen` settle.
+/// Collects the causes that one agent's events since `seen` settle.
 fn read_causes(
     txn: &mut dyn ReadTxn,
     owner: &Owner,

@@ -1,4 +1,5 @@
-//! What one client sees: the store's objects, promises that settle when the store says so, and iterators.
+//! The objects that one client sees: objects of the store, promises that settle when the store says so, and
+//! iterators.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +27,7 @@ use crate::state::code_host;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
-/// What doing something needs.
+/// The daemon, the references and the task queue that a call needs.
 pub struct Context<'a> {
     /// The daemon.
     pub daemon: &'a HostDaemon,
@@ -35,20 +36,21 @@ pub struct Context<'a> {
     errands: &'a dyn Errands,
 }
 
-/// Does what must not hold up a connection, and brings answers back.
+/// A queue for work that must not block a connection, and the way back for answers.
 pub trait Errands {
-    /// Has something done where it holds up nobody; `false` if too much waits already.
+    /// Queues a task to run where it blocks no connection. Returns `false` if too much waits already.
     fn later(&self, task: Task) -> bool;
 
-    /// Returns what brings an answer back that comes from elsewhere.
+    /// Returns the callback that delivers an answer from elsewhere.
     fn courier(&self) -> Courier;
 }
 
-/// Brings an answer back, from any thread: as whom it was asked for, what it settles, and what came of it.
+/// A callback that delivers an answer from any thread: the object as it was reached, the promise to settle, and the
+/// outcome.
 pub type Courier = Arc<dyn Fn(Object, Ref, Result<Came, Failure>) + Send + Sync>;
 
 impl<'a> Context<'a> {
-    /// Returns what doing something needs, with whoever runs its errands.
+    /// Returns the context of a call, with the queue for its slow work.
     pub fn new(
         daemon: &'a HostDaemon,
         board: &'a Mutex<Switchboard>,
@@ -57,17 +59,17 @@ impl<'a> Context<'a> {
         Context { daemon, board, errands }
     }
 
-    /// Has something done where it holds up nobody; `false` if too much waits already.
+    /// Queues a task to run where it blocks no connection. Returns `false` if too much waits already.
     pub fn later(&self, task: Task) -> bool {
         self.errands.later(task)
     }
 
-    /// Returns what brings an answer back that comes from elsewhere.
+    /// Returns the callback that delivers an answer from elsewhere.
     pub fn courier(&self) -> Courier {
         self.errands.courier()
     }
 
-    /// The table of live references. Never kept while the store is asked.
+    /// Returns the table of live references. Never kept while the store is asked.
     pub fn board(&self) -> MutexGuard<'_, Switchboard> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,7 +84,7 @@ pub struct Home {
     next: Key,
     /// Promises that must be looked at.
     pub(crate) fresh: BTreeSet<Key>,
-    /// Promises that have not settled, by what settles them.
+    /// Promises that have not settled, by the cause that settles them.
     pub(crate) waiting: HashMap<Cause, BTreeSet<Key>>,
     /// Under whom events about these are recorded, and up to which event they are known.
     pub(crate) cursors: HashMap<Owner, u64>,
@@ -100,11 +102,12 @@ pub struct Home {
     pub(crate) ends_daemon: bool,
     /// The code whose home it is, if it is no client's.
     pub(crate) code: Option<FormulaId>,
-    /// Which sends of that code are under way, by what they settle. What others made it do is not among them.
+    /// The sends of that code that are under way, by the promise that each settles. Calls that others made it do are
+    /// not among them.
     pub(crate) origins: HashMap<Ref, Origin>,
     /// How far a client of the gateway has come.
     pub(crate) entrance: Option<Entrance>,
-    /// When so many references are known, those that nobody uses are looked for.
+    /// The number of references at which the next sweep for unused ones begins.
     sweep_at: usize,
 }
 
@@ -112,7 +115,7 @@ pub struct Home {
 const SWEEP: usize = 4096;
 
 impl Home {
-    /// A home whose first object is the root of the store; and that object.
+    /// Returns a home whose first object is the root of the store; and that object.
     ///
     /// # Errors
     /// [`Full`].
@@ -127,7 +130,7 @@ impl Home {
         Ok((home, Value::remotable_alleged(reference, "Alleged: Endo")))
     }
 
-    /// A home whose first object takes tokens; and that object.
+    /// Returns a home whose first object takes tokens; and that object.
     ///
     /// # Errors
     /// [`Full`].
@@ -137,7 +140,7 @@ impl Home {
         Ok((home, Value::remotable_alleged(reference, "Alleged: Gateway")))
     }
 
-    /// A home for code, which sees what it is given and nothing else.
+    /// Returns an object table for code, which sees only the objects that it is given.
     pub fn of_code(board: &mut Switchboard, eval: FormulaId) -> Home {
         Home { code: Some(eval), ..Home::empty(board) }
     }
@@ -168,32 +171,32 @@ impl Home {
         }
     }
 
-    /// Whether the client has asked that the daemon ends.
+    /// Returns whether the client has asked that the daemon ends.
     pub fn ends_daemon(&self) -> bool {
         self.ends_daemon
     }
 
-    /// Whether the client came by the gateway and has shown no good token yet.
+    /// Returns whether the client came by the gateway and has shown no good token yet.
     pub fn is_outside(&self) -> bool {
         self.entrance.as_ref().is_some_and(Entrance::is_outside)
     }
 
-    /// Why a client of the gateway is let go of, if it is.
+    /// Returns why a client of the gateway is let go of, if it is.
     pub fn is_over(&self, now: Instant) -> Option<&'static str> {
         self.entrance.as_ref().and_then(|entrance| entrance.is_over(now))
     }
 
-    /// Whether the client hands anything over piece by piece.
+    /// Returns whether the client hands anything over piece by piece.
     pub(crate) fn gathers_any(&self) -> bool {
         !self.gathers.is_empty()
     }
 
-    /// Whether anything here waits for news.
+    /// Returns whether anything here waits for news.
     pub fn waits(&self) -> bool {
         !self.fresh.is_empty() || !self.waiting.is_empty() || !self.feeds.is_empty() || !self.asked.is_empty()
     }
 
-    /// What the client refers to in the store.
+    /// Returns the formulas that the client refers to.
     pub fn pins(&self) -> BTreeSet<FormulaId> {
         let mut pins = BTreeSet::new();
         for (thing, _) in self.things.values() {
@@ -222,7 +225,7 @@ impl Home {
         pins
     }
 
-    /// The trees that the client refers to and no formula does.
+    /// Returns the trees that the client refers to and no formula does.
     pub fn trees(&self) -> BTreeSet<BlobHash> {
         let taken = self.things.values().filter_map(|(thing, _)| match thing {
             Thing::Part(part) => part.taken.as_ref(),
@@ -231,7 +234,7 @@ impl Home {
         taken.map(|tree| tree.hash).collect()
     }
 
-    /// The client is gone.
+    /// Clears the table after the client has gone.
     pub fn close(&mut self, board: &mut Switchboard, reason: &str) {
         board.end(self.side, Value::error("Error", reason));
         self.fresh.clear();
@@ -245,7 +248,7 @@ impl Home {
         self.tickers.clear();
     }
 
-    /// The live reference of a thing: the same as long as the client has it.
+    /// Returns the live reference of a thing: the same as long as the client has it.
     pub(crate) fn intern(&mut self, board: &mut Switchboard, thing: Thing) -> Result<Ref, Full> {
         if let Some((_, known)) = self.keys.get(&thing).and_then(|key| self.things.get(key))
             && board.knows(*known)
@@ -269,7 +272,7 @@ impl Home {
         Ok(new)
     }
 
-    /// A new iterator.
+    /// Returns a new iterator.
     ///
     /// # Errors
     /// [`Full`].
@@ -281,7 +284,7 @@ impl Home {
         Ok(Value::remotable_alleged(reference, "Alleged: AsyncIterator"))
     }
 
-    /// Something that was looked up in what has files.
+    /// Returns the live object for a part of a directory or tree that was looked up.
     ///
     /// # Errors
     /// [`Full`].
@@ -291,7 +294,7 @@ impl Home {
         Ok(Value::remotable_alleged(reference, format!("Alleged: {interface}")))
     }
 
-    /// What a live reference stands for; `None` if it is the client's own.
+    /// Returns the object behind a live reference, or `None` if it is the client's own.
     pub fn thing(&self, reference: Ref) -> Option<&Thing> {
         self.things.get(self.references.get(&reference)?).map(|(thing, _)| thing)
     }
@@ -314,7 +317,7 @@ impl Home {
         }
     }
 
-    /// Promises that have settled are nobody's, so nobody says when they are no longer used.
+    /// Forgets references that are no longer used. A settled promise has no owner, so no client ever releases it.
     fn sweep(&mut self, board: &Switchboard) {
         if self.references.len() < self.sweep_at {
             return;
@@ -325,7 +328,7 @@ impl Home {
         self.sweep_at = SWEEP.max(self.references.len() * 2);
     }
 
-    /// A value of the store's as the client gets it.
+    /// Returns a value of the store's as the client gets it.
     ///
     /// # Errors
     /// [`Full`].
@@ -354,7 +357,7 @@ impl Home {
         })
     }
 
-    /// The formula that a live reference stands for; `None` if it is the client's own.
+    /// Returns the formula that a live reference stands for; `None` if it is the client's own.
     pub fn formula(&self, reference: Ref) -> Option<FormulaId> {
         match self.thing(reference)? {
             Thing::Object(object) => Some(object.id),
@@ -373,7 +376,7 @@ impl Home {
         }
     }
 
-    /// Does everything that has come for this side. What waits for the disk may stay under way.
+    /// Handles everything that has arrived for this side. Calls that wait for the disk may stay under way.
     pub fn work(&mut self, context: &Context<'_>) {
         loop {
             let actions = context.board().take(self.side);
@@ -426,7 +429,7 @@ impl Home {
             }
             (Some((_, Thing::Entrance)), Call::Method(name, args)) => Some(self.enter(context, name, args)),
             (Some((key, Thing::Iterator)), Call::Method(Name::Text(name), args)) => {
-                // What it gives is what those before it have done.
+                // An iterator shows the effects of the calls before it.
                 self.settle(context);
                 self.iterate(context, key, &name.to_str_lossy(), args, answer)
             }
@@ -442,7 +445,7 @@ impl Home {
     }
 }
 
-/// An error of the class that JavaScript has for wrong types.
+/// Returns an error of the class that JavaScript has for wrong types.
 pub fn type_error(message: String) -> Value<Ref> {
     Value::error("TypeError", message)
 }

@@ -22,19 +22,19 @@ pub struct Ticker {
     seen: u64,
     /// When the next one comes.
     due_ms: i64,
-    /// The promise for what it answered last. Until it has answered, it is told of nothing else.
+    /// The promise for its last answer. Until it has answered, it is told of no other tick.
     asked: Option<Ref>,
 }
 
 impl Ticker {
-    /// What must stay as long as it is told.
+    /// Returns the formulas that must stay while the object is told of ticks.
     pub(crate) fn pins(&self) -> impl Iterator<Item = FormulaId> {
         std::iter::once(self.timer.id).chain(self.timer.through.iter().copied())
     }
 }
 
 impl Home {
-    /// An object of the client's is to be told of ticks, or no longer.
+    /// Begins or stops telling a client's object of ticks.
     pub(crate) fn watch(
         &mut self,
         context: &Context<'_>,
@@ -70,7 +70,7 @@ impl Home {
         Ok(())
     }
 
-    /// The timer, if its ticks may still be told.
+    /// Returns the timer, if its ticks may still be told.
     fn look_at_timer(&self, context: &Context<'_>, timer: &Object) -> Result<Option<timer::Timer>, Trouble> {
         let now_ms = clock::now_ms();
         let found = context.daemon.read(|txn| {
@@ -84,7 +84,7 @@ impl Home {
         Ok(found)
     }
 
-    /// When the next object must be told, if the connection has not asked to be called by then.
+    /// Returns when the next object must be told, if the connection has not asked to be called by then.
     pub(crate) fn next_tick(&mut self) -> Option<i64> {
         let next = self.tickers.values().map(|ticker| ticker.due_ms).min()?;
         if self.armed_ms.is_some_and(|armed| armed <= next) {
@@ -125,7 +125,7 @@ impl Home {
         let tick = timer.tick_at(now_ms);
         self.put_off(tag, timer.comes_at(tick.saturating_add(1)));
         let Some(ticker) = self.tickers.get_mut(&tag) else { return };
-        // Whoever has not answered yet gets the number of a later tick.
+        // An object that has not answered yet gets the number of a later tick.
         if tick <= ticker.seen || ticker.asked.is_some() {
             return;
         }
@@ -145,14 +145,14 @@ impl Home {
         }
     }
 
-    /// An object has answered, well or not: it can be told of the next tick.
+    /// Notes that an object has answered, with a value or an error. It can be told of the next tick.
     pub(crate) fn ticked(&mut self, context: &Context<'_>, tag: u64) {
         if let Some(asked) = self.tickers.get_mut(&tag).and_then(|ticker| ticker.asked.take()) {
             context.board().release(self.side, asked);
         }
     }
 
-    /// An object is told no more.
+    /// Stops telling an object of ticks.
     fn silence(&mut self, context: &Context<'_>, tag: u64) {
         let Some(ticker) = self.tickers.remove(&tag) else { return };
         let mut board = context.board();

@@ -27,14 +27,14 @@ pub struct Gather {
     reach: Object,
     /// Settles when all is there.
     answer: Ref,
-    /// The directories on the way to what comes now, the root first.
+    /// The directories on the path to the next entry, the root first.
     levels: Vec<Level>,
     doing: Doing,
-    /// The promise for what was asked last.
+    /// The promise for the last question to the client.
     asked: Option<Ref>,
     /// How many files and directories may still come.
     left: usize,
-    /// What came stays, until all of it is named.
+    /// The hold on received bytes until all of the tree is named.
     hold: Arc<Hold>,
     /// When something came last.
     moved: Instant,
@@ -48,13 +48,13 @@ struct Level {
     done: Vec<Entry>,
 }
 
-/// What was asked.
+/// The last question to the client's tree.
 enum Doing {
     /// The names in the directory.
     Listing,
-    /// What has the next name.
+    /// The object that has the next name.
     Looking,
-    /// What that can be asked.
+    /// The methods of that object.
     Asking(Ref),
     /// Its bytes.
     Opening(Ref),
@@ -68,7 +68,7 @@ fn wrong(what: &str) -> Trouble {
     Trouble::Plain(what.to_owned())
 }
 
-/// The names of files or methods.
+/// Returns the names of files or methods.
 fn texts(value: &Value<Ref>) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
 }
@@ -111,7 +111,7 @@ impl Home {
         Ok(())
     }
 
-    /// What was asked of a client's tree has come.
+    /// Takes the answer of a client's tree to the last question.
     pub fn gathered(&mut self, context: &Context<'_>, tag: u64, outcome: Outcome) {
         let Some(mut gather) = self.gathers.remove(&tag) else { return };
         gather.moved = Instant::now();
@@ -123,7 +123,7 @@ impl Home {
         self.go_on(context, tag, gather, done);
     }
 
-    /// A part of a client's tree was kept.
+    /// Notes that a part of a client's tree was kept.
     pub(crate) fn kept(&mut self, context: &Context<'_>, tag: u64, kept: Kept) {
         let Some(mut gather) = self.gathers.remove(&tag) else { return };
         gather.moved = Instant::now();
@@ -131,7 +131,7 @@ impl Home {
         self.go_on(context, tag, gather, done);
     }
 
-    /// The tree whose end this would have settled does not come.
+    /// Gives up the tree that would have settled this answer.
     pub(crate) fn give_up(&mut self, context: &Context<'_>, answer: Ref) {
         let tag = self.gathers.iter().find(|(_, gather)| gather.answer == answer).map(|(tag, _)| *tag);
         if let Some(gather) = tag.and_then(|tag| self.gathers.remove(&tag)) {
@@ -139,10 +139,10 @@ impl Home {
         }
     }
 
-    /// Gives up trees of which nothing has come for too long.
+    /// Gives up trees for which nothing has arrived within the timeout.
     pub(crate) fn give_up_late(&mut self, context: &Context<'_>, patience: Duration) {
         let is_late = |gather: &Gather| {
-            // What the disk does is not the client's fault, and is looked at where it is done.
+            // A slow disk is not the client's fault. The task that uses the disk checks for that itself.
             gather.moved.elapsed() >= patience && !matches!(gather.doing, Doing::Keeping)
         };
         let late: Vec<u64> =
@@ -195,7 +195,7 @@ impl Home {
         Ok(())
     }
 
-    /// Something that was given, which is kept for a while.
+    /// Returns something that was given, which is kept for a while.
     fn given(&self, context: &Context<'_>, value: &Value<Ref>, what: &str) -> Result<Ref, Trouble> {
         let given = *value.as_reference().ok_or_else(|| wrong(what))?;
         context.board().hold(self.side, given)?;
@@ -296,7 +296,7 @@ impl Home {
         }
     }
 
-    /// Asks for what has the next name; without one, the directory is whole.
+    /// Asks for the object that has the next name. If no name is left, keeps the complete directory.
     fn next_name(&mut self, context: &Context<'_>, tag: u64, gather: &mut Gather) -> Result<(), Trouble> {
         let level = gather.level()?;
         match level.names.last().cloned() {

@@ -15,7 +15,7 @@ pub struct Waiting {
     asked: Asked,
     reach: Object,
     answer: Ref,
-    /// What the answer is once it was made.
+    /// The answer once the call was made.
     came: Came,
 }
 
@@ -25,17 +25,17 @@ impl Home {
         self.asked.push(Waiting { asked, reach, answer, came });
     }
 
-    /// The call for the answer to which a person is asked, if it is one.
+    /// Returns the call for the answer to which a person is asked, if it is one.
     pub(crate) fn waits_for_person(&self, answer: Ref) -> Option<Asked> {
         self.asked.iter().find(|waiting| waiting.answer == answer).map(|waiting| waiting.asked)
     }
 
-    /// Whether so many calls wait for a person that no more should be made.
+    /// Returns whether so many calls wait for a person that no more should be made.
     pub(crate) fn waits_too_long(&self) -> bool {
         self.asked.len() >= MOST
     }
 
-    /// Answers what has come to its end.
+    /// Answers the calls that have ended.
     pub(crate) fn look_at_asked(&mut self, context: &Context<'_>) {
         if self.asked.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What stands in directories because a person had it put there out of a staged copy.
+//! The changes in directories that a person applied out of a staged copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,15 @@ use super::{changes, runs};
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
-/// What was put in place at a path.
+/// A change that was applied at a path.
 pub struct InPlace {
-    /// What it is, in words.
+    /// The state that was applied, in words.
     pub words: String,
-    /// Whether it came out of the copies of this run and of what it started, and not of what started it.
+    /// Whether it came out of the copies of this run and its descendants, and not of its ancestors.
     pub is_own: bool,
 }
 
-/// A run, what it started, and what started it: those who share staged copies.
+/// Returns a run, its descendants and its ancestors: the runs that share staged copies.
 ///
 /// # Errors
 /// When there is no such run, or it is not over.
@@ -31,8 +31,8 @@ pub fn relatives(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<RunNumb
     Ok(runs)
 }
 
-/// What was put in place out of the staged copies of a run, of what it started and of what started it, and has not been
-/// put back since, by absolute path.
+/// Returns the changes that were applied out of the staged copies of a run, its descendants and its ancestors, by
+/// absolute path. Changes that were put back since are left out.
 ///
 /// # Errors
 /// When there is no such run, or it is not over.
@@ -56,7 +56,7 @@ pub fn in_place(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeMap<String, 
             if is_applied {
                 in_place.insert(file.path, InPlace { words: file.to, is_own: family.contains(&by) });
             } else if file.from == file.to {
-                // It is back. What was only about to be may have been cut off.
+                // The file is back. An undo that was only announced may have been cut off.
                 in_place.remove(&file.path);
             }
         }

@@ -1,7 +1,8 @@
-//! What a person was asked before: how often about the same, what was answered, and what would stop the asking.
+//! The history of questions to a person: how often the same was asked, how it was answered, and how the asking could
+//! be stopped.
 //!
-//! Which proposal a message asks about never changes, so it is looked up once and kept in memory, for each host. Answers are
-//! read when they are wanted.
+//! The proposal behind a message never changes, so it is looked up once and kept in memory, for each host. Answers
+//! are read when they are needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +21,7 @@ use config::policy_file;
 use control::exit::Failure;
 use control::show::asked::{Asked, Instead};
 
-/// How many messages back are looked through at most: what is older counts no more.
+/// The number of messages that are searched, from the newest back. Older ones do not count.
 const BACK: u64 = 5_000;
 
 /// How many answers are counted at most.
@@ -38,14 +39,14 @@ enum By {
     Family(RunNumber),
 }
 
-/// What was asked about: a method of a thing, in the words of the grant.
+/// The subject of a question: the asker, the method, and the thing in the words of the grant.
 type About = (By, String, String);
 
-/// What was asked of all hosts.
+/// The approval history of all hosts.
 #[derive(Default)]
 pub struct AskedBefore(Mutex<BTreeMap<FormulaId, Index>>);
 
-/// What was asked of one host.
+/// The approval history of one host.
 #[derive(Default)]
 struct Index {
     /// The number of the first message that was not looked at.
@@ -56,16 +57,16 @@ struct Index {
 
 /// A call that a card asks about.
 pub struct Call<'a> {
-    /// What is proposed.
+    /// The proposal.
     pub proposal: &'a Proposal,
-    /// What the gates said of it.
+    /// The verdict of the gates.
     pub verdict: Option<&'a Verdict>,
-    /// What it is made on, as the card calls it.
+    /// The target of the call, in the words of the card.
     pub target: String,
 }
 
 impl AskedBefore {
-    /// What was asked before about the same as these calls of a run, each method of a thing once.
+    /// Returns the earlier questions about the same as these calls of a run, each method of a thing once.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -116,7 +117,7 @@ impl AskedBefore {
         Ok(all)
     }
 
-    /// Where the same was asked by the same worker, or by a run of the same family.
+    /// Returns where the same was asked by the same worker, or by a run of the same family.
     fn at(
         &self,
         daemon: &HostDaemon,
@@ -132,7 +133,7 @@ impl AskedBefore {
 }
 
 impl Index {
-    /// Looks at what came since it was looked at last.
+    /// Indexes the messages that came since the last look.
     fn catch_up(&mut self, daemon: &HostDaemon) -> Result<(), Failure> {
         if self.next == 0 {
             let newest = daemon.read(|txn| threads::envelopes(txn, &daemon.host, 0..u64::MAX, true))?;
@@ -181,7 +182,7 @@ fn proposal(txn: &mut dyn ReadTxn, daemon: &HostDaemon, at: StepRef) -> Result<O
     })
 }
 
-/// What a call counts as: by whom it is asked about, in each way that there is.
+/// Returns the keys under which a call is counted: one for its worker, if it has one, and one for its run's family.
 fn abouts(
     txn: &mut dyn ReadTxn,
     daemon: &HostDaemon,
@@ -201,12 +202,12 @@ fn abouts(
         }
     }
     let key = |by: By| (by, proposal.method.clone(), target.clone());
-    // What runs without a worker has no file by which it could be known.
+    // A run without a worker has no file by which it could be known.
     let worker = (!run.is_standing()).then_some(By::Worker(run.definition));
     Ok(worker.into_iter().chain([By::Family(root.0)]).map(key).collect())
 }
 
-/// What would stop the asking, or why nothing does.
+/// Returns how the asking could be stopped, or why it cannot.
 fn instead(txn: &mut dyn ReadTxn, daemon: &HostDaemon, run: &Run, call: &Call<'_>) -> Result<Instead, Fault> {
     let Call { proposal, verdict, .. } = call;
     let nothing = |why: &str| Ok(Instead::Nothing { why: why.to_owned() });
@@ -239,8 +240,8 @@ fn instead(txn: &mut dyn ReadTxn, daemon: &HostDaemon, run: &Run, call: &Call<'_
     }
 }
 
-/// How `--allow` names a method of a run's slot: behind the slots through which its worker was called. `None` if the run was
-/// given its slot by another run, which can say nothing of that kind.
+/// Returns how `--allow` names a method of a run's slot: behind the slots through which its worker was called. `None`
+/// if the run was given its slot by another run, which can say nothing of that kind.
 fn allow(
     txn: &mut dyn ReadTxn,
     daemon: &HostDaemon,

@@ -1,4 +1,4 @@
-//! The audit: whether the log of events is whole, and whether what it tells of is as it was recorded.
+//! The audit: whether the log of events is whole, and whether the rows behind its events are as they were recorded.
 
 use kernel::audit::{Kept, kept};
 use kernel::event::Event;
@@ -27,7 +27,7 @@ pub fn verify(
         let page = daemon.events(after, PAGE)?;
         let Some(last) = page.last() else { break };
         after = last.seq;
-        // One consistent state for a page: what a dismissal removes is gone for all of it or none.
+        // One consistent state for a page: a row that a dismissal removes is gone for all of the page or for none.
         let states = daemon.read(|txn| {
             page.iter().map(|event| kept(txn, &daemon.host, event)).collect::<Result<Vec<_>, _>>()
         })?;
@@ -62,7 +62,7 @@ pub fn verify(
     Ok(found)
 }
 
-/// The last events, so many and before which; nothing of them is verified, and nothing else is said.
+/// Returns the last events, so many and before which; nothing of them is verified, and nothing else is said.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -79,7 +79,7 @@ fn told(daemon: &HostDaemon, (count, before): (usize, Option<u64>), all: u64) ->
     daemon.events(from, count.min(PAGE))
 }
 
-/// The same for all hosts of the store, as one line for `doctor`.
+/// Returns the same for all hosts of the store, as one line for `doctor`.
 ///
 /// # Errors
 /// When the store cannot be read.

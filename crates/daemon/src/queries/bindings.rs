@@ -16,10 +16,10 @@ use crate::state::daemon::HostDaemon;
 use control::binding::{SlotBinding, SlotContent};
 use control::exit::{Exit, Failure};
 
-/// Returns what fills the slots of a run, in the order of their names; slots of workers in slots follow their worker.
+/// Returns the contents of a run's slots, in the order of their names. Slots of workers in slots follow their worker.
 ///
 /// # Errors
-/// When there is no such run, or what it executed is gone.
+/// When there is no such run, or the file that it executed is gone.
 pub fn bindings(daemon: &HostDaemon, number: RunNumber) -> Result<Vec<SlotBinding>, Failure> {
     let run = runs::one(daemon, number)?;
     let definition = definition(daemon, &run.name, &run.definition, &run.includes)?;
@@ -30,7 +30,7 @@ pub fn bindings(daemon: &HostDaemon, number: RunNumber) -> Result<Vec<SlotBindin
     Ok(found)
 }
 
-/// Adds what fills one slot, and the slots below it.
+/// Adds the content of one slot, and of the slots below it.
 fn add(
     daemon: &HostDaemon,
     definition: &Definition,
@@ -98,7 +98,7 @@ fn add(
     Ok(())
 }
 
-/// Returns what all grants on the way take away.
+/// Returns the combined restrictions of all grants on the way.
 fn taken(reached: &Reached) -> Attenuation {
     reached.grants.iter().fold(Attenuation::default(), |all, grant| all.join(&grant.attenuation))
 }
@@ -120,7 +120,7 @@ fn content(reached: &Reached, kind: Kind) -> Result<SlotContent, Failure> {
     if unsaid.is_empty() { Ok(SlotContent::Typed { fill }) } else { Ok(untyped(&reached.formula, &unsaid)) }
 }
 
-/// Returns the limits of the grants on the way that what is typed does not say, in words.
+/// Returns, in words, the limits of the grants on the way that the typed form does not express.
 fn unsaid(reached: &Reached, kind: Kind, fill: &ResourceSpec) -> Vec<String> {
     let mut unsaid = fill.unsaid(kind, &taken(reached), &granted(reached, kind));
     let ends = reached.grants.iter().chain(&reached.through).filter_map(|grant| grant.expires_ms).min();
@@ -128,7 +128,7 @@ fn unsaid(reached: &Reached, kind: Kind, fill: &ResourceSpec) -> Vec<String> {
     unsaid
 }
 
-/// Returns the content of a slot that nobody types: what it is, and the limits that would be lost.
+/// Returns the content of a slot that cannot be typed: its description, and the limits that would be lost.
 fn untyped(formula: &Formula, unsaid: &[String]) -> SlotContent {
     let mut words = kernel::query::words(formula);
     if !unsaid.is_empty() {
@@ -137,7 +137,8 @@ fn untyped(formula: &Formula, unsaid: &[String]) -> SlotContent {
     SlotContent::Untyped { words }
 }
 
-/// Returns what a person would have typed for a resource with its limits, as far as they can be typed, if anything.
+/// Returns a resource and its limits as a person would type them, as far as that is possible. It returns `None` if
+/// the resource cannot be typed.
 fn spec(reached: &Reached, kind: Kind) -> Result<Option<ResourceSpec>, Failure> {
     Ok(match &reached.formula {
         Formula::Resource(resource) => {
@@ -197,12 +198,12 @@ mod tests {
     use resource::repository::Repository;
     use resource::{Endowment, Rate, Resource};
 
-    /// A daemon whose run 1 executes a worker with these slots, bound so.
+    /// Returns a daemon whose run 1 executes a worker with these slots, bound so.
     fn daemon(dir: &std::path::Path, front: &str, bindings: Vec<Binding>) -> HostDaemon {
         daemon_after(dir, vec![], front, bindings)
     }
 
-    /// The same, whose host has done something before.
+    /// Returns the same, whose host has done something before.
     fn daemon_after(
         dir: &std::path::Path,
         before: Vec<Act>,
@@ -311,7 +312,7 @@ mod tests {
                 assert_eq!(found.len(), 1, "{path}");
                 let (read, allow) = &found[0];
                 assert_eq!(*read, Endowment { slot: "d".to_owned(), fill: expected }, "{path} {bits:b}");
-                // A staged copy allows that itself, so nobody has to say it again.
+                // A staged copy allows that itself, so the user need not say it again.
                 assert_eq!(allow.contains("write"), !has(5), "{path} {bits:b}");
                 let base = std::path::Path::new("/w");
                 let typed = endowment_text::typed(base, read).unwrap();
@@ -340,7 +341,7 @@ mod tests {
         NamePath::parse(name).unwrap()
     }
 
-    /// The acts that give the directory `/w` the name `big`, and something narrower of it the name `small`.
+    /// Returns the acts that give the directory `/w` the name `big`, and something narrower of it the name `small`.
     fn narrowed(methods: &[&str], attenuation: Attenuation, expires_ms: Option<i64>) -> Vec<Act> {
         let thing = Provided::Mount { path: "/w".to_owned(), read_only: false };
         let methods = methods.iter().map(|method| (*method).to_owned()).collect();
@@ -370,7 +371,7 @@ mod tests {
         })
     }
 
-    /// The content of the slot `x` of this kind, of which a grant leaves these methods.
+    /// Returns the content of the slot `x` of this kind, filled through a grant with these methods.
     fn content_of(kind: Kind, target: Target, attenuation: Attenuation, methods: &[&str]) -> SlotContent {
         let dir = tempfile::tempdir().unwrap();
         let mut bound = binding("x", target, attenuation, &[]);
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn binding_with_fewer_tools_or_methods_of_the_web_is_typed_no_wider() {
+    fn binding_with_fewer_tools_or_web_methods_is_typed_no_wider() {
         let none = Attenuation::default;
         for (kind, resource, taken, methods, typed) in [
             (Kind::Mcp, server(), none(), &["list", "delete"][..], "mcp:srv[list,delete]"),
@@ -446,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn binding_by_a_narrowed_name_is_typed_with_its_limits_or_names_its_end() {
+    fn narrowed_name_is_typed_with_its_limits_unless_expiring() {
         let suffix = Attenuation { suffixes: [".md".to_owned()].into(), ..Attenuation::default() };
         for (expires_ms, typed) in [(None, Some("d=./w?suffix=.md&methods=list,read")), (Some(1 << 42), None)]
         {
@@ -497,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn worker_in_a_slot_is_found_with_what_fills_its_own() {
+    fn worker_in_a_slot_is_listed_with_its_own_bindings() {
         let dir = tempfile::tempdir().unwrap();
         let source = "---\nslots: { notes: dir }\n---\nHelp.\n";
         let program = Program {

@@ -1,7 +1,8 @@
-//! What a run and all that it started changed in directories, out of their journals; and putting something in a directory
-//! only where there is still what is expected.
+//! The changes of a run and its descendants in directories, read from their journals. It also writes to a directory,
+//! but only where the expected state is still there.
 //!
-//! Nothing is remembered beside the journal: a call's pins say what was there, and its bytes were kept before it began.
+//! Nothing is kept beside the journal: a call's pins record the earlier state, and its bytes were kept before it
+//! began.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,40 +32,40 @@ pub struct Change {
     pub stage: Option<String>,
     /// The path in it.
     pub path: String,
-    /// Every step that had to do with it: what shares one is the two ends of a move.
+    /// Every step that had to do with it. Two changes that share a step are the two ends of a move.
     pub steps: BTreeSet<StepRef>,
-    /// What was there.
+    /// The state before the run.
     pub before: Standing,
-    /// What the run left.
+    /// The state that the run left.
     pub after: Standing,
 }
 
 impl Change {
-    /// The absolute path.
+    /// Returns the absolute path.
     pub fn full(&self) -> String {
         format!("{}/{}", self.root.trim_end_matches('/'), self.path)
     }
 
-    /// Whether a person means this path: as the run named it, or absolute.
+    /// Returns whether a person means this path: as the run named it, or absolute.
     fn is_named(&self, wanted: &str) -> bool {
         self.path == wanted || self.full() == wanted
     }
 }
 
-/// What is to become of a path, and how it stands.
+/// A path that is to be changed, and the progress of that.
 pub struct Task {
-    /// What the run changed.
+    /// The run's change.
     pub change: Change,
-    /// What must be there.
+    /// The expected state of the path.
     pub now: Standing,
-    /// What is to be there.
+    /// The wanted state of the path.
     pub then: Standing,
     /// How it stands.
     pub state: UndoState,
 }
 
 impl Task {
-    /// The same for whoever asked.
+    /// Returns the task as an entry of the report to the caller.
     pub fn entry(self) -> UndoneEntry {
         UndoneEntry {
             path: Untrusted::new(self.change.full()),
@@ -75,7 +76,7 @@ impl Task {
         }
     }
 
-    /// The same for the journal.
+    /// Returns the same for the journal.
     pub fn put_back(&self) -> PutBack {
         PutBack {
             path: self.change.full(),
@@ -89,7 +90,8 @@ impl Task {
 /// Where the bytes of a file come from that is to be put in place.
 pub type Held<'a> = &'a dyn Fn(&Change, &BlobHash) -> Option<Vec<u8>>;
 
-/// What a run changed, each path once, what was changed last first; and what it did that is no such change.
+/// Returns the changes of a run, each path once, the latest first. It also returns the run's effects that are no such
+/// change.
 ///
 /// # Errors
 /// When there is no such run, it is not over, or `only` names nothing that it changed.
@@ -104,7 +106,7 @@ pub fn of_run(
     }
     changes.sort_by_key(|change| change.at);
     let mut planned = plan(&changes);
-    // What comes out as it was has not been changed.
+    // A path that ends as it began has not been changed.
     let is_change = |change: &Change| change.before != change.after;
     for wanted in only {
         if !planned.iter().any(|change| is_change(change) && change.is_named(wanted)) {
@@ -116,7 +118,8 @@ pub fn of_run(
     if !only.is_empty() {
         keep_named(&mut planned, only);
     }
-    // Where a file only passed through, what it came from and where it went belong together.
+    // Where a file only passed through a path, the path that it came from and the one that it went to belong
+    // together.
     for through in planned
         .iter()
         .filter(|change| !is_change(change))
@@ -130,7 +133,7 @@ pub fn of_run(
     Ok((planned, beyond))
 }
 
-/// Keeps what is named, and the other end of each move: with one end alone there would be no file, or two.
+/// Keeps the named changes, and the other end of each move: with one end alone there would be no file, or two.
 fn keep_named(planned: &mut Vec<Change>, only: &[String]) {
     let named = |change: &&Change| only.iter().any(|wanted| change.is_named(wanted));
     let mut steps: BTreeSet<StepRef> =
@@ -150,7 +153,8 @@ fn keep_named(planned: &mut Vec<Change>, only: &[String]) {
     planned.retain(|change| !change.steps.is_disjoint(&steps));
 }
 
-/// How each path stands. What was put `in_place` out of a staged copy, the whole of it or a part, is nobody else's change.
+/// Returns a task for each change, with the present state of its path. A file that was put `in_place` from a staged
+/// copy, in whole or in part, does not count as another writer's change.
 pub fn look(
     changes: Vec<Change>,
     is_undo: bool,
@@ -176,7 +180,7 @@ pub fn look(
     changes.into_iter().map(task).collect()
 }
 
-/// What stands at a path now; or why that cannot be seen.
+/// Returns the present state of a path, or why it cannot be seen.
 fn found(change: &Change) -> Result<Standing, String> {
     match std::fs::symlink_metadata(&change.root) {
         // A directory that is not there yet has nothing in it.
@@ -208,13 +212,13 @@ fn stands(
     }
 }
 
-/// What would be done, for the journal.
+/// Returns the tasks that can be carried out, for the journal.
 pub fn to_do(tasks: &[Task]) -> Vec<PutBack> {
     tasks.iter().filter(|task| task.state == UndoState::Would).map(Task::put_back).collect()
 }
 
-/// Does it. Each path is looked at once more, in the moment in which it changes.
-/// What a try that was cut off has left beside a path that is as it is to be, goes.
+/// Carries out the tasks. It checks each path once more, in the moment in which it changes. It also removes the
+/// leftovers of an interrupted attempt beside a path that is already as wanted.
 pub fn carry_out(tasks: &mut [Task], held: Held<'_>) {
     // While the files still stand from which they are known.
     let modes: Vec<Option<u32>> = tasks.iter().map(|task| mode(task, tasks)).collect();
@@ -233,8 +237,8 @@ pub fn carry_out(tasks: &mut [Task], held: Held<'_>) {
     }
 }
 
-/// The permissions of a file that is to be put where nothing is: those that it has in the staged copy, and those of what a
-/// move brings back. What only one of them allows is not allowed.
+/// Returns the permissions of a file that is to be put where nothing is. They are those in the staged copy, and those
+/// of the files that a move brings back. A permission that only one of them allows is dropped.
 fn mode(task: &Task, tasks: &[Task]) -> Option<u32> {
     let Standing::File(digest) = task.then else { return None };
     let at = |root: &str, path: &str| Undo::open(root).ok()?.mode(path, &digest);
@@ -266,8 +270,8 @@ fn put(task: &Task, mode: Option<u32>, held: Held<'_>) -> UndoState {
     done.map_or_else(failed, |()| UndoState::Done)
 }
 
-/// For each path, what it was before the run's changes and what the last of them left; what was changed last comes first.
-/// Where somebody else changed something in between, it goes back to what they left.
+/// Returns one change for each path, from the state before the run to the last state that the run left, the latest
+/// first. Where another writer changed a path in between, the change goes back only to that writer's state.
 fn plan(changes: &[Change]) -> Vec<Change> {
     let mut last: BTreeMap<(&str, &str), Change> = BTreeMap::new();
     let mut cut: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -290,7 +294,7 @@ fn plan(changes: &[Change]) -> Vec<Change> {
     order.into_iter().filter_map(|key| last.remove(&key)).collect()
 }
 
-/// The run and all that it has started, over or not.
+/// Returns the run and all that it has started, over or not.
 pub(crate) fn whole_family(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeSet<RunNumber>, Failure> {
     let first = runs::one(daemon, run)?;
     if first.is_standing() {
@@ -319,7 +323,7 @@ pub(crate) fn whole_family(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeS
     Ok(family)
 }
 
-/// What one run changed, in order, and what it did that cannot be undone.
+/// Collects the changes of one run, in order, and its effects that cannot be undone.
 fn gather(
     daemon: &HostDaemon,
     run: RunNumber,
@@ -366,7 +370,7 @@ fn gather(
     failed.map_or(Ok(()), Err)
 }
 
-/// The beginning of the first argument: to whom something was sent, what was started.
+/// Returns the beginning of the first argument: the recipient of a message, or the program that was started.
 fn shown_arguments(made: &Proposal) -> String {
     let first = made.args.first().map(|first| match first.as_str() {
         Some(text) => text.to_owned(),
@@ -375,10 +379,11 @@ fn shown_arguments(made: &Proposal) -> String {
     first.unwrap_or_default().chars().take(100).collect()
 }
 
-/// A path, what it was before a call, and what the call made of it.
+/// A path, its state before a call, and its state after the call.
 type Touched = (String, Standing, Standing);
 
-/// The directory in which a call changed something, and each path; `None` if what it did is no change of a directory.
+/// Returns the directory in which a call changed something, and each path. It returns `None` if the call changed no
+/// directory.
 fn of_call(
     daemon: &HostDaemon,
     made: &Proposal,
@@ -414,7 +419,7 @@ fn of_call(
     Ok(touched.map(|touched| (root, touched)))
 }
 
-/// The staged copy in which a call changed something, if it was one.
+/// Returns the staged copy in which a call changed something, if it was one.
 fn staged(daemon: &HostDaemon, made: &Proposal) -> Option<String> {
     match daemon.grant(&made.grant).ok()? {
         (grant, Formula::Resource(Resource::Directory { path, .. }))

@@ -1,4 +1,4 @@
-//! The journal of endowed code, for whoever endowed it.
+//! The journal of endowed code, for the agent that endowed it.
 
 use kernel::command::{Act, CodeAct, Fault, Reply};
 use kernel::formula::Formula;
@@ -15,7 +15,7 @@ use control::view::CodePage;
 /// How many entries are told at a time.
 const PAGE: usize = 1_000;
 
-/// The journal of the code whose result, or one of whose objects, `thing` is: a name or an identifier.
+/// Returns the journal of the code whose result, or one of whose objects, `thing` is: a name or an identifier.
 ///
 /// # Errors
 /// When it is no such thing, or the code was endowed by somebody else.
@@ -26,7 +26,7 @@ pub fn journal(daemon: &HostDaemon, view: &View, thing: &str, from: u64) -> Resu
             Err(_) => view.identify(txn, &NamePath::parse(thing)?)?,
         };
         let Some(eval) = eval_of(txn, &id)? else { return Ok(None) };
-        // What code heard is for whoever handed it what it asked.
+        // Only the agent that gave the code its powers may see the answers that the code got through them.
         if !is_endower(txn, &eval, view)? {
             return Err(Fault::NotHeld(id));
         }
@@ -42,10 +42,10 @@ pub fn journal(daemon: &HostDaemon, view: &View, thing: &str, from: u64) -> Resu
     found.ok_or_else(no_code)
 }
 
-/// Lets what the code made be made again by the engine of this program, whichever it began in.
+/// Has the engine of this program make the code's results again, no matter which engine began it.
 ///
 /// # Errors
-/// When it is no such thing, or the code was endowed by somebody else.
+/// When the path leads to no result of code, or another agent endowed the code.
 pub fn remake(daemon: &HostDaemon, view: &View, path: &NamePath) -> Result<Reply, Failure> {
     let found = daemon.look(|txn| {
         let id = view.identify(txn, path)?;

@@ -1,4 +1,4 @@
-//! What came of a definition each time that it was endowed, as whoever endowed it sees it.
+//! The results of each endowment of a definition, as the agent that endowed it sees them.
 
 use kernel::formula::Formula;
 use kernel::{FormulaId, MessageNumber, table};
@@ -9,7 +9,7 @@ use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::view::{EndowedView, GrantRow};
 
-/// The endowments of which the mailbox keeps what came of them, oldest first.
+/// Returns the endowments whose results the mailbox keeps, oldest first.
 ///
 /// # Errors
 /// When there is no such message.

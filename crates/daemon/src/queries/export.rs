@@ -1,4 +1,4 @@
-//! What leaves the store as a copy: rows and bytes, without the values of the vault.
+//! Copies that leave the store: rows and bytes, without the values of the vault.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::state::vault;
 use control::exit::{Exit, Failure};
 use control::protocol::Copy;
 
-/// A page of a run as JSON: the run itself from 0, its steps from 1 on.
+/// Returns a page of a run as JSON: the run itself from 0, its steps from 1 on.
 ///
 /// # Errors
 /// When there is no such run, or the store fails.
@@ -32,7 +32,7 @@ pub fn rows(daemon: &HostDaemon, run: RunNumber, from: u64) -> Result<Vec<Value>
     Ok(rows)
 }
 
-/// The values of the vault. While it is locked nobody knows them, and nothing leaves.
+/// Returns the values of the vault. While the vault is locked they are unknown, and nothing leaves the store.
 fn values(daemon: &HostDaemon) -> Result<Arc<Secrets>, Failure> {
     match daemon.vault.state() {
         Ok((Some(_), true)) => Err(vault::failure(&::vault::VaultError::Locked)),
@@ -50,7 +50,8 @@ fn redact(secrets: &Secrets, row: &mut Value) {
     }
 }
 
-/// Bytes beside the store; `None` if they are gone. What is no text and has a value of the vault in it is left out.
+/// Returns a copy of bytes beside the store, or `None` if they are gone. Bytes that are no text and contain a value
+/// of the vault are left out.
 ///
 /// # Errors
 /// When they are damaged.

@@ -14,7 +14,7 @@ use control::exit::{Exit, Failure};
 use control::protocol::WorkerSource;
 use passable::with_article;
 
-/// A message of the agent's.
+/// Returns a message of the agent's.
 pub fn letter(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -26,7 +26,7 @@ pub fn letter(
     })
 }
 
-/// The program that a message proposes: the worker's files if it is one, and the slots.
+/// Returns the program that a message proposes: the worker's files if it is one, and the slots.
 pub fn proposed(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -51,7 +51,7 @@ pub fn proposed(
     Ok((Some(bundle), slots))
 }
 
-/// A text that a worker consists of.
+/// Returns a text that a worker consists of.
 ///
 /// # Errors
 /// When it is gone.
@@ -61,7 +61,7 @@ pub(crate) fn text(daemon: &HostDaemon, hash: &BlobHash) -> Result<String, Failu
     String::from_utf8(bytes).map_err(|_| Failure::new(Exit::Failure, "a worker file is not text"))
 }
 
-/// Returns what lies in a message as the worker that runs: nothing is looked for around it.
+/// Returns the worker in a message as the worker that runs. The daemon looks for no files around it.
 pub fn source_of(bundle: Bundle) -> WorkerSource {
     let Bundle { name, source, includes, .. } = bundle;
     WorkerSource { name, source, includes, ..WorkerSource::default() }

@@ -12,7 +12,7 @@ use control::exit::Failure;
 use control::show::{journal, value};
 use control::threads::{AskedCall, Line};
 
-/// A message, with the call that it asks about.
+/// Returns a message, with the call that it asks about.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -38,7 +38,7 @@ pub fn line(daemon: &HostDaemon, letter: Letter) -> Result<Line, Failure> {
 }
 
 fn call(proposal: &Proposal) -> AskedCall {
-    // What leads to something says nothing to a person.
+    // A reference says nothing to a person.
     let says = |value: &&Value| !matches!(value, Value::Undefined) && value.references().is_empty();
     let args = proposal.args.iter().filter(says);
     let with: Vec<String> = args.map(|value| journal::shorten(&value::argument(value))).collect();

@@ -1,4 +1,4 @@
-//! What something can do, for whoever has it: its methods through all the grants on the way, and what limits them.
+//! The powers that something gives its holder: its methods through all the grants on the way, and their limits.
 
 use std::collections::BTreeSet;
 
@@ -20,19 +20,19 @@ use control::powers::Powers;
 
 /// The methods of something.
 pub struct Methods {
-    /// Those that are known, each with what it does to the world.
+    /// The known methods, each with its effect on the world.
     pub known: Vec<Method>,
     /// Whether it may have others, which only its maker knows.
     pub others: bool,
 }
 
 impl Methods {
-    /// Those that can be called through all the grants on the way.
+    /// Returns those that can be called through all the grants on the way.
     pub fn of(reached: &Reached) -> Methods {
         Methods::through(&reached.formula, &reached.grants.iter().collect::<Vec<_>>())
     }
 
-    /// Those of something that can be called through these grants.
+    /// Returns those of something that can be called through these grants.
     pub fn through(formula: &Formula, grants: &[&Grant]) -> Methods {
         let kind = match formula {
             Formula::Scratch { .. } => caps::interface_of(Kind::Dir { write: true }).map(Cow::Borrowed),
@@ -73,7 +73,7 @@ impl Methods {
             }
         };
         known.retain(allows);
-        // A grant that names methods says which there can be at most, also where nobody else does.
+        // A grant that names methods says which there can be at most, also where no other record does.
         let named = grants.iter().find(|grant| !grant.methods.contains(EVERY_METHOD));
         let Some(named) = named.filter(|_| others) else { return Methods { known, others } };
         let more = named.methods.iter().cloned().map(plain).filter(allows);
@@ -83,7 +83,7 @@ impl Methods {
     }
 }
 
-/// Whether nothing can be changed through it.
+/// Returns whether nothing can be changed through it.
 pub fn is_read_only(formula: &Formula) -> bool {
     matches!(
         formula,
@@ -91,14 +91,14 @@ pub fn is_read_only(formula: &Formula) -> bool {
     )
 }
 
-/// What something can do. `None` if it, or what it leads to, is gone.
+/// Returns the powers of something, or `None` if it or its target is gone.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub fn powers(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<Powers>, Fault> {
     let Some(called) = inspect::in_short(txn, view, id)? else { return Ok(None) };
     let Some(first) = table::reach(txn, id)? else { return Ok(None) };
-    // A name often stands for a promise that has been kept: what is handed on is what came of it.
+    // A name often stands for a promise that has been kept: its result is handed on.
     let came = hub::came_to(txn, id)?.pop().unwrap_or(*id);
     let Some(mut reached) = table::reach(txn, &came)? else { return Ok(None) };
     if came != *id {
@@ -113,7 +113,7 @@ pub fn powers(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Opti
     let mut limits = reached.grant().map(|grant| grant.attenuation.words()).unwrap_or_default();
     let ends = reached.grants.iter().chain(&reached.through).filter_map(|grant| grant.expires_ms).min();
     limits.extend(ends.map(|end| format!("until {} at the latest", kernel::time::shown(end))));
-    // What everything else is called says its type.
+    // The name of everything else says its type.
     let is_of_code = matches!(reached.formula, Formula::Export { .. });
     let interface = if is_of_code { pickable::interface(txn, id)? } else { None };
     Ok(Some(Powers {
@@ -126,7 +126,7 @@ pub fn powers(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Opti
     }))
 }
 
-/// What a slot with a staged copy may do without a question: whatever changes the copy.
+/// Returns the methods that a slot with a staged copy may use without a question: those that change the copy.
 pub fn staged_allow(methods: &BTreeSet<String>) -> impl Iterator<Item = String> {
     let interface = caps::interface_of(Kind::Dir { write: true });
     let changes = move |method: &&String| {

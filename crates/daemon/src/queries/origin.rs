@@ -1,4 +1,4 @@
-//! Where a named thing comes from: what it is, since when it has its name, and through whose hands it came.
+//! The origin of a named thing: its kind, since when it has its name, and through whose hands it came.
 
 use kernel::command::Fault;
 use kernel::event::{Change, Event};
@@ -27,7 +27,7 @@ const COMMAND_WITHIN: usize = 50;
 /// How many references to a thing are looked at.
 const REFERENCES: usize = 1000;
 
-/// What is known of a thing before it is put into words.
+/// The facts about a thing before they are put into words.
 struct Found {
     reasons: Vec<Reason>,
     /// The run whose result it is.
@@ -36,7 +36,7 @@ struct Found {
     message: Option<MessageNumber>,
 }
 
-/// The chain of reasons for a name of the agent's, or for an identifier of something that it holds.
+/// Returns the chain of reasons for a name of the agent's, or for an identifier of something that it holds.
 ///
 /// # Errors
 /// When there is no such name, or the agent does not hold the thing.
@@ -99,7 +99,7 @@ fn look(
     let Some(reached) = table::reach(txn, id)? else { return Ok(Found { reasons, run: None, message }) };
     for grant in &reached.grants {
         reasons.push(hand(txn, view, grant, &words_through(&reached.grants, &reached.formula))?);
-        // Whoever gave it knows why; the message lies in the giver's mailbox.
+        // The giver knows why; the message lies in the giver's mailbox.
         if grant.owner.0 == view.agent.number {
             message = message.or(grant.source);
         }
@@ -115,8 +115,8 @@ fn look(
     Ok(Found { reasons, run, message })
 }
 
-/// A grant, which can be told of also when who held it is gone, and what it led to: back to the message that asked for it.
-/// With it comes the message of the command that gave it, if that is the agent's.
+/// Returns the reasons for a grant, back to the message that asked for it, even when its holder or its target is
+/// gone. With them comes the message of the command that gave it, if that is the agent's.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -188,7 +188,7 @@ pub(crate) fn of_grant(
     Ok((reasons, by))
 }
 
-/// What a message has to do with what was given because of it.
+/// Returns, in words, how a message led to a grant.
 fn given_for(body: &Body, who: Quoting) -> Quoting {
     match body {
         Body::Definition { by: Some(draft), .. } => {
@@ -201,7 +201,8 @@ fn given_for(body: &Body, who: Quoting) -> Quoting {
     }
 }
 
-/// The event that gave the name, and the message of the command that did so. Others than the host have no events.
+/// Returns the event that gave the name, and the message of the command that did so. Others than the host have no
+/// events.
 fn naming(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
@@ -225,8 +226,8 @@ fn naming(
     Ok(Some((Reason::new(format!("event {}", event.seq), "gave it the name (`almoner audit`)"), by)))
 }
 
-/// The message of the host's command that did what an event says. Another transaction may have the same time: what the
-/// command says must be about it.
+/// Returns the message of the host's command that caused an event. Another transaction may have the same time, so the
+/// command's text must be about the thing.
 fn commanded(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
@@ -234,7 +235,7 @@ fn commanded(
     is_about: &dyn Fn(&str) -> bool,
 ) -> Result<Option<MessageNumber>, Fault> {
     let host = daemon.host;
-    // A command is recorded behind what it named or gave, in the same transaction.
+    // A command is recorded behind the names and grants that it made, in the same transaction.
     for next in query::events(txn, &host.number, event.seq, COMMAND_WITHIN)? {
         match next.change {
             Change::Named { .. }
@@ -244,7 +245,7 @@ fn commanded(
                 if next.at_ms == event.at_ms => {}
             Change::Message { number, .. } if next.at_ms == event.at_ms => {
                 let letter = query::message(txn, &host, number)?;
-                // What was sent to somebody comes before the command that sent it.
+                // A message that was sent comes before the command that sent it.
                 if let Some(Body::Command { text, .. }) = letter.as_ref().and_then(|letter| letter.body()) {
                     return Ok(is_about(text.raw()).then_some(number));
                 }
@@ -255,7 +256,7 @@ fn commanded(
     Ok(None)
 }
 
-/// Through whose hands it came: a grant, in words.
+/// Describes a grant: through whose hands the thing came.
 fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result<Reason, Fault> {
     let methods: Vec<_> = grant.methods.iter().map(String::as_str).collect();
     let may = if methods.is_empty() { String::new() } else { format!(" ({})", methods.join(", ")) };
@@ -263,7 +264,7 @@ fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result
         true => "you gave it to ",
         false => "it was given to ",
     };
-    // Who holds what somebody else gave is not the agent's to be told, beyond what it calls them.
+    // The agent may not learn who holds another agent's grant, beyond its own name for the holder.
     let to = match grant.owner.0 == view.agent.number {
         true => holder(txn, view, grant)?,
         false => called(txn, view, &grant.holder)?,
@@ -273,7 +274,7 @@ fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result
         None => what.to_owned(),
     };
     let ended = match (grant.revoked_ms, grant.revoked_by) {
-        // The number of a message says nothing to whoever has not sent it.
+        // The number of a message says nothing to an agent that has not sent it.
         (Some(_), Some(message)) if grant.owner.0 == view.agent.number => {
             format!(", and it was revoked by message {message}")
         }
@@ -284,16 +285,16 @@ fn hand(txn: &mut dyn ReadTxn, view: &View, grant: &Grant, what: &str) -> Result
     Ok(Reason::new(format!("grant {}", grant.number), said))
 }
 
-/// Whether a command speaks of a name.
+/// Returns whether a command speaks of a name.
 fn says(command: &str, name: &str) -> bool {
     let mut words = command.split(|c: char| c.is_whitespace() || matches!(c, '=' | '/' | ':'));
-    // In what is sent, a name stands behind its sign, and all of it may be quoted.
+    // In the text of a message, a name stands behind its sign, and all of it may be quoted.
     words.any(|word| word == name || word.trim_matches(['@', '"', '\'']) == name)
 }
 
 type Brought = Option<(MessageNumber, Quoting)>;
 
-/// The run whose result one of these is, and the first message of the agent's that refers to one of them.
+/// Returns the run whose result one of these is, and the first message of the agent's that refers to one of them.
 fn references(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
@@ -304,12 +305,12 @@ fn references(
     let (mut run, mut brought): (Option<Run>, Brought) = (None, None);
     for id in ids {
         for (from, label) in query::references_to(txn, id, REFERENCES)? {
-            // Whoever writes or gets a message was there before it.
+            // The sender and the receiver of a message were there before it.
             if matches!(label.as_str(), "from" | "to") {
                 continue;
             }
             match table::formula(txn, &from)?.map(|row| row.formula) {
-                // What the host has run is nobody else's business.
+                // The runs of the host are not shown to other agents.
                 Some(Formula::Run { run: number, result, .. })
                     if result == *id && view.agent == daemon.host =>
                 {
@@ -336,7 +337,7 @@ fn references(
     Ok((run, brought))
 }
 
-/// What a message has to do with a thing.
+/// Returns, in words, how a message is connected with a thing.
 fn told(body: &Body, who: &str, id: FormulaId) -> Quoting {
     let asked = match body {
         Body::Command { verb, .. } => return quoting!("you made it with `{}`", verb),
@@ -349,7 +350,7 @@ fn told(body: &Body, who: &str, id: FormulaId) -> Quoting {
     Quoting::theirs(who).and(" ").and(asked)
 }
 
-/// What it depends on, unless that is the person alone.
+/// Returns the sources that a thing depends on, unless it depends on the person alone.
 fn depends(provenance: &Provenance) -> Option<Reason> {
     let is_own = provenance.sources.iter().all(|one| matches!(one, Source::Host));
     (!is_own).then(|| Reason::new("it depends on", sources(provenance)))

@@ -1,5 +1,5 @@
-//! What can be picked where a capability is asked for: everything that the agent has a name for, with what it is by our
-//! own record, and never by what it says of itself.
+//! The choices where a capability is asked for: everything that the agent has a name for. Each is described by our
+//! own record, and never by the thing's own words.
 
 use kernel::command::Fault;
 use kernel::formula::Formula;
@@ -27,8 +27,8 @@ const SHOWN: usize = 120;
 /// How deep directories of names are looked into.
 const DEEPEST: usize = 4;
 
-/// Everything that the agent has given a name to, in its directories as well. Special names are left out: whoever hands
-/// on an agent's own powers does not do it by a slip in a menu.
+/// Returns everything that the agent has given a name to, in its directories as well. Special names are left out: an
+/// agent's own powers must not be handed on by a slip in a menu.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -36,17 +36,17 @@ pub fn all(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<PickRow>, Fault> {
     Ok(with_values(txn, view)?.into_iter().map(|pick| pick.row).collect())
 }
 
-/// Something that can be picked, and what code is given that is handed it.
+/// A choice, with the value that code gets for it.
 pub struct Pick {
-    /// What is said of it.
+    /// The description of the choice.
     pub row: PickRow,
-    /// What code gets; nothing, if nothing can come of it.
+    /// The value that code gets, or `None` if there can be none.
     pub value: Option<Value>,
-    /// What the name stands for, behind grants.
+    /// The formula that the name stands for, behind grants.
     formula: Formula,
 }
 
-/// The same as [`all`], each with its value.
+/// Returns the same as [`all`], each with its value.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -81,11 +81,11 @@ fn row(txn: &mut dyn ReadTxn, view: &View, path: &[String], id: FormulaId) -> Re
     if reached.ended(view.now_ms).is_some() {
         return Ok(None);
     }
-    // A name often stands for a promise that has been kept: what is told is what came of it.
+    // A name often stands for a promise that has been kept: the row then describes its result.
     let came = hub::came_to(txn, &id)?.pop().unwrap_or(id);
     let settled = if came == id { None } else { table::reach(txn, &came)? };
     let formula = settled.as_ref().map_or(&reached.formula, |settled| &settled.formula);
-    // What came of it may be a grant itself: each on the way has its limits, and its end.
+    // The result may be a grant itself: each grant on the way has its limits, and its end.
     let grants: Vec<&Grant> =
         reached.grants.iter().chain(settled.iter().flat_map(|one| &one.grants)).collect();
     if settled.as_ref().is_some_and(|settled| settled.ended(view.now_ms).is_some()) {
@@ -132,7 +132,7 @@ fn row(txn: &mut dyn ReadTxn, view: &View, path: &[String], id: FormulaId) -> Re
     Ok(Some(Pick { row, formula: reached.formula, value }))
 }
 
-/// What code is given that is handed this.
+/// Returns the value that code gets for this formula.
 fn value(txn: &mut dyn ReadTxn, id: &FormulaId, pending: bool) -> Result<Option<Value>, Fault> {
     if pending {
         return Ok(Some(Value::promise(*id)));
@@ -148,7 +148,7 @@ fn value(txn: &mut dyn ReadTxn, id: &FormulaId, pending: bool) -> Result<Option<
     })
 }
 
-/// A value in words, with the beginning of what it is.
+/// Returns a value in words: its type, and the beginning of its content.
 fn told(value: &Value) -> String {
     let text = control::show::value::argument(value);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -161,7 +161,7 @@ fn told(value: &Value) -> String {
     }
 }
 
-/// Whose code has made an object.
+/// Returns, in words, whose code has made an object.
 fn maker(txn: &mut dyn ReadTxn, view: &View, eval: &FormulaId) -> Result<String, Fault> {
     let author = match table::formula(txn, eval)?.map(|row| row.formula) {
         Some(Formula::Eval { author, .. }) => author,
@@ -184,13 +184,13 @@ fn maker(txn: &mut dyn ReadTxn, view: &View, eval: &FormulaId) -> Result<String,
     Ok(format!("code of somebody else ({})", author.short()))
 }
 
-/// What the interface of something is called by our own record: for an object of code what was written down when it came
-/// to be one that others can hold, for everything else what its type is. `None` if nobody knows.
+/// Returns the name of an interface by our own record. For an object of code it is the name that was recorded when
+/// others could first hold it; for everything else it is the type. It returns `None` if no name is known.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub(crate) fn interface(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<String>, Fault> {
-    /// What an object is called whose maker has not said what it is.
+    /// The name of an object whose maker has not named its interface.
     const PLAIN: &str = "Remotable";
     // A name often stands for a promise that has been kept.
     let id = hub::came_to(txn, id)?.pop().unwrap_or(*id);
@@ -204,11 +204,11 @@ pub(crate) fn interface(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<
     })
 }
 
-/// Returns the value with what came of each promise that was kept: a name often stands for one, and what came of it is
-/// what is handed on. The kernel checks of what kind each capability is.
+/// Returns the value with the result of each promise that was kept in its place. A name often stands for a promise,
+/// and its result is handed on. The kernel checks the kind of each capability.
 ///
 /// # Errors
-/// When the agent does not hold what the value refers to.
+/// When the agent does not hold a capability in the value.
 pub fn settled(daemon: &HostDaemon, agent: FormulaId, value: &Value) -> Result<Value, Failure> {
     value.try_map_capabilities(&mut |is_promise, remote: &Remote<FormulaId>| {
         let id = &remote.reference;

@@ -1,4 +1,4 @@
-//! What came in answer to a message, and in answer to that.
+//! The answers to a message, and the answers to those.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::queries::threads::Threads;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
-/// What came in answer to a message, one way or another, and lies below `below`: the newest of it, oldest first, and how many
-/// are older.
+/// Returns the answers to a message, direct or not, that lie below `below`. They are the newest ones, oldest first,
+/// with the number of older ones.
 ///
 /// # Errors
 /// When there is no such message.
@@ -26,7 +26,7 @@ pub fn answers(
     let first = mail::letter(daemon, daemon.host, message)?.mail.envelope.id;
     let (is_first, mut later) = daemon.extensions.get(Threads::default).after(daemon, &first, message)?;
     if !is_first {
-        // Of a thread that began with something else only what answers this.
+        // In a thread that began with another message, only the replies to this one count.
         let mut ids: BTreeSet<Number> = BTreeSet::from([first]);
         let mut found = Vec::new();
         for number in later {

@@ -17,7 +17,7 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::show::waiting::MOST;
 
-/// How many rows an answer has at most, whatever is asked for.
+/// The largest number of rows in an answer, regardless of the requested limit.
 pub const PAGE: usize = 1000;
 
 /// How many rows are read at a time.
@@ -68,7 +68,7 @@ pub fn runs(
     Ok(found)
 }
 
-/// The runs of a family that are not over, and the one that the family begins with, in short; oldest first.
+/// Returns the runs of a family that are not over, and the one that the family begins with, in short; oldest first.
 pub fn family(daemon: &HostDaemon, root: RunNumber) -> Result<Vec<Run>, Failure> {
     let mut found = vec![in_short(daemon, one(daemon, root)?)];
     let mut numbers = BTreeSet::from([root]);
@@ -92,7 +92,8 @@ pub fn family(daemon: &HostDaemon, root: RunNumber) -> Result<Vec<Run>, Failure>
     }
 }
 
-/// One run, whole, with what keeps it if the store itself could not record that.
+/// Returns one run in full. If the store itself could not record the trouble that keeps it, the run has it all the
+/// same.
 pub fn one(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
     let mut run = daemon.read(|txn| table::run(txn, &daemon.host.number, number))?.ok_or_else(|| {
         Failure::new(Exit::NotFound, format!("there is no run {number}")).help("see `almoner runs`")
@@ -104,9 +105,9 @@ pub fn one(daemon: &HostDaemon, number: RunNumber) -> Result<Run, Failure> {
     Ok(run)
 }
 
-/// What a run is called: by its worker's name, or, if it is the journal of an agent or of code, by the host's name for
-/// that: `@fae`, `code of out`. Code whose result the host has no name for goes by its number, and by its author's name if
-/// that is somebody else: `code 1a2b3c4d of @fae`.
+/// Returns the name of a run: its worker's name. The journal of an agent or of code has the host's name for that:
+/// `@fae`, `code of out`. Code whose result the host has no name for goes by its number. If its author is another
+/// agent, the author's name follows: `code 1a2b3c4d of @fae`.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -125,7 +126,7 @@ pub fn name(daemon: &HostDaemon, run: &Run) -> Result<String, Failure> {
     Ok(found.unwrap_or_else(|| run.name.clone()))
 }
 
-/// The name of an agent, by itself or its mail address.
+/// Returns the name of an agent, by itself or its mail address.
 fn agent_name(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -140,7 +141,8 @@ fn agent_name(
     Ok(None)
 }
 
-/// The name of code: by the promise for its result, or by the object that it came to, if the code itself has made that.
+/// Returns the name of code: by the promise for its result, or by the object that it came to, if the code itself has
+/// made that.
 pub(crate) fn code_name(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -171,7 +173,7 @@ pub(crate) fn code_name(
     Ok(whose.map(|whose| format!("code {} of {whose}", code.short())))
 }
 
-/// The run without what it worked on and what came of it, which can be long.
+/// Returns the run without its input and its result, which can be long.
 pub(crate) fn in_short(daemon: &HostDaemon, mut run: Run) -> Run {
     if let Ok(name) = name(daemon, &run) {
         run.name = name;
@@ -188,7 +190,7 @@ pub(crate) fn in_short(daemon: &HostDaemon, mut run: Run) -> Run {
     run
 }
 
-/// The messages of an agent below `below`, newest first; only those that need an answer if `open`.
+/// Returns the messages of an agent below `below`, newest first; only those that need an answer if `open`.
 pub fn letters(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -214,7 +216,7 @@ pub fn letters(
     Ok(found)
 }
 
-/// How many messages need an answer.
+/// Returns how many messages need an answer.
 pub fn needs_you(daemon: &HostDaemon) -> Result<usize, Failure> {
     let mut count = 0;
     for_each_awaiting(daemon, |_| {
@@ -224,12 +226,12 @@ pub fn needs_you(daemon: &HostDaemon) -> Result<usize, Failure> {
     Ok(count)
 }
 
-/// The same, counted to [`MOST`]: what that costs does not grow with the mailbox.
+/// Returns the same, counted to [`MOST`]: the cost does not grow with the mailbox.
 pub fn waiting(daemon: &HostDaemon) -> Result<usize, Failure> {
     Ok(daemon.read(|txn| query::awaiting_below(txn, &daemon.host, None, MOST))?.len())
 }
 
-/// The open approvals of these runs, oldest first.
+/// Returns the open approvals of these runs, oldest first.
 pub fn asked_by(daemon: &HostDaemon, family: &BTreeSet<RunNumber>) -> Result<Vec<MessageNumber>, Failure> {
     let mut found = Vec::new();
     for_each_awaiting(daemon, |number| {
@@ -398,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_found_behind_however_many_other_runs() {
+    fn chats_are_found_among_many_other_runs() {
         let talk = |number: u64| match start(number) {
             Act::Start(mut start) => {
                 start.shape = Shape::Chat;
@@ -420,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_a_page_however_much_is_asked_for() {
+    fn listings_return_at_most_one_page() {
         const COUNT: u64 = 2 * PAGE as u64 + 100;
         let dir = tempfile::tempdir().unwrap();
         let daemon = daemon(dir.path(), (0..COUNT).map(start).collect());
@@ -448,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_is_what_a_run_has_started_and_is_not_over() {
+    fn family_lists_the_run_and_its_unfinished_children() {
         let dir = tempfile::tempdir().unwrap();
         let trouble = Trouble { code: "x".to_owned(), message: Untrusted::new("x"), help: String::new() };
         let failed = RunOutcome::Failed(trouble.clone());
@@ -470,7 +472,7 @@ mod tests {
         // One that is over is not there, unless it is the one that was asked about.
         daemon.apply(advance(2, vec![Move::Finish { outcome: failed }])).unwrap();
         assert_eq!((numbers(1), numbers(2)), (vec![1, last], vec![2]));
-        // What only this process knows to be stuck is shown so, until it is driven again.
+        // A run that only this process knows to be stuck is shown so, until it is driven again.
         let is_stalled = |run| {
             let family = family(&daemon, RunNumber(1)).unwrap();
             family.iter().any(|r| r.number == RunNumber(run) && matches!(r.state, State::Stalled { .. }))
@@ -483,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_comes_in_pages_that_a_frame_can_hold() {
+    fn journal_is_paged_to_fit_a_frame() {
         let dir = tempfile::tempdir().unwrap();
         let suspend = |why: String| Move::Stall {
             trouble: Trouble { code: "x".to_owned(), message: Untrusted::new(why), help: String::new() },

@@ -1,4 +1,4 @@
-//! Figures about runs, folded out of their journals one after the other. What is kept at a time is one page of steps, the
+//! Figures about runs, folded out of their journals one after the other. At a time they need one page of steps, the
 //! turns of one run that are not decided, and sums.
 
 use std::collections::BTreeMap;
@@ -14,16 +14,16 @@ use control::show::stats::{ModelCalls, OfModel, OfWorker, Rule, Runs, Stats};
 /// How many rules are told of.
 const RULES: usize = 10;
 
-/// How many rules are counted: names of rules can come from whoever writes the rules.
+/// The number of rules that are counted: their names can come from any author of rules.
 const KNOWN: usize = 1000;
 
 /// Of how many answers the median is taken, the newest.
 const ANSWERS: usize = 10_000;
 
-/// How often a model may try before it has not repaired what was refused.
+/// The number of tries that a model has to repair a refused call.
 const REPAIRS: usize = 3;
 
-/// The figures of a host's runs that were started at `since_ms` or later.
+/// Returns the figures of a host's runs that were started at `since_ms` or later.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -48,11 +48,11 @@ pub fn stats(daemon: &HostDaemon, since_ms: Option<i64>) -> Result<Stats, Failur
     Ok(sums.stats())
 }
 
-/// What all runs so far come to.
+/// The sums over all runs so far.
 #[derive(Default)]
 struct Sums {
     stats: Stats,
-    /// What models were asked in the journal that is being folded.
+    /// The calls of models in the journal that is being folded.
     own: ModelCalls,
     models: BTreeMap<String, ModelCalls>,
     workers: BTreeMap<String, OfWorker>,
@@ -107,7 +107,7 @@ enum Call {
 }
 
 impl Call {
-    /// Whether this, which was not refused, does better what `failed` did wrong.
+    /// Returns whether this call, which was not refused, repairs the mistake of `failed`.
     fn repairs(&self, failed: &Call) -> bool {
         match (self, failed) {
             (Call::Answer, Call::Answer) => true,
@@ -125,7 +125,7 @@ impl Call {
         }
     }
 
-    /// Whether this is `other` once more.
+    /// Returns whether this is `other` once more.
     fn is_again(&self, other: &Call) -> bool {
         matches!((self, other), (Call::Method { fingerprint, .. }, Call::Method { fingerprint: same, .. })
             if fingerprint == same)
@@ -141,7 +141,7 @@ struct Failed {
 /// One journal, folded.
 #[derive(Default)]
 struct Journal {
-    /// What the model did in the turn that is going on, and whether it was refused; calls without an outcome wait.
+    /// The model's calls in the turn that is going on, and whether each was refused. Calls without an outcome wait.
     turn: Vec<(Option<u64>, Call, Option<bool>)>,
     /// Who was asked last.
     model: String,
@@ -249,7 +249,7 @@ impl Journal {
         }
     }
 
-    /// The model was asked once more, or never will be: what it did in this turn is known.
+    /// Ends a turn. The model was asked once more, or never will be, so its calls in this turn are known.
     fn end_turn(&mut self, sums: &mut Sums) {
         let turn = std::mem::take(&mut self.turn);
         let replied = std::mem::take(&mut self.replied);
@@ -278,10 +278,10 @@ impl Journal {
         }
     }
 
-    /// The journal has no more steps.
+    /// Ends the journal, which has no more steps.
     fn end(mut self, sums: &mut Sums, run: &Run) {
         let done = matches!(run.state, State::Finished { outcome: RunOutcome::Done(_) });
-        // An answer that was taken leaves no step of its own, but what comes of it does.
+        // An answer that was taken leaves no step of its own, but its consequences do.
         if self.replied && self.turn.is_empty() && (done || self.own_steps) {
             self.turn.push((None, Call::Answer, Some(false)));
         }
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repair_is_the_same_call_done_better_within_three_tries() {
+    fn repair_is_an_improved_call_within_three_tries() {
         let done = || State::Finished { outcome: RunOutcome::Done(kernel::Value::null()) };
         let failed = || {
             let trouble = Trouble { code: "x".to_owned(), message: Untrusted::new("x"), help: String::new() };
@@ -463,7 +463,7 @@ mod tests {
         };
         check(&[&[good(1)], &[Answer]], done(), (0, 0, 0));
         check(&[&[bad(1)], &[good(2)], &[Answer]], done(), (1, 1, 0));
-        // The same once more is none, whatever came of it then; and it is no try either.
+        // The same call once more is no repair, even if it then succeeds, and it is no try either.
         check(&[&[bad(1)], &[good(1)], &[Answer]], done(), (1, 0, 0));
         check(&[&[bad(1)], &[bad(1)], &[bad(1)], &[bad(1)], &[bad(1)], &[good(2)]], failed(), (5, 5, 0));
         // Another method is none.
@@ -478,7 +478,7 @@ mod tests {
             failed(),
             (1, 1, 0),
         );
-        // What could not be proposed goes by the name of the tool.
+        // A call that could not be proposed goes by the name of the tool.
         check(&[&[Malformed("out_write")], &[good(1)]], failed(), (1, 1, 0));
         check(&[&[Malformed("out_append")], &[good(1)]], failed(), (1, 0, 0));
         check(&[&[Malformed("out")], &[good(1)]], failed(), (1, 1, 0));

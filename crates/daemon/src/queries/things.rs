@@ -36,7 +36,7 @@ pub fn names(txn: &mut dyn ReadTxn, view: &View, path: Option<&NamePath>) -> Res
     Ok(rows)
 }
 
-/// Some of the names in a directory: those with `find` in them, so many from one on.
+/// Returns some of the names in a directory: those with `find` in them, so many from one on.
 pub fn name_page(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -71,7 +71,7 @@ fn name_row(txn: &mut dyn ReadTxn, view: &View, hub: &Hub, name: String) -> Resu
     })
 }
 
-/// The type and the words of what is behind an identifier.
+/// Returns the type and the description of the thing behind an identifier.
 pub(crate) fn describe(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(String, String), Fault> {
     let reached = table::reach(txn, id)?.ok_or(Fault::Dangling(*id))?;
     let mut words = query::words(&reached.formula);
@@ -162,7 +162,7 @@ pub fn promise(
     let mut tick = daemon.news.tick();
     loop {
         let state = daemon.look(|txn| {
-            // Whoever asked may look, also when the promise was given no name.
+            // The agent that asked may look, also when the promise was given no name.
             let row = table::formula(txn, promise)?.map(|row| row.formula);
             let asked = matches!(row, Some(Formula::Promise { asker, .. }) if asker.0 == agent.number);
             if !asked && !query::holds(txn, &agent, promise)? {
@@ -180,7 +180,7 @@ pub fn promise(
     }
 }
 
-/// Every grant that the agent gave, with who holds it.
+/// Returns every grant that the agent gave, with who holds it.
 pub fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault> {
     let (mut holders, mut names) = (BTreeMap::new(), BTreeMap::new());
     let mut rows = Vec::new();
@@ -206,8 +206,8 @@ pub fn grants(txn: &mut dyn ReadTxn, view: &View) -> Result<Vec<GrantRow>, Fault
     Ok(rows)
 }
 
-/// Who holds something: what the agent calls it, else its type and a few digits. An agent goes by its mail address as
-/// a rule.
+/// Returns the holder of a grant: the agent's name for it, else its type and a few digits. An agent goes by its mail
+/// address as a rule.
 pub(crate) fn holder(txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Result<String, Fault> {
     let id = &grant.holder;
     let Some(formula) = table::formula(txn, id)?.map(|row| row.formula) else {
@@ -234,20 +234,20 @@ pub(crate) fn holder(txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Resul
     })
 }
 
-/// What somebody was who held something and is there no more.
+/// The kind of a former holder that does not exist any more.
 pub(crate) enum Gone {
     /// Code that has ended.
     Code,
     /// A worker.
     Worker,
-    /// Nothing says what.
+    /// A holder of unknown kind.
     Someone,
-    /// What is given without a message: code of the agent's own, or another agent.
+    /// A holder that was given something without a message: code of the agent's own, or another agent.
     CodeOrAgent,
 }
 
-/// What the holder of a grant was. Code is collected once it has ended and nobody holds what it made; the message for
-/// which the grant was given stays, and tells what it was given to.
+/// Returns the kind of a grant's former holder. Code is collected once it has ended and no agent holds its results.
+/// The message for which the grant was given stays, and says who received it.
 pub(crate) fn was(txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Result<Gone, Fault> {
     let Some(source) = grant.source else { return Ok(Gone::CodeOrAgent) };
     let letter = query::message(txn, &view.agent, source)?;
@@ -263,12 +263,12 @@ pub(crate) fn was(txn: &mut dyn ReadTxn, view: &View, grant: &Grant) -> Result<G
     })
 }
 
-/// What the agent calls a formula; what it is, if it has no name for it.
+/// Returns the agent's name for a formula, or `someone` with a few digits if it has no name for it.
 pub(crate) fn called(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<String, Fault> {
     Ok(name_of(txn, view, id)?.unwrap_or_else(|| format!("someone ({})", id.short())))
 }
 
-/// The agent's name for a formula: the shortest path that leads there.
+/// Returns the agent's name for a formula: the shortest path that leads there.
 pub(crate) fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<String>, Fault> {
     for name in kernel::hub::SPECIAL {
         if kernel::hub::special(txn, &view.agent, name)? == Some(*id) {
@@ -281,7 +281,8 @@ pub(crate) fn name_of(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Res
 /// How many formulas are looked at on the way from a thing to a name of it.
 const PASSED: usize = 200;
 
-/// A path of the agent's names to a formula through directories of its own: `shelf/box`. The shortest that there is.
+/// Returns a path of the agent's names to a formula through directories of its own: `shelf/box`. The shortest that
+/// there is.
 pub(crate) fn path_to(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Option<String>, Fault> {
     let Hub::Directory { store: own, owner } = own_directory(txn, view)? else { return Ok(None) };
     let (mut queue, mut passed) = (VecDeque::from([(*id, String::new())]), BTreeSet::from([*id]));
@@ -306,8 +307,8 @@ pub(crate) fn path_to(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Res
     Ok(None)
 }
 
-/// The agent's name for what a grant leads to. What code comes to has no name of its own: the person named the promise
-/// that was kept with it.
+/// Returns the agent's name for the target of a grant. A result of code has no name of its own: the person named the
+/// promise that was kept with it.
 pub(crate) fn name_of_target(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -327,7 +328,7 @@ pub(crate) fn name_of_target(
     Ok(None)
 }
 
-/// The one thing that a promise was kept with, if it was and that is no data.
+/// Returns the one thing that a promise was kept with, if it was and that is no data.
 pub(crate) fn came_to(txn: &mut dyn ReadTxn, promise: &FormulaId) -> Result<Option<FormulaId>, Fault> {
     Ok(match table::promise(txn, promise)? {
         Some(PromiseRow::Fulfilled { value }) => value.as_reference().copied(),
@@ -335,7 +336,7 @@ pub(crate) fn came_to(txn: &mut dyn ReadTxn, promise: &FormulaId) -> Result<Opti
     })
 }
 
-/// The directory in which the agent's paths begin.
+/// Returns the directory in which the agent's paths begin.
 pub(crate) fn own_directory(txn: &mut dyn ReadTxn, view: &View) -> Result<Hub, Fault> {
     let agent = table::formula(txn, &view.agent)?.and_then(|row| row.formula.agent().copied());
     let directory = agent.ok_or(Fault::Dangling(view.agent))?.directory;
@@ -354,7 +355,7 @@ pub fn letter_view(daemon: &HostDaemon, view: &View, letter: query::Letter) -> R
         }
         None => (String::new(), String::new()),
     };
-    // What a run says comes to its host's own mailbox, from the host itself.
+    // A message of a run comes to its host's own mailbox, from the host itself.
     let from = match letter.body().and_then(Body::said_by).filter(|_| view.agent == daemon.host) {
         Some(run) => {
             let name = runs::one(daemon, run).map(|run| run.name);
@@ -402,7 +403,7 @@ pub fn letter_view(daemon: &HostDaemon, view: &View, letter: query::Letter) -> R
     Ok(shown)
 }
 
-/// What is withheld, as whoever says whether it goes away reads it.
+/// Returns a withheld result, as the person reads it who decides whether to release it.
 fn withheld(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -467,7 +468,7 @@ fn hole(
     Hole { name: name.to_owned(), label: label.clone(), wants, capability, secret, default, choices }
 }
 
-/// Why something is kept, each way as lines from the root.
+/// Returns why something is kept, each way as lines from the root.
 pub fn kept(daemon: &HostDaemon, view: &View, thing: &str) -> Result<Vec<Vec<String>>, Failure> {
     let id: Option<FormulaId> = thing.parse().ok();
     daemon.look(|txn| {
@@ -497,7 +498,7 @@ pub fn kept(daemon: &HostDaemon, view: &View, thing: &str) -> Result<Vec<Vec<Str
     })
 }
 
-/// A step on a way: what it is, by the agent's name for it or its number.
+/// Returns the text of a step on a way: its description, with the agent's name for it or its number.
 fn kept_words(words: &str, called: &Called) -> String {
     match called.name.as_ref().filter(|name| !name.starts_with('@')) {
         Some(name) => format!("{name}: {words}"),

@@ -1,4 +1,5 @@
-//! What a person answers to what was asked for: a name's thing to an agent; to a run data, or what fills a slot of it.
+//! The answers of a person to requests: to an agent, the thing behind a name; to a run, data or the content of a
+//! slot.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +26,7 @@ use resource::Kind;
 /// Answers a request.
 ///
 /// # Errors
-/// When there is no such request, or the answer is not one that whoever asked could use.
+/// When there is no such request, or the asker could not use the answer.
 pub fn answer(
     daemon: &HostDaemon,
     agent: FormulaId,
@@ -71,7 +72,7 @@ pub fn answer(
     Ok(Response::Reply(daemon.apply_as(agent, said, Act::Mail(act))?.reply))
 }
 
-/// What a run is given: data by its name, or something for the slot that it has named.
+/// Returns the act that answers a run: with data by its name, or with something for the slot that it has named.
 fn to_run(
     daemon: &HostDaemon,
     number: MessageNumber,
@@ -113,7 +114,7 @@ fn to_run(
     privacy::check_model(daemon, model.as_ref().map_or("", |run| run.model.as_str()), &bindings)?;
     match bindings.pop() {
         Some(mut binding) => {
-            // What a name stands for has its limits already.
+            // The thing behind a name has its limits already.
             if !names.is_empty() {
                 binding.attenuation = Attenuation::default();
             }
@@ -123,7 +124,7 @@ fn to_run(
     }
 }
 
-/// What a name stands for, if that is no data.
+/// Returns the formula that a name stands for, unless it is data.
 fn capability(daemon: &HostDaemon, path: &NamePath) -> Result<Option<Formula>, Failure> {
     let found = daemon.look(|txn| {
         Ok(match daemon.view(daemon.host).resolve(txn, path)? {
@@ -155,7 +156,7 @@ fn kind_of(formula: &Formula) -> Option<Kind> {
     kind.filter(|kind| kind.row().by_name)
 }
 
-/// A worker with this one slot.
+/// Returns a worker with this one slot.
 fn with_slot(slot: &str, kind: &str) -> Result<Definition, Failure> {
     if Kind::of(kind).is_none() {
         let shown = visible_line(kind);

@@ -1,4 +1,5 @@
-//! What a person adds to a worker that a run is about to make: what fills its slots, and its text if it was changed.
+//! The extras that a person adds to a worker that a run is about to make: the contents of its slots, and a changed
+//! text.
 
 use std::collections::BTreeMap;
 
@@ -27,10 +28,10 @@ fn is_nothing(added: &Added) -> bool {
     added.endow.is_empty() && added.names.is_empty() && added.allow.is_empty() && added.edited.is_none()
 }
 
-/// What is added to the worker that these entries of a card make, if they make one.
+/// Returns the additions to the worker that these entries of a card make, or `None` if they make none.
 ///
 /// # Errors
-/// When a slot that only a person can fill is left empty, or what is added does not fit.
+/// When a slot that only a person can fill is left empty, or an addition does not fit.
 pub fn of(
     daemon: &HostDaemon,
     message: MessageNumber,
@@ -38,7 +39,7 @@ pub fn of(
     added: Added,
 ) -> Result<Option<Addition>, Failure> {
     let (makings, answered) = makings(daemon, message, entries)?;
-    // To what was answered before nothing can be added, and nothing is missing there: that is what is said of it.
+    // An entry that was answered before takes no additions and misses none. The kernel reports that it was answered.
     if makings.is_empty() && answered {
         return Ok(None);
     }
@@ -75,10 +76,10 @@ pub fn of(
     Ok(Some(Addition { bindings, edited, seen }))
 }
 
-/// What is added to the worker that an entry makes would come to. Nothing is done.
+/// Previews the worker that an entry would make with these additions. It records nothing.
 ///
 /// # Errors
-/// When the entry makes no worker, was answered, or what is added does not fit.
+/// When the entry makes no worker, was answered, or an addition does not fit.
 pub fn adding(
     daemon: &HostDaemon,
     message: MessageNumber,
@@ -107,7 +108,7 @@ pub fn adding(
     Ok(Adding { making, missing, grants })
 }
 
-/// The worker of a proposal with the text that it would have.
+/// Returns the worker of a proposal with the text that it would have.
 fn as_added(proposal: &Proposal, added: &Added) -> Result<(String, Definition), Failure> {
     let text = |index: usize| proposal.args.get(index).and_then(kernel::Value::as_str).unwrap_or_default();
     let name = text(0).to_owned();
@@ -115,7 +116,7 @@ fn as_added(proposal: &Proposal, added: &Added) -> Result<(String, Definition), 
     Ok((name, definition))
 }
 
-/// The slots that only a person can fill, and that nothing fills yet.
+/// Returns the slots that only a person can fill, and that nothing fills yet.
 fn missing(definition: &Definition, proposal: &Proposal, added: &Added) -> Vec<String> {
     let is_bound = |slot: &String| {
         added.names.contains_key(slot) || added.endow.iter().any(|endowment| endowment.slot == *slot)
@@ -124,7 +125,8 @@ fn missing(definition: &Definition, proposal: &Proposal, added: &Added) -> Vec<S
     open.into_iter().filter(|slot| !is_bound(slot)).collect()
 }
 
-/// What names stand for that fill slots: what the person has seen, if that was said, and what can fill them.
+/// Returns the formulas behind the names that fill slots. It refuses a name that leads elsewhere than the person has
+/// seen, and one that cannot fill its slot.
 fn as_seen(
     daemon: &HostDaemon,
     definition: &Definition,
@@ -164,12 +166,13 @@ fn as_seen(
     Ok(all)
 }
 
-/// Whether a record of slots leaves one of them to a person.
+/// Returns whether a record of slots leaves one of them to a person.
 fn has_null(slots: &kernel::Value) -> bool {
     slots.as_record().is_some_and(|slots| slots.iter().any(|(_, value)| *value == kernel::Value::Null))
 }
 
-/// The proposals among these entries that make workers and wait for an answer; and whether others of them had one.
+/// Returns the proposals among these entries that make workers and wait for an answer; and whether others of them had
+/// one.
 fn makings(
     daemon: &HostDaemon,
     message: MessageNumber,
@@ -196,10 +199,10 @@ fn makings(
     })
 }
 
-/// What a person binds to slots of a worker that is made, or of a run that is at work.
+/// Returns the bindings that a person makes to slots of a worker that is being made, or of a run that is at work.
 ///
 /// # Errors
-/// When it does not fit.
+/// When a binding does not fit.
 pub(crate) fn bound(
     daemon: &HostDaemon,
     definition: &mut Definition,

@@ -1,4 +1,4 @@
-//! Cards: what a person is shown before an answer, made from the stored bytes alone.
+//! Cards: the view that a person gets before an answer, made from the stored bytes alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ use control::show::difference;
 use control::show::more::More;
 use control::show::value;
 
-/// The card of a message.
+/// Returns the card of a message.
 ///
 /// # Errors
 /// When there is no such message, or it is no card.
@@ -57,7 +57,7 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
         }
     };
     let asking = runs::one(daemon, *run)?;
-    // What each entry proposes, and what the gates said of it.
+    // The proposal of each entry, and the verdict of the gates on it.
     let wanted: BTreeSet<u64> = entries.iter().map(|asked| asked.proposal.step).collect();
     let (mut proposals, mut verdicts) = (BTreeMap::new(), BTreeMap::new());
     let first = wanted.first().copied().unwrap_or(u64::MAX);
@@ -118,27 +118,28 @@ pub fn card(daemon: &HostDaemon, number: MessageNumber) -> Result<Card, Failure>
     )?;
     let read = asking.provenance.sources.iter().cloned().collect();
     let worker = runs::name(daemon, &asking)?;
-    // What code proposes has no words beside it.
+    // A proposal of code has no words beside it.
     let by_model = proposals.values().any(|proposal| proposal.caller == Caller::Model);
     let said = replied.filter(|_| by_model).and_then(|reply| said(daemon, &reply));
     Ok(Card { number, run: *run, worker, in_doubt, entries: shown, more: None, read, asked, said })
 }
 
-/// What the journal has of a proposal after a person was asked.
+/// The journal's record of a proposal after a person was asked.
 #[derive(Clone, Debug, Default)]
 struct Later {
     /// When it began, the first time.
     began_ms: Option<i64>,
-    /// When nobody knew any more whether it had happened.
+    /// When the outcome of the call became unknown.
     found_ms: Option<i64>,
     /// Why it was refused after a yes.
     undone: Vec<Finding>,
 }
 
-/// How many steps are looked through for what came of the entries of a card.
+/// The number of steps that are searched for the outcomes of a card's entries.
 const MOST_AFTER: u64 = 2_000;
 
-/// What became of the entries of a card, by the step that proposed each: of those that were answered, and of what was cut off.
+/// Returns the outcomes of a card's entries, by the step that proposed each. It covers the entries that were
+/// answered, and those that were cut off.
 fn later(
     daemon: &HostDaemon,
     run: RunNumber,
@@ -173,7 +174,7 @@ fn later(
         }
         !open.is_empty() && step.number < first.saturating_add(MOST_AFTER)
     })?;
-    // Whoever was told no knows why nothing was done.
+    // A person who said no knows why nothing was done.
     for (at, asked) in entries.iter().enumerate() {
         if !matches!(mail.answers.get(&at), Some(Answer::Approved { .. } | Answer::Repeat { .. })) {
             found.entry(asked.proposal.step).and_modify(|one| one.undone.clear());
@@ -182,20 +183,20 @@ fn later(
     Ok(found)
 }
 
-/// How many steps stand at most between a reply and what it proposes first.
+/// The largest number of steps between a reply and its first proposal.
 const MOST_BEFORE: u64 = 500;
 
-/// What the difference of a new worker is of.
+/// The heading of the difference of a new worker.
 const MADE: &str = "how it differs from the file of the worker that makes it";
 
-/// The words of a reply; `None` if it has none. A reply is kept as the JSON that `model::Reply` is.
+/// Returns the words of a reply; `None` if it has none. A reply is kept as the JSON that `model::Reply` is.
 fn said(daemon: &HostDaemon, reply: &BlobHash) -> Option<Untrusted> {
     let json: serde_json::Value = serde_json::from_slice(&daemon.store.blobs().get(reply).ok()?).ok()?;
     let text = json.get("text")?.as_str()?.trim().to_owned();
     (!text.is_empty()).then(|| Untrusted::new(text))
 }
 
-/// How a worker that is to be made differs from the definition of the run that makes it.
+/// Returns how a worker that is to be made differs from the definition of the run that makes it.
 fn from_maker(daemon: &HostDaemon, run: &Run, proposal: &Proposal) -> Option<Untrusted> {
     let source = worker_preview::text(daemon, proposal)?;
     let own = String::from_utf8(daemon.store.blobs().get(&run.definition).ok()?).ok()?;
@@ -215,7 +216,7 @@ fn entry(
         .args
         .iter()
         .enumerate()
-        // What was passed on the way says nothing to a person; where it leads is said above.
+        // A reference among the arguments says nothing to a person. The card shows above where it leads.
         .filter(|(_, value)| !matches!(value, kernel::Value::Undefined) && value.references().is_empty())
         .map(|(i, v)| {
             let name = names.get(i).cloned().unwrap_or_else(|| format!("argument {}", i + 1));
@@ -252,7 +253,7 @@ fn entry(
     })
 }
 
-/// Why nothing can be called any more through the grant of a proposal, if nothing can.
+/// Returns why nothing can be called any more through the grant of a proposal, if nothing can.
 fn ended(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option<Untrusted>, Failure> {
     let now_ms = clock::now_ms();
     let reached = daemon.read(|txn| table::reach(txn, &proposal.grant))?;
@@ -262,7 +263,7 @@ fn ended(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option<Untrusted>, 
     })
 }
 
-/// What a call is made on: by the host's own name for it, if there is one, and by what it is.
+/// Returns the target of a call in words: the host's own name for it, if there is one, and its description.
 fn target(daemon: &HostDaemon, proposal: &Proposal, made_on: Option<&Formula>) -> Result<String, Failure> {
     let grant = daemon.read(|txn| table::grant(txn, &proposal.grant))?;
     let words =
@@ -271,7 +272,7 @@ fn target(daemon: &HostDaemon, proposal: &Proposal, made_on: Option<&Formula>) -
     let name = daemon.look(|txn| {
         let ids = grant.iter().flat_map(|grant| [grant.id, grant.target]).chain([standing::target(proposal)]);
         for id in ids {
-            // What is behind a grant has its name, if it has one, for whoever gave it as well.
+            // The giver of a grant may have a name for the thing behind it as well.
             let behind = table::reach(txn, &id)?.map(|reached| reached.id);
             for id in std::iter::once(id).chain(behind) {
                 if let Some(name) = things::name_of_target(txn, &view, &id)? {
@@ -287,15 +288,16 @@ fn target(daemon: &HostDaemon, proposal: &Proposal, made_on: Option<&Formula>) -
     })
 }
 
-/// What a capability has drawn for a person of what the call would do, and was kept with the proposal.
+/// Returns the preview of a call that a capability made for a person, with its heading. It was kept with the
+/// proposal.
 fn drawn(daemon: &HostDaemon, proposal: &Proposal) -> Option<(String, Untrusted)> {
     let pin = proposal.pins.iter().find(|pin| pin.kind == "diff")?;
     let bytes = daemon.store.blobs().get(&pin.digest?).ok()?;
     Some((pin.name.clone(), Untrusted::new(String::from_utf8(bytes).ok()?)))
 }
 
-/// What an edit makes of the file that was pinned, as lines. Where the file was too large to be kept, of the text that it
-/// replaces.
+/// Returns the difference that an edit makes in the pinned file, as lines. Where the file was too large to be kept,
+/// it covers only the text that the edit replaces.
 fn edited(daemon: &HostDaemon, proposal: &Proposal) -> Option<Untrusted> {
     let text = |at: usize| proposal.args.get(at).and_then(kernel::Value::as_str);
     let (old, new) = (text(1)?, text(2)?);
@@ -313,7 +315,7 @@ fn names(method: &kernel::Method) -> Vec<String> {
 }
 
 fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Proposal) -> Vec<String> {
-    // What an agent calls without a run has more methods than workers know.
+    // An agent that calls without a run has more methods than workers know.
     let method = match proposal.caller {
         Caller::Code => caps::mount::handed_interface().method(&proposal.method),
         Caller::Model => None,
@@ -324,7 +326,7 @@ fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Propos
         .or_else(|| workshop.method(&proposal.method).filter(|_| makes))
         .map(names)
         .or_else(|| match formula? {
-            // Also what only those can say who hold secrets.
+            // This includes the parameters that only holders of secrets can pass.
             kernel::formula::Formula::Resource(Resource::Programs(_)) => {
                 caps::programs(true).method(&proposal.method).map(names)
             }
@@ -333,7 +335,7 @@ fn parameter_names(formula: Option<&kernel::formula::Formula>, proposal: &Propos
         .unwrap_or_default()
 }
 
-/// What the proposal at `before` depended on that is not what this one depends on.
+/// Returns the dependencies in which this proposal differs from the one at `before`.
 fn changed(daemon: &HostDaemon, before: StepRef, now: &Proposal) -> Result<Vec<Changed>, Failure> {
     let step = daemon.read(|txn| table::step(txn, &daemon.host.number, before))?;
     let Some(Entry::Proposed { proposal: old, .. }) = step.map(|step| step.entry) else { return Ok(vec![]) };
@@ -349,7 +351,7 @@ fn changed(daemon: &HostDaemon, before: StepRef, now: &Proposal) -> Result<Vec<C
         .map(|pin| {
             let (was, is) = (digest_in(&old.pins, pin), digest_in(&now.pins, pin));
             let text = |hash: Option<BlobHash>| match hash {
-                // What is not there has no lines.
+                // A missing file has no lines.
                 None => Some(String::new()),
                 Some(hash) => String::from_utf8(daemon.store.blobs().get(&hash).ok()?).ok(),
             };

@@ -1,4 +1,4 @@
-//! What a person says to a run that talks, with the documents that come with it.
+//! The messages of a person to a run that talks, with their documents.
 
 use kernel::command::{Act, Reply};
 use kernel::run::{Attachment, Run};
@@ -13,29 +13,29 @@ use crate::state::worker_files;
 use control::exit::Failure;
 use control::protocol::{Brought, Document, Response};
 
-/// What is said, as it was asked for.
+/// A message to a run, as the client sent it.
 pub struct Words {
     /// The command, for the transcript.
     pub text: Untrusted,
-    /// What is said.
+    /// The text of the message.
     pub said: Untrusted,
-    /// What comes with it.
+    /// The documents that come with it.
     pub documents: Vec<Document>,
     /// Only say whether it would be taken.
     pub dry_run: bool,
 }
 
-/// Says something to a run.
+/// Sends a message to a run.
 ///
 /// # Errors
-/// When the run does not listen, or its worker does not take what comes along; nothing has been said then.
+/// When the run does not listen, or its worker does not take the documents; nothing has been said then.
 pub fn say(
     daemon: &HostDaemon,
     brought: &Brought,
     number: kernel::RunNumber,
     words: Words,
 ) -> Result<Response, Failure> {
-    // What is put is named by a row only afterwards.
+    // A row names the stored bytes only afterwards.
     let _held = daemon.store.blobs().hold();
     let run = runs::one(daemon, number)?;
     daemon.keys.lend(std::slice::from_ref(&run.model), brought);
@@ -47,7 +47,7 @@ pub fn say(
     Ok(Response::Reply(daemon.apply(act)?.reply))
 }
 
-/// The documents, by the rules of the run's worker.
+/// Returns the documents, by the rules of the run's worker.
 fn taken(daemon: &HostDaemon, run: &Run, words: &Words) -> Result<Vec<Attachment>, Failure> {
     let definition = worker_files::parse(&bundle(daemon, run)?)?;
     let taker = Taker::new(daemon, &definition, &run.model, words.dry_run);
@@ -57,7 +57,7 @@ fn taken(daemon: &HostDaemon, run: &Run, words: &Words) -> Result<Vec<Attachment
     Ok(taken)
 }
 
-/// The worker of a run, with what it includes.
+/// Returns the worker of a run, with the files that it includes.
 ///
 /// # Errors
 /// When a text of it is gone.

@@ -27,10 +27,10 @@ const LOOKED_AT: usize = 5000;
 /// How many workers are offered.
 const MOST: usize = 100;
 
-/// How many letters of what was said first are told.
+/// The number of letters of the first message that are shown.
 const SAID: usize = 160;
 
-/// The conversations that are open, or those that are over: newest first.
+/// Returns the conversations that are open, or those that are over: newest first.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -66,7 +66,7 @@ fn row(daemon: &HostDaemon, run: Run) -> Result<ChatRow, Failure> {
     Ok(ChatRow { run: runs::in_short(daemon, run), said, last_ms })
 }
 
-/// The workers with which one can talk: those that have run, and those that the person has a name for.
+/// Returns the workers with which one can talk: those that have run, and those that the person has a name for.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -99,10 +99,10 @@ fn talker(wanted: &Wanted, run: Option<RunNumber>, path: Option<String>) -> Talk
     Talker { name: wanted.name.clone(), run, path, slots }
 }
 
-/// What a worker wants of whoever would talk with it.
+/// Returns the inputs and slots that a person must fill to talk with a worker.
 ///
 /// # Errors
-/// When there is no such worker, something is wrong with its file, or one cannot talk with it.
+/// When there is no such worker, its file has an error, or one cannot talk with it.
 pub fn wanted(daemon: &HostDaemon, with: &With) -> Result<Wanted, Failure> {
     let (mut beside, mut policy) = (None, None);
     let bundle = match with {
@@ -126,7 +126,7 @@ pub fn wanted(daemon: &HostDaemon, with: &With) -> Result<Wanted, Failure> {
         }
     };
     let definition = worker_files::parse(&bundle).map_err(|failure| match with {
-        // What lies beside a file does not come along with it.
+        // Files that lie beside a worker file do not come along with its text.
         With::Text { .. } if failure.message.raw().contains("include") => {
             failure.help("what it includes lies beside it: write the path of the file instead")
         }
@@ -163,7 +163,7 @@ fn of(definition: Definition, bundle: Bundle, beside: Option<String>, policy: Op
     }
 }
 
-/// The worker that one of the person's names stands for.
+/// Returns the worker that one of the person's names stands for.
 fn named(daemon: &HostDaemon, path: &str) -> Result<Bundle, Failure> {
     let parsed = NamePath::parse(path)
         .map_err(|error| Failure::new(Exit::Invalid, error.to_string()).help("choose one of the list"))?;

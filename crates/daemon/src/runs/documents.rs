@@ -1,4 +1,4 @@
-//! What a person hands to a run, checked against what its worker takes, before anything is recorded.
+//! The documents that a person hands to a run, checked against the limits of its worker before anything is recorded.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,14 +14,14 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::protocol::{Document, StartShape, StartSpec};
 
-/// The largest document that is read, in bytes, whatever the worker file says: it may come from anyone, and what it
-/// allows is held in memory.
+/// The largest document that is read, in bytes, regardless of the worker file. The file may come from anyone, and a
+/// document is held in memory.
 const LARGEST: u64 = 64 << 20;
 
-/// Whether there are as many documents as the worker takes.
+/// Checks whether the worker takes this many documents.
 ///
 /// # Errors
-/// When there are not.
+/// When it does not.
 pub fn check_count(definition: &Definition, spec: &StartSpec) -> Result<(), Failure> {
     let (count, most) = (spec.documents.len(), definition.attachments.max as usize);
     if matches!(spec.shape, StartShape::Each { .. }) {
@@ -42,7 +42,7 @@ fn too_many(definition: &Definition, count: usize) -> Failure {
     Failure::new(Exit::Invalid, format!("`{}` takes at most {most} documents, not {count}", definition.name))
 }
 
-/// Whether a conversation takes these documents beside those that it has.
+/// Checks whether a conversation takes these documents beside those that it has.
 ///
 /// # Errors
 /// When they are too many, too large together, or two have the same name.
@@ -73,7 +73,7 @@ pub fn check_names(taken: &[Attachment]) -> Result<(), Failure> {
     }
 }
 
-/// Whether the documents are as large together as the worker takes them.
+/// Checks whether the worker takes documents of this total size.
 ///
 /// # Errors
 /// When they are larger.
@@ -96,7 +96,7 @@ fn check_bytes(definition: &Definition, taken: &[Attachment]) -> Result<(), Fail
     Ok(())
 }
 
-/// Whoever talks comes to no end after which something could be done.
+/// Checks whether one can talk with the worker. A conversation has no end at which its result could be used.
 ///
 /// # Errors
 /// When the worker works towards a result.
@@ -127,7 +127,7 @@ pub struct Taker<'a> {
 }
 
 impl Taker<'_> {
-    /// Whoever takes documents in for a worker with this model.
+    /// Returns a taker of documents for a worker with this model.
     pub fn new<'a>(daemon: &'a HostDaemon, definition: &'a Definition, model: &str, dry: bool) -> Taker<'a> {
         let bytes = definition.attachments.bytes.min(LARGEST);
         let limits = document::Limits { bytes, ..document::Limits::default() };
@@ -154,7 +154,7 @@ impl Taker<'_> {
                     Failure::new(Exit::NotFound, format!("{}: {e}", visible_line(name)))
                         .help("bring it again")
                 };
-                // Whoever knows the hash of what somebody else keeps must not get it by naming it.
+                // A client that knows the hash of another user's bytes must not get them by naming the hash.
                 if !self.daemon.uploads().pins().contains(hash) {
                     let what = format!("{}: nobody has brought this file", visible_line(name));
                     return Err(Failure::new(Exit::NotFound, what).help("bring it again"));
@@ -201,7 +201,7 @@ fn refused(name: &str, error: &document::DocumentError) -> Failure {
 fn read(path: &str, limits: &document::Limits) -> Result<Vec<u8>, Failure> {
     use std::io::Read as _;
     use std::os::unix::fs::OpenOptionsExt as _;
-    // Where the daemon was started is nobody's business.
+    // The directory in which the daemon was started must not matter.
     if !Path::new(path).is_absolute() {
         return Err(config::place::not_whole(path));
     }

@@ -47,7 +47,7 @@ impl World for HostDaemon {
         moves: Vec<Move>,
         bytes: Vec<Vec<u8>>,
     ) -> Result<Outcome, Trouble> {
-        // What was shown while it was written is in the journal now.
+        // The text that clients saw while the model wrote it is in the journal now.
         if moves.iter().any(|step| matches!(step, Move::Reply { .. })) {
             self.news.forget_text(&self.mine(run));
         }
@@ -69,7 +69,7 @@ impl World for HostDaemon {
         let found = self
             .read(|txn| {
                 let Some(reached) = table::reach(txn, id)? else { return Ok(None) };
-                // To whoever uses it, a directory of the daemon's own is a directory like any other.
+                // To its user, a directory of the daemon's own is a directory like any other.
                 let formula = match &reached.formula {
                     Formula::Scratch { read_only } => self.scratch(&reached.id, *read_only),
                     other => other.clone(),
@@ -177,7 +177,7 @@ impl World for HostDaemon {
     }
 }
 
-/// Where a vendor's models are, unless a reference says otherwise.
+/// Returns where a vendor's models are, unless a reference says otherwise.
 fn own_address(reference: &ModelRef) -> &str {
     match reference {
         ModelRef::Vendor { vendor, .. } => vendor.url(),

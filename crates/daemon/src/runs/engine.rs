@@ -36,7 +36,7 @@ struct Work {
 }
 
 impl Engine {
-    /// An engine without work.
+    /// Returns an engine without work.
     pub fn new(daemon: HostDaemon) -> Arc<Engine> {
         let engine = Arc::new(Engine { daemon, state: Mutex::default(), idle: Condvar::new() });
         let weak = Arc::downgrade(&engine);
@@ -62,10 +62,11 @@ impl Engine {
                 continue;
             }
             if let Err(failure) = self.daemon.of(host).apply(Act::Recover) {
-                // A full or read-only store can still be read, and says what is wrong to whoever wants to change it.
+                // A full or read-only store can still be read, and reports the error to each client that wants to
+                // change it.
                 log::failure(&failure);
             }
-            // What had begun before is in nobody's hand.
+            // Effects that an earlier process began have no owner in this one.
             for task in self.daemon.read(|txn| kernel::query::outbox(txn, &host.number))? {
                 if let Task::Effect { step } = task {
                     self.daemon.orphans.add(host, step);
@@ -76,13 +77,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Drives everything that is in the outbox of a host; what is being driven already is left alone.
+    /// Drives everything that is in the outbox of a host. It leaves runs alone that are already being driven.
     pub fn take_up(self: &Arc<Engine>, host: FormulaId) -> Result<(), Failure> {
         self.open(host)?.into_iter().for_each(|one| self.drive(one));
         Ok(())
     }
 
-    /// The runs of a host that its outbox says must go on; one of which several things are open stands there as often.
+    /// Returns the runs of a host that its outbox says must go on. A run appears once for each of its open tasks.
     fn open(&self, host: FormulaId) -> Result<Vec<HostRun>, Failure> {
         let tasks = self.daemon.read(|txn| kernel::query::outbox(txn, &host.number))?;
         let runs = tasks.into_iter().filter_map(|task| match task {
@@ -125,7 +126,7 @@ impl Engine {
     fn work(self: Arc<Engine>, at: HostRun) {
         let (daemon, run) = (self.daemon.of(at.host), at.run);
         let mut again = false;
-        // What the run puts stays until its journal names it.
+        // Bytes that the run stores stay until its journal names them.
         let hold = daemon.store.blobs().hold();
         if !daemon.is_stopping() {
             daemon.set_free(run);
@@ -150,7 +151,8 @@ impl Engine {
             if let Some(trouble) = trouble.filter(|_| !daemon.is_stopping()) {
                 let stalled = daemon.advance(run, vec![Move::Stall { trouble: trouble.clone() }]);
                 if stalled.is_err() && !was_cancelled && is_cancelled() {
-                    // It was cancelled while it took a step: what had begun is brought to its end in another go.
+                    // The run was cancelled while it took a step: another pass brings the effects that it began to
+                    // their end.
                     again = true;
                 } else if stalled.is_err() {
                     daemon.set_stuck(run, trouble);
@@ -170,7 +172,7 @@ impl Engine {
         self.idle.notify_all();
     }
 
-    /// The runs that are at work, of all hosts.
+    /// Returns the runs that are at work, of all hosts.
     pub fn at_work(&self) -> Vec<HostRun> {
         let work = self.lock();
         work.active.iter().chain(&work.queue).copied().collect()

@@ -1,4 +1,4 @@
-//! `forget` and `gc`: what a run worked on goes, and so do bytes that nothing names.
+//! `forget` and `gc`: they remove the data that a run worked on, and bytes that nothing names.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,13 +12,14 @@ use crate::queries::{changes, runs};
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 
-/// Forgets what a run and all that it started worked on. What others have too stays; bytes go with the next sweep.
+/// Forgets the data that a run and its descendants worked on. Data that others share stays. Bytes go with the next
+/// sweep.
 ///
-/// It is done child by child, the run that a person names last: what is cut off is done by asking again.
+/// The daemon forgets child by child, the named run last, so asking again completes an interrupted request.
 ///
 /// # Errors
-/// When there is no such run, it is a part of another one, is not over, or has staged changes that nobody has decided
-/// about.
+/// When there is no such run, it is a part of another one, is not over, or has staged changes that are still
+/// undecided.
 pub fn forget(daemon: &HostDaemon, text: Untrusted, run: RunNumber) -> Result<Vec<RunNumber>, Failure> {
     let found = runs::one(daemon, run)?;
     if let Some(parent) = found.parent {
@@ -36,7 +37,7 @@ pub fn forget(daemon: &HostDaemon, text: Untrusted, run: RunNumber) -> Result<Ve
         let said = (*one == run).then(|| Said { verb: "forget".to_owned(), text: text.clone() });
         daemon.apply_as(daemon.host, said, Act::Forget { run: *one })?;
     }
-    // Nor is it remembered by what is still to run.
+    // Runs that are still to come must not find it in memory either.
     daemon.memory.forget();
     Ok(forgotten)
 }

@@ -1,6 +1,6 @@
-//! Something narrower than what a person has: what can be taken away of a thing of this kind, what would be left of it in
-//! a sentence, and the command that makes it. What is left is never more than what there was: it is a grant of it, and
-//! every use goes through both.
+//! Narrower versions of a person's capability. They consist of the restrictions that a thing of this kind takes, the
+//! remaining powers in a sentence, and the command that makes it. The result is never more than the original: it is a
+//! grant of it, and every use goes through both.
 
 use std::collections::BTreeSet;
 
@@ -21,10 +21,11 @@ use control::narrow::{self, Limit, Method, Narrowable, Narrowing};
 /// The longest that something narrower can be said to last, in milliseconds: ten years.
 const LONGEST: i64 = 10 * 366 * 86_400_000;
 
-/// What can be taken away of what a path leads to, and, if that is said, what would be left.
+/// Returns the restrictions that the target of a path takes. If some are given, it also returns the powers that would
+/// be left.
 ///
 /// # Errors
-/// When there is nothing to take away from, or what is said cannot be read, or would be more than there is.
+/// When there is nothing to take away from, or the restrictions cannot be read, or would leave more than there is.
 pub fn narrowable(
     daemon: &HostDaemon,
     view: &View,
@@ -44,7 +45,7 @@ pub fn narrowable(
     })
 }
 
-/// The command that makes it.
+/// Returns the command that makes it.
 ///
 /// # Errors
 /// As [`narrowable`].
@@ -63,15 +64,15 @@ pub fn act(
     Ok(GrantAct::Attenuate { path, is, methods, attenuation: less.attenuation, expires_ms, to, force })
 }
 
-/// What a path leads to.
+/// The target of a path.
 struct Found {
-    /// What the name stands for.
+    /// The formula that the name stands for.
     named: FormulaId,
-    /// What came of it, and the grants on the way.
+    /// The capability behind the name, with the grants on the way.
     reached: Reached,
 }
 
-/// What is taken away, read.
+/// The restrictions, parsed.
 struct Less {
     /// The methods that stay; all, without it.
     methods: Option<BTreeSet<String>>,
@@ -104,7 +105,7 @@ impl Found {
         }
     }
 
-    /// What it is, in words.
+    /// Returns the description of the target.
     fn words(&self) -> String {
         match &self.reached.formula {
             Formula::Export { interface, .. } => {
@@ -115,19 +116,19 @@ impl Found {
         }
     }
 
-    /// The methods that it has now, through all the grants on the way.
+    /// Returns the methods that it has now, through all the grants on the way.
     fn methods(&self) -> Methods {
         Methods::of(&self.reached)
     }
 
-    /// The limits that its kind knows: what nobody would keep is not offered.
+    /// Returns the limits that the target's kind knows: limits that no code enforces are not offered.
     fn limits(&self) -> Vec<Limit> {
         let formula = &self.reached.formula;
         let kind = formula.slot_kind().filter(|_| *formula != Formula::Myself);
         kind.map_or(vec![], |kind| kind.row().limits.to_vec())
     }
 
-    /// Reads what is taken away.
+    /// Parses the restrictions.
     fn less(&self, by: &Narrowing) -> Result<Less, Failure> {
         let limits = self.limits();
         let takes = |limit: Limit, what: &str, said: &str| -> Result<bool, Failure> {
@@ -172,7 +173,7 @@ impl Found {
         Ok(Less { methods, attenuation, lasts_ms })
     }
 
-    /// The methods that stay, if it has them.
+    /// Returns the methods that stay, if it has them.
     fn kept(&self, methods: &BTreeSet<String>) -> Result<BTreeSet<String>, Failure> {
         let Methods { known, others } = self.methods();
         for method in methods {
@@ -190,7 +191,7 @@ impl Found {
         Ok(methods.clone())
     }
 
-    /// What would be left, in a sentence.
+    /// Returns the powers that would be left, in a sentence.
     fn sentence(&self, path: &NamePath, less: &Less) -> String {
         let Methods { mut known, mut others } = self.methods();
         if let Some(kept) = &less.methods {
@@ -222,14 +223,14 @@ fn unread(text: &str, what: &str, like: &str) -> Failure {
         .help(format!("write it like {like}"))
 }
 
-/// A time as people write it, in words.
+/// Returns a time as people write it, in words.
 fn in_words(ms: i64) -> String {
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
     let whole = units.iter().find(|(_, unit)| ms % unit == 0);
     whole.map_or_else(|| format!("{ms} ms"), |(name, unit)| format!("{} {name}", ms / unit))
 }
 
-/// A time that something may last, in milliseconds.
+/// Returns a time that something may last, in milliseconds.
 fn lasts(text: &str) -> Option<i64> {
     let ms = i64::try_from(worker::definition::parse_duration_ms(text)?).ok()?;
     (1..=LONGEST).contains(&ms).then_some(ms)
@@ -240,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_and_said() {
+    fn durations_are_parsed_and_displayed() {
         for (text, ms, said) in [
             ("7d", 604_800_000, "7 d"),
             ("8h", 28_800_000, "8 h"),

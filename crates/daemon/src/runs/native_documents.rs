@@ -6,19 +6,19 @@ use passable::visible_line;
 
 use control::exit::{Exit, Failure};
 
-/// What is known of a document.
+/// A document that was read.
 #[derive(Debug)]
 pub struct Read {
-    /// The text by which it is known: what stands in it, or, where only the model can read it, a line about it.
+    /// The text of the document or, where only the model can read it, a line about it.
     pub text: String,
-    /// What it is by its content: `application/pdf`.
+    /// The media type by its content: `application/pdf`.
     pub media_type: &'static str,
 }
 
 /// Reads a document.
 ///
 /// # Errors
-/// When it is not what its name says, or nobody can read it.
+/// When its content does not match its name, or neither the daemon nor the model can read it.
 pub fn readable(name: &str, bytes: &[u8], limits: &Limits, takes: Takes) -> Result<Read, Failure> {
     let refuse = |e: &DocumentError, help: String| {
         Failure::new(Exit::Invalid, format!("{}: {e}", visible_line(name))).help(help)
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_goes_to_who_takes_it_and_to_nobody_else() {
+    fn image_is_passed_only_to_models_that_accept_images() {
         let (both, none) = (Takes { images: true, pdfs: true }, Takes::default());
         check("a.png", PNG, both, Ok("image/png, 12 bytes"));
         check("a.png", PNG, none, Err("use a model that takes pictures"));

@@ -1,5 +1,5 @@
-//! What a message proposes, as a person studies it before endowing it: the text itself, and what it would do with what
-//! it is given, read without running any of it.
+//! The definition that a message proposes, as a person studies it before endowing it: its text, and its uses of its
+//! slots. The daemon reads the text without running any of it.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use control::show::difference;
 use control::view::{Fit, Proposed, ProposedSlot, Told};
 use resource::{Endowment, Kind};
 
-/// What a message proposes.
+/// Returns the definition that a message proposes.
 ///
 /// # Errors
 /// When there is no such message, or it proposes nothing.
@@ -53,7 +53,7 @@ pub fn proposed(daemon: &HostDaemon, agent: FormulaId, number: MessageNumber) ->
     Ok(shown)
 }
 
-/// The hash of all that is shown and would run.
+/// Returns the hash of all that is shown and would run.
 fn digest(
     source: &Untrusted,
     bundle: Option<&Bundle>,
@@ -72,7 +72,8 @@ fn in_order(slots: &BTreeMap<String, Slot>) -> impl Iterator<Item = (&String, &S
     all.into_iter()
 }
 
-/// A name in parts: words, and numbers by how many digits they have and what those are.
+/// Splits a name into words and numbers, by which names are ordered. Each number has its count of digits, and its
+/// digits.
 fn counted(name: &str) -> Vec<(String, usize, String)> {
     let mut parts = Vec::new();
     let mut rest = name;
@@ -88,7 +89,7 @@ fn counted(name: &str) -> Vec<(String, usize, String)> {
     parts
 }
 
-/// A slot as a person binds it: what may fill it, and what of his does.
+/// Returns a slot as a person binds it: the things that may fill it, and those of the person's that do.
 fn slot(name: &str, slot: &Slot, picks: &[Pick]) -> ProposedSlot {
     let pattern = Pattern::from_value(&slot.pattern).unwrap_or_else(|_| Pattern::any());
     let label = label(&pattern);
@@ -107,15 +108,15 @@ fn slot(name: &str, slot: &Slot, picks: &[Pick]) -> ProposedSlot {
     }
 }
 
-/// What stands for any reference.
+/// A placeholder for any reference.
 const NOBODY: FormulaId = FormulaId { number: [0; 32], node: [0; 32] };
 
-/// What a pattern calls the capability that it wants; nothing, if it wants anything else as well.
+/// Returns the label of the capability that a pattern wants, or `None` if it wants anything else as well.
 fn label(pattern: &Pattern) -> Option<String> {
     match pattern.matcher() {
         Matcher::Remotable(label) => Some(label.to_str_lossy().into_owned()),
         _ if Want::of(pattern) == Want::Capability => Some(String::new()),
-        // What it must be besides takes nothing of that away.
+        // Further conditions on it do not change its label.
         Matcher::And(parts) => parts.iter().find_map(label),
         // To be left out, or still to come, is no other thing.
         Matcher::Or(parts) => {
@@ -127,7 +128,7 @@ fn label(pattern: &Pattern) -> Option<String> {
     }
 }
 
-/// Whether a part of a pattern is for what is left out, or has not come yet.
+/// Returns whether a part of a pattern is for a value that is left out, or has not come yet.
 fn is_aside(part: &Pattern) -> bool {
     match part.matcher() {
         Matcher::Promise(_) => true,
@@ -137,9 +138,9 @@ fn is_aside(part: &Pattern) -> bool {
     }
 }
 
-/// How something stands to a pattern.
+/// Returns how something stands to a pattern.
 fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
-    // Kinds of slots are told by what things are, and not by what they are worth.
+    // For the kinds of slots, the type of a thing decides, and not its value.
     if label.and_then(Kind::of).is_some() && Want::of(pattern) != Want::Pattern {
         return pick.row.fit(label, false);
     }
@@ -147,7 +148,8 @@ fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
         Some(value) if pattern.matches(value) => {}
         _ => return Fit::No,
     }
-    // Of several things each is told by itself: what is wanted beside data is wanted with its interface all the same.
+    // Each of several alternatives is matched by itself: a capability that is wanted beside data still needs its
+    // interface.
     if let (None, Matcher::Or(parts)) = (label, pattern.matcher()) {
         let fits = || parts.iter().map(|part| fit(part, self::label(part).as_deref(), pick));
         return match fits().any(|fit| fit == Fit::Recorded) {
@@ -161,7 +163,7 @@ fn fit(pattern: &Pattern, label: Option<&str>, pick: &Pick) -> Fit {
     }
 }
 
-/// What is shown of any text before anything is known of it.
+/// Returns the view of any text before anything is known of it.
 fn bare(source: &str) -> Proposed {
     Proposed {
         digest: String::new(),
@@ -239,8 +241,8 @@ fn of_worker(bundle: &Bundle, slots: Vec<ProposedSlot>) -> Proposed {
     shown
 }
 
-/// A slot of a worker, with what becomes of it: the methods that its model is offered or its steps call, and to whom its
-/// model can hand it.
+/// Returns a slot of a worker with its uses. They are the methods that the worker's model is offered or its steps
+/// call, and the receivers to whom its model can hand it.
 fn used(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
     let name = shown.name.clone();
     let name = name.as_str();
@@ -287,7 +289,7 @@ fn used(mut shown: ProposedSlot, definition: &Definition) -> ProposedSlot {
     shown
 }
 
-/// What else a worker file says that one should know, of a run that may use up so much.
+/// Returns the further facts about a worker file that a person should know, for a run with these limits.
 pub(crate) fn notes(definition: &Definition, limits: Limits) -> Vec<String> {
     let mut notes = Vec::new();
     if definition.creates {
@@ -306,7 +308,8 @@ pub(crate) fn notes(definition: &Definition, limits: Limits) -> Vec<String> {
     notes
 }
 
-/// How a worker that a run proposes differs from that run's own definition. Nothing if that is no worker file, or gone.
+/// Returns how a worker that a run proposes differs from that run's own definition. Nothing if that is no worker
+/// file, or gone.
 fn from_maker(daemon: &HostDaemon, run: RunNumber, bundle: &Bundle) -> Option<Untrusted> {
     let worker = daemon.read(|txn| {
         let Some(run) = table::run(txn, &daemon.host.number, run)? else { return Ok(None) };
@@ -321,8 +324,8 @@ fn from_maker(daemon: &HostDaemon, run: RunNumber, bundle: &Bundle) -> Option<Un
     )))
 }
 
-/// What a person has typed of a slot, as after `-e`. There is no directory in which a page stands, so paths begin at
-/// the root.
+/// Parses the content of a slot that a person has typed, as after `-e`. A page has no working directory, so paths
+/// begin at the root.
 ///
 /// # Errors
 /// When it is not written as it should be.
@@ -330,10 +333,10 @@ pub fn typed(text: &str) -> Result<Endowment, Failure> {
     Machine::FromRoot.parse_endowment(text)
 }
 
-/// The model that a person names, as after `-m`; what is used when none is named, if there is nothing.
+/// Returns the model that a person names, as after `-m`. For an empty text it returns the default model.
 ///
 /// # Errors
-/// When it is none, or there is none.
+/// When the text names no model, or there is no default.
 pub fn model(daemon: &HostDaemon, named: &str) -> Result<String, Failure> {
     let named = named.trim();
     let variables = vendor_keys::from_env();
@@ -349,7 +352,7 @@ pub fn model(daemon: &HostDaemon, named: &str) -> Result<String, Failure> {
 mod tests {
     use super::*;
 
-    /// What is said of a slot of a worker with this front matter: what it calls, whom it may give it to.
+    /// Returns the view of a slot of a worker with this front matter: its calls, its receivers, and the coverage.
     fn told(front: &str, slot: &str) -> (String, String, Told) {
         let bundle = Bundle {
             name: "w".to_owned(),
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_of_a_slot_of_a_worker_is_said_also_where_no_tool_shows_it() {
+    fn slot_of_a_proposed_worker_lists_its_uses_without_a_tool() {
         let of_server = "the tools that you name (each sends, unless you say otherwise)";
         for (front, slot, uses, given) in [
             ("slots: { out: dir rw, mail: mail }\ntools: [mail]", "out", "", ""),

@@ -1,7 +1,7 @@
-//! Doing again what failed of a run over many documents.
+//! Retries of the failures of a run over many documents.
 //!
-//! The new run works on the bytes that the old one kept, not on files that may be others by now. What came to something
-//! there is handed to it as it was: it has no child, and nothing is written for it alone once more.
+//! The new run works on the bytes that the old one kept, not on files that may have changed. A document with a result
+//! keeps that result: it has no child, and nothing is written for it alone once more.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::protocol::StartSpec;
 
-/// What a run works on that does again what has no result in `old`.
+/// Returns the input of a run that retries the documents without a result in `old`.
 ///
 /// # Errors
 /// When that is no run of this worker over many documents, is not over, or has nothing left to do.

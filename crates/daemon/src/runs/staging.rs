@@ -34,7 +34,7 @@ const FOLDER: &str = "stages";
 /// The most bytes of differences in one answer.
 const MOST_SHOWN: usize = 4 << 20;
 
-/// What stands behind the name of a copy, in a file beside it, while its run has not started.
+/// The suffix of the file beside a copy that marks it as new, while its run has not started.
 const NEW: &str = ".new";
 
 /// The staged copies of a run that is about to start. They go again unless it does, also when the daemon dies before: see
@@ -64,7 +64,7 @@ impl Stages {
         Ok(Target::Resource(Resource::directory(path)))
     }
 
-    /// The run has started: they stay.
+    /// Keeps the copies, because the run has started.
     pub fn keep(&self) {
         self.0.borrow_mut().drain(..).for_each(|stage| unmark(&stage));
     }
@@ -79,20 +79,20 @@ impl Drop for Stages {
     }
 }
 
-/// Where it says that a copy's run has not started.
+/// Returns where it says that a copy's run has not started.
 fn marker(stage: &Path) -> PathBuf {
     let mut name = stage.as_os_str().to_owned();
     name.push(NEW);
     name.into()
 }
 
-/// What this process signs its markers with.
+/// Returns the name with which this process signs its markers.
 fn own() -> &'static str {
     static OWN: OnceLock<String> = OnceLock::new();
     OWN.get_or_init(|| name().unwrap_or_default())
 }
 
-/// A name that nobody else has.
+/// Returns a unique name.
 fn name() -> Result<String, Failure> {
     let mut random = [0; 16];
     daemon::random(&mut random)?;
@@ -124,14 +124,14 @@ pub fn tidy(daemon: &HostDaemon) {
         match daemon.read(|txn| is_named(txn, stage)) {
             Ok(true) => {}
             Ok(false) => caps::stage::remove(Path::new(stage)),
-            // What cannot be read now is looked at again.
+            // A copy that cannot be looked up now is looked at again.
             Err(_) => return,
         }
         unmark(Path::new(stage));
     }
 }
 
-/// Whether anything in the store leads to this directory.
+/// Returns whether anything in the store leads to this directory.
 fn is_named(txn: &mut dyn ReadTxn, stage: &str) -> Result<bool, StoreFault> {
     const PAGE: usize = 256;
     let (mut from, end) = (Vec::new(), vec![u8::MAX; 33]);
@@ -185,7 +185,7 @@ pub fn check_apart<'a>(given: impl Iterator<Item = &'a Endowment>) -> Result<(),
     Ok(())
 }
 
-/// A path with all links followed, as far as it is there.
+/// Returns a path with all links followed, as far as it is there.
 fn canonical(path: &str) -> PathBuf {
     let path = Path::new(path);
     let found = path.ancestors().find_map(|there| {
@@ -196,7 +196,7 @@ fn canonical(path: &str) -> PathBuf {
     found.unwrap_or_else(|| path.to_owned())
 }
 
-/// What a run changed in staged copies.
+/// The changes of a run in staged copies.
 struct Staged {
     changes: Vec<Change>,
     beyond: Vec<Untrusted>,
@@ -204,7 +204,7 @@ struct Staged {
     copies: BTreeSet<PathBuf>,
 }
 
-/// Where the staged copies of a run lie, whether they are still there or not.
+/// Returns where the staged copies of a run lie, whether they are still there or not.
 pub fn copies(daemon: &HostDaemon, run: &Run) -> Vec<PathBuf> {
     let staged = |grant: &FormulaId| match daemon.grant(grant).ok()? {
         (grant, Formula::Resource(Resource::Directory { path, .. })) => {
@@ -224,7 +224,7 @@ fn is_discarded(daemon: &HostDaemon, run: RunNumber) -> Result<bool, Failure> {
     Ok(is_discarded)
 }
 
-/// Looks for what a run changed in staged copies.
+/// Looks for the changes of a run in staged copies.
 fn staged(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Staged, Failure> {
     let found = runs::one(daemon, run)?;
     let copies: BTreeSet<PathBuf> = copies(daemon, &found).into_iter().collect();
@@ -249,8 +249,8 @@ fn staged(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Staged
     Ok(Staged { changes, beyond, copies })
 }
 
-/// What is left of files in the staged copies of a run, of what it started and of what started it, of which something was
-/// thrown away, by absolute path; nothing, where all was.
+/// Returns, by absolute path, the files with discarded changes in the staged copies of a run, its descendants and its
+/// ancestors. The value is the hash of the rest that was left, or `None` where all was discarded.
 fn thrown_away(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeMap<String, Option<BlobHash>>, Failure> {
     let mut entries = Vec::new();
     for one in relatives(daemon, run)? {
@@ -265,13 +265,13 @@ fn thrown_away(daemon: &HostDaemon, run: RunNumber) -> Result<BTreeMap<String, O
     Ok(entries.into_iter().flat_map(|(_, files)| files).map(|file| (file.path, file.left)).collect())
 }
 
-/// The bytes of a file in the staged copy, or of what was left of it.
+/// Returns the bytes of a file in the staged copy, or of the rest that was left of it.
 fn held(daemon: &HostDaemon, change: &Change, digest: &BlobHash) -> Option<Vec<u8>> {
     let copied = || Undo::open(change.stage.as_deref()?).ok()?.bytes(&change.path, digest);
     copied().or_else(|| daemon.store.blobs().get(digest).ok())
 }
 
-/// All that would be put in place, as one diff.
+/// Returns all that would be put in place, as one diff.
 ///
 /// # Errors
 /// When the run has no staged copy, is not over, or `only` names nothing that it changed.
@@ -307,7 +307,7 @@ pub fn diff(daemon: &HostDaemon, run: RunNumber, only: &[String]) -> Result<Diff
     Ok(Diff { run, files })
 }
 
-/// What the run made of a path; where a file went from one to another, both ends say so.
+/// Returns the kind of change that the run made at a path. Where a file went from one to another, both ends say so.
 fn became(task: &Task, all: &[Task]) -> Became {
     let gone = |task: &Task| task.then == Standing::Nothing && matches!(task.now, Standing::File(_));
     let come = |task: &Task| task.now == Standing::Nothing && matches!(task.then, Standing::File(_));
@@ -331,7 +331,8 @@ fn became(task: &Task, all: &[Task]) -> Became {
     }
 }
 
-/// What stands at a path now against what the run made of it; nothing if that cannot be read.
+/// Returns the difference between the present state of a path and the run's version. It returns `None` if the path
+/// cannot be read.
 fn against_now(daemon: &HostDaemon, task: &Task) -> Option<String> {
     let root = Undo::open(&task.change.root).ok()?;
     let now = root.look(&task.change.path).ok()?;
@@ -356,11 +357,11 @@ fn lines(daemon: &HostDaemon, task: &Task) -> String {
     )
 }
 
-/// The bytes of a file before and after, where there is one.
+/// Returns the bytes of a file before and after, where there is one.
 fn sides(daemon: &HostDaemon, task: &Task) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     let there = |digest: &BlobHash| Undo::open(&task.change.root).ok()?.bytes(&task.change.path, digest);
     let old = match task.now {
-        // Of what was put in place in part, nothing but the file itself holds the bytes.
+        // After a change that was applied in part, only the file itself holds the bytes.
         Standing::File(digest) => daemon.store.blobs().get(&digest).ok().or_else(|| there(&digest)),
         _ => None,
     };
@@ -381,10 +382,11 @@ enum Which {
     Others,
 }
 
-/// Leaves of each file that is named only these parts of it. What they make of it, by its digest.
+/// Reduces the change of each named file to these parts of it, or to the other parts. It returns the resulting
+/// contents, by their digests.
 ///
 /// # Errors
-/// When a file is not there to be changed, or its difference is not what was shown.
+/// When a file is not there to be changed or has no parts, or its difference is not the one that was shown.
 fn narrow(
     daemon: &HostDaemon,
     tasks: &mut [Task],
@@ -427,7 +429,7 @@ fn narrow(
     Ok(made)
 }
 
-/// Puts in place what a run changed in its staged copies: of files that `parts` names, those parts alone.
+/// Puts the changes of a run in its staged copies in place: of files that `parts` names, those parts alone.
 ///
 /// # Errors
 /// When the run has no staged copy, is not over, or `only` names nothing that it changed.
@@ -460,8 +462,9 @@ pub fn apply(
     Ok(Undone { run, dry_run: false, entries, beyond })
 }
 
-/// Throws away what a run did in its staged copies: all of it, or of what `only` names, the parts alone of files that
-/// `parts` names. Where it was recorded before, a copy that a crash has left goes, and that is all.
+/// Discards the changes of a run in its staged copies: all of them, or those that `only` names. Of files that `parts`
+/// names, it discards those parts alone. If all was recorded as discarded before, it only removes a copy that a crash
+/// has left.
 ///
 /// # Errors
 /// When the run has none, is not over, or `only` names nothing that it changed.
@@ -489,7 +492,7 @@ pub fn discard(
     Ok(())
 }
 
-/// What is left of files once these parts of them are thrown away. Its bytes are kept before anything says so.
+/// Returns the files that are left once these parts are discarded. Their bytes are kept before anything names them.
 fn leave(
     daemon: &HostDaemon,
     run: RunNumber,
@@ -510,7 +513,7 @@ fn leave(
     let thrown = tasks.iter().map(|task| {
         let path = task.change.full();
         let left = match task.then {
-            // Without any of its parts it is what stands there.
+            // Without any of its parts, the file is the one that stands there.
             Standing::File(digest) if parts.iter().any(|part| part.path == path) => {
                 (task.then != task.now).then_some(digest)
             }

@@ -27,15 +27,16 @@ use control::exit::{Exit, Failure};
 use control::protocol::{ModelChoice, Response, RunRequest, StartShape, StartSpec, WorkerSource};
 use resource::{Endowment, Kind, ResourceSpec};
 
-/// Starts the run that a person asked for, or says what it would do.
+/// Starts the run that a person asked for, or previews it.
 ///
 /// # Errors
-/// What is wrong with the request; nothing has been recorded then.
+/// When the request has an error; nothing has been recorded then.
 pub fn start(daemon: &HostDaemon, request: RunRequest) -> Result<Response, Failure> {
     start_as(daemon, request, None)
 }
 
-/// The text of the policies that lie beside the worker file. They are somebody else's, so they may only forbid.
+/// Returns the text of the policies that lie beside the worker file. They are somebody else's, so they may only
+/// forbid.
 fn project_policy(worker: &WorkerSource) -> Result<Option<String>, Failure> {
     if worker.includes.contains_key(NAME) {
         return Err(Failure::new(
@@ -54,19 +55,19 @@ fn project_policy(worker: &WorkerSource) -> Result<Option<String>, Failure> {
     loaded.map(|loaded| loaded.map(|(_, text)| text)).map_err(|problems| policy_file::failure(&problems))
 }
 
-/// What a run is endowed for, if somebody proposed its worker.
+/// The endowment of a run whose worker was proposed in a message.
 pub struct Endowed {
     /// The definition's message.
     pub number: MessageNumber,
     /// Slots bound to names of the host's.
     pub names: BTreeMap<String, NamePath>,
-    /// Where the result goes.
+    /// Returns where the result goes.
     pub goes_to: ResultGoesTo,
     /// The name under which the host keeps the promise for the result.
     pub result_name: Option<NamePath>,
-    /// What the person has seen of it.
+    /// The state of the definition that the person has seen.
     pub seen: AsSeen,
-    /// What the person has seen that it would be given, if it was shown.
+    /// The fingerprint of the preview that the person has seen, if it was shown.
     pub seal: Option<BlobHash>,
 }
 
@@ -177,12 +178,12 @@ pub fn model(daemon: &HostDaemon, choice: &ModelChoice) -> Result<String, Failur
     }
 }
 
-/// What the run may use up: what its file says, and no more than its person does.
+/// Returns the limits of the run: those of its file, and no more than its person allows.
 fn limits_of(definition: &Definition, spec: &StartSpec) -> Limits {
     spec.limits.map_or(definition.limits, |most| definition.limits.at_most(most))
 }
 
-/// A limit in money can only be kept where it is known what the model costs.
+/// Refuses a limit in money where the price of the model is not known: it could not be kept.
 fn check_money(
     daemon: &HostDaemon,
     definition: &Definition,
@@ -218,10 +219,10 @@ fn check_inputs(
     Ok(values)
 }
 
-/// What a person puts into slots, ready for the kernel.
+/// Returns a person's bindings of slots, ready for the kernel.
 ///
 /// # Errors
-/// When a slot is left empty, or what is to fill one does not fit.
+/// When a slot is left empty, or a binding does not fit.
 pub fn bindings(
     daemon: &HostDaemon,
     definition: &Definition,
@@ -252,7 +253,7 @@ fn fill(
         format!("its slots: {}", known.join(", "))
     };
     let mut given: BTreeMap<&str, &Endowment> = BTreeMap::new();
-    // What lies deeper is bound with the worker that has the slot.
+    // A deeper slot is bound with the worker that has it.
     for endowment in spec.endow.iter().filter(|endowment| !endowment.slot.contains('.')) {
         if !known.contains(&endowment.slot.as_str()) {
             let message = format!("`{}` has no slot `{}`", definition.name, visible_line(&endowment.slot));
@@ -296,7 +297,7 @@ fn fill(
         .map(|slot| {
             let full = format!("{under}{}", slot.name);
             let target = match (slot.kind, given.get(slot.name.as_str())) {
-                // What a form sealed is looked for nowhere, so no program gets it.
+                // The gates do not look for secrets that a form sealed, so no program gets them.
                 (Kind::Secret, None) if names.contains_key(&slot.name) => {
                     let message = format!("slot `{full}` wants a secret of the vault, and no name");
                     return Err(Failure::new(Exit::Usage, message)
@@ -379,8 +380,8 @@ impl Shelf<'_> {
     }
 }
 
-/// A worker slot is bound to a file, or, unbound, to the worker of the slot's name beside the caller's file. A worker
-/// without slots holds nothing, so finding it by name gives nothing away.
+/// Returns a worker slot is bound to a file, or, unbound, to the worker of the slot's name beside the caller's file.
+/// A worker without slots holds nothing, so finding it by name gives nothing away.
 fn worker_target(
     shelf: &Shelf<'_>,
     slot: &str,
@@ -395,7 +396,7 @@ fn worker_target(
         return Ok(Target::Myself);
     }
     let inner = worker_slots::inner(spec, inner_name);
-    // A model is a worker that only hands on what it is told.
+    // A model is a worker that only hands on its input.
     if let Some(Endowment { fill: model @ ResourceSpec::Model(_), .. }) = endowment {
         if !inner.endow.is_empty() || !inner.allow.is_empty() {
             let message = format!("worker slot `{slot}` was bound to a model, which has no slots");

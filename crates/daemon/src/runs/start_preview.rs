@@ -1,5 +1,5 @@
-//! What a run would be begun with: said to the person who decides about it, and compared with what was said once it is to
-//! begin.
+//! The preview of a run's start: shown to the person who decides about it, and compared with the shown one when the
+//! run begins.
 
 use kernel::command::{Binding, Target};
 use kernel::proposal::Effect;
@@ -18,7 +18,7 @@ use control::protocol::{Document, Plan, Planned, PlannedDocument, PlannedMethod,
 pub struct Begun<'a> {
     /// The worker.
     pub definition: &'a Definition,
-    /// Its file and what that includes.
+    /// Its file, and the files that it includes.
     pub bundle: &'a Bundle,
     /// How the person starts it.
     pub spec: &'a StartSpec,
@@ -26,18 +26,18 @@ pub struct Begun<'a> {
     pub inputs: &'a serde_json::Map<String, serde_json::Value>,
     /// The model, by its reference.
     pub model: &'a str,
-    /// What fills its slots.
+    /// The contents of its slots.
     pub bindings: &'a [Binding],
     /// The documents, as they were read.
     pub documents: &'a [Attachment],
-    /// What it may use up.
+    /// The limits of the run.
     pub limits: Limits,
     /// Directories that are still to be made.
     pub directories: &'a Directories,
 }
 
 impl Begun<'_> {
-    /// What is said of it.
+    /// Returns the plan of the run for a person.
     ///
     /// # Errors
     /// When its prompt cannot be made.
@@ -158,7 +158,7 @@ impl Begun<'_> {
     }
 }
 
-/// A binding without what is made only when it begins: of a staged copy, the directory.
+/// Returns a binding without the parts that are made only when the run begins: of a staged copy, the directory.
 fn plain(binding: &Binding) -> Binding {
     let mut plain = binding.clone();
     if let Some(path) = &binding.attenuation.staged_from {
@@ -170,7 +170,7 @@ fn plain(binding: &Binding) -> Binding {
     plain
 }
 
-/// The kind of slot that a target fills, in the words of worker files.
+/// Returns the kind of slot that a target fills, in the words of worker files.
 pub(crate) fn kind(target: &Target) -> &'static str {
     match target {
         Target::Resource(resource) => resource.kind().read_only().row().label,

@@ -1,7 +1,7 @@
-//! `undo`: what a run and all that it started changed in directories becomes what it was before.
+//! `undo`: it takes back the changes that a run and its descendants made in directories.
 //!
-//! Only what is still as the run left it is put back. So whatever is cut off is done by asking again, and nothing is done
-//! twice.
+//! Only paths that are still as the run left them are put back. So asking again completes an interrupted undo, and
+//! nothing is done twice.
 
 use kernel::RunNumber;
 use kernel::command::{Act, Said};
@@ -15,7 +15,7 @@ use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 use control::undone::{UndoState, Undone};
 
-/// Puts back what a run changed, or says what that would do.
+/// Puts back the changes of a run, or previews that.
 ///
 /// # Errors
 /// When there is no such run, it is not over, or `only` names nothing that it changed.
@@ -30,7 +30,7 @@ pub fn undo(
     let held = |_: &Change, digest: &kernel::BlobHash| daemon.store.blobs().get(digest).ok();
     let in_place = in_place(daemon, run)?;
     let mut tasks = changes::look(found, true, &in_place, &held);
-    // What is only in a staged copy is not in the directory: whatever stands there is somebody else's.
+    // A file that is only in a staged copy is not in the directory: a file that stands there is another writer's.
     tasks.retain(|task| {
         let change = &task.change;
         let is_applied = in_place
@@ -46,7 +46,7 @@ pub fn undo(
             daemon.apply_as(daemon.host, said(&text), Act::Undo { run, files })?;
         }
         changes::carry_out(&mut tasks, &held);
-        // So that it is known to be done, and not cut off: from now on, what stands there is not the run's.
+        // This records the undo as done, and not cut off: from now on, files that stand there are not the run's.
         let files: Vec<PutBack> = tasks
             .iter()
             .filter(|task| task.change.stage.is_some())

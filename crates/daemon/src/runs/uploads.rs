@@ -1,5 +1,5 @@
-//! Files that browsers have brought and that nothing names yet: they are kept for a day, whatever happens to the daemon
-//! meanwhile, so that what a page has said is there is there when it is used.
+//! Files that browsers have uploaded and that nothing names yet. They are kept for a day, also across restarts of the
+//! daemon. So a file that a page has reported as uploaded is there when it is used.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ const LASTS_MS: i64 = 24 * 60 * 60 * 1000;
 /// How many are kept; the oldest go first.
 const MANY: usize = 512;
 
-/// What browsers have brought.
+/// The pending uploads of browsers.
 pub struct BroughtFiles {
     path: PathBuf,
     kept: Mutex<Vec<One>>,
 }
 
-/// One file.
+/// Returns one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct One {
     /// Its bytes.
@@ -46,8 +46,8 @@ impl HostDaemon {
 }
 
 impl BroughtFiles {
-    /// What was brought to the daemon whose state lies here. A list that cannot be read is none: what it named is
-    /// brought again.
+    /// Returns the pending uploads of the daemon with this state directory. A list that cannot be read counts as
+    /// empty: browsers upload its files again.
     pub fn new(state: &Path) -> BroughtFiles {
         let path = state.join(FILE);
         let kept = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -77,7 +77,7 @@ impl BroughtFiles {
         Ok(hash)
     }
 
-    /// What no sweep may take.
+    /// Returns the blobs that no sweep may remove.
     pub fn pins(&self) -> BTreeSet<BlobHash> {
         let now = clock::now_ms();
         self.lock().iter().filter(|one| one.until_ms > now).map(|one| one.hash).collect()

@@ -1,5 +1,5 @@
-//! A worker that a run makes, as a person reads it before and after saying yes: what each of its slots gets, of its maker's
-//! or by the person's choice, and what can be done with that.
+//! A preview of a worker that a run makes, for a person before and after the answer. It shows the content of each
+//! slot, from its maker or by the person's choice, and the methods that this gives.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ use control::powers::Granting;
 use control::show::card::{MadeSlot, Making};
 use control::show::difference;
 
-/// The text of the worker that a call makes, if it makes one.
+/// Returns the text of the worker that a call makes, if it makes one.
 pub fn text<'a>(daemon: &HostDaemon, proposal: &'a Proposal) -> Option<&'a str> {
     let is_new = proposal.method == worker::CREATE
         && matches!(why::made_on(daemon, proposal), Ok(Some(Formula::Workshop)));
@@ -39,16 +39,17 @@ fn name(proposal: &Proposal) -> &str {
     proposal.args.first().and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A worker file by itself.
+/// Parses a worker file by itself.
 ///
 /// # Errors
-/// What is wrong with it.
+/// When the file has an error.
 pub fn definition(name: &str, source: &str) -> Result<Definition, Failure> {
     let (name, file) = (name.to_owned(), format!("{name}.worker"));
     worker_files::parse(&Bundle { name, file, source: source.to_owned(), includes: BTreeMap::new() })
 }
 
-/// What is to be known of the worker that an entry of a card makes, beside its text; once it was answered, as it was made.
+/// Returns the preview of the worker that an entry of a card makes, beside its text. Once the entry was answered, it
+/// is the worker as it was made.
 pub fn on_card(daemon: &HostDaemon, at: StepRef, proposal: &Proposal, is_answered: bool) -> Option<Making> {
     let proposed = text(daemon, proposal)?;
     let run = daemon.read(|txn| table::run(txn, &daemon.host.number, proposal.run)).ok().flatten()?;
@@ -56,7 +57,7 @@ pub fn on_card(daemon: &HostDaemon, at: StepRef, proposal: &Proposal, is_answere
         true => made(daemon, &run, at.step, name(proposal)),
         false => Made::default(),
     };
-    // What is no worker file is refused before anybody is asked.
+    // A text that is no worker file is refused before a person is asked.
     let definition = definition(name(proposal), edited.as_deref().unwrap_or(proposed)).ok()?;
     let mut making = of(daemon, &run, &definition, proposal, edited.as_deref().unwrap_or(proposed));
     making.edited = edited.map(|text| Untrusted::new(difference::lines(proposed, &text)));
@@ -66,7 +67,7 @@ pub fn on_card(daemon: &HostDaemon, at: StepRef, proposal: &Proposal, is_answere
     Some(making)
 }
 
-/// The same of a text, before anything is added.
+/// Returns the same of a text, before anything is added.
 pub fn of(
     daemon: &HostDaemon,
     run: &Run,
@@ -98,20 +99,21 @@ pub fn of(
     Making { digest: BlobHash::of(text.as_bytes()).to_string(), slots: slots.collect(), edited: None }
 }
 
-/// What a worker gets of a slot of its maker's.
+/// Returns the powers that a worker gets from a slot of its maker's.
 fn given(daemon: &HostDaemon, run: &Run, own: &str, kind: Kind) -> Option<Granting> {
     let id = run.grants.get(own)?;
     let reached = daemon.read(|txn| table::reach(txn, id)).ok().flatten()?;
     let grant = reached.grant()?;
     let wanted = |name: &str| kind == Kind::Mcp || kind.methods().contains(&name);
-    // What its maker may do unasked, it may not; but in a staged copy, which is put in place by a person.
+    // The new worker must ask even for calls that its maker may make unasked. The exception is a staged copy, which a
+    // person puts in place.
     let is_staged = grant.attenuation.staged_from.is_some();
     let unasked = |name: &str| is_staged && grant.allow.contains(name);
     let asks = |name: &str| grant.ask.contains(name);
     Some(granting(&reached, &grant, wanted, unasked, asks))
 }
 
-/// What a grant comes to.
+/// Returns the powers that a grant gives.
 fn granting(
     reached: &Reached,
     grant: &Grant,
@@ -134,17 +136,17 @@ fn granting(
     }
 }
 
-/// Whether a method is one that is asked about unless somebody says otherwise.
+/// Returns whether a method is one that is asked about unless somebody says otherwise.
 fn is_asked(method: &Method) -> bool {
     ![Effect::Observe.as_words(), ""].contains(&method.effect.as_str())
 }
 
-/// What a person's choices have come to.
+/// The result of a person's choices.
 #[derive(Default)]
 struct Made {
     /// The text in the place of the one that was proposed.
     edited: Option<String>,
-    /// What fills slots by the person's choice.
+    /// The contents of slots by the person's choice.
     filled: BTreeMap<String, Granting>,
 }
 
@@ -168,7 +170,7 @@ fn made(daemon: &HostDaemon, run: &Run, step: u64, name: &str) -> Made {
     };
     let all = daemon.read(|txn| query::grants(txn, &daemon.host.number)).unwrap_or_default();
     let own: Vec<_> = run.grants.values().copied().collect();
-    // What is no grant of its maker's is the person's.
+    // A grant of something that its maker does not hold comes from the person.
     let by_choice = all.into_iter().filter(|grant| grant.holder == worker && !own.contains(&grant.target));
     let filled = by_choice.filter_map(|grant| Some((grant.slot.clone(), of_grant(daemon, &grant)?)));
     Made { edited, filled: filled.collect() }
@@ -183,7 +185,7 @@ fn of_grant(daemon: &HostDaemon, grant: &Grant) -> Option<Granting> {
     Some(Granting { name, grant: Some(grant.number), ..told })
 }
 
-/// What is added by a person, slot by slot.
+/// Returns a person's additions, slot by slot.
 pub fn chosen(daemon: &HostDaemon, addition: &Addition) -> Vec<(String, Granting)> {
     let mut all = Vec::new();
     add(daemon, "", &addition.bindings, &mut all);
@@ -201,7 +203,7 @@ fn add(daemon: &HostDaemon, under: &str, bindings: &[Binding], all: &mut Vec<(St
     }
 }
 
-/// What a binding would come to.
+/// Returns the powers that a binding would give.
 fn of_binding(daemon: &HostDaemon, binding: &Binding) -> Granting {
     let mut limits = binding.attenuation.words();
     let mut told = match &binding.target {
@@ -249,7 +251,7 @@ fn of_binding(daemon: &HostDaemon, binding: &Binding) -> Granting {
     Granting { limits, ..told }
 }
 
-/// A method of what a binding makes, with what it does to the world.
+/// Returns a method of a binding's target, with its effect on the world.
 fn of_target(target: &Target, name: &str) -> Method {
     let interface = match target {
         Target::Resource(Resource::Mcp(server)) => {

@@ -1,4 +1,5 @@
-//! What fills the slots of a worker that fills a slot: `-e evaluator=./evaluator.worker -e evaluator.out=./reports:rw`.
+//! The contents of the slots of a worker that fills a slot: `-e evaluator=./evaluator.worker -e
+//! evaluator.out=./reports:rw`.
 
 use std::cell::Cell;
 
@@ -17,7 +18,8 @@ const DEEPEST: usize = 8;
 /// How many workers one command binds, however deep they lie.
 const MOST: usize = 64;
 
-/// Refuses workers that lie too deep, or are too many, whoever named them: a worker file finds others by itself.
+/// Refuses workers that lie too deep, or are too many, even if no person named them: a worker file finds others by
+/// itself.
 ///
 /// # Errors
 /// When there is no room for one more.
@@ -35,17 +37,17 @@ pub fn expect_room(under: &str, bound: &Cell<usize>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The first slot of a path of slots, and what follows.
+/// Returns the first slot of a path of slots, and the rest of the path.
 fn split(path: &str) -> Option<(&str, &str)> {
     path.split_once('.')
 }
 
-/// Whether a rule of `--allow` names a method of the worker's own slots, and not of a slot of theirs.
+/// Returns whether a rule of `--allow` names a method of the worker's own slots, and not of a slot of theirs.
 pub fn is_own(rule: &str) -> bool {
     rule.matches('.').count() < 2
 }
 
-/// Refuses what is bound to slots of a worker's slots where there is none.
+/// Refuses bindings to slots of a worker's slots where there is no such slot.
 ///
 /// # Errors
 /// When the way to a slot does not lead over slots that take workers.
@@ -87,7 +89,7 @@ pub fn inner(outer: &StartSpec, slot: &str) -> StartSpec {
     }
 }
 
-/// What fills the slots, one line each, with the slots of workers below them.
+/// Returns the contents of the slots, one line each, with the slots of workers below them.
 pub fn lines(bindings: &[Binding]) -> Vec<String> {
     let mut lines = Vec::new();
     add(&mut lines, "", bindings);
@@ -104,7 +106,7 @@ fn add(lines: &mut Vec<String>, under: &str, bindings: &[Binding]) {
     }
 }
 
-/// Describes what is bound, without what is taken away of it.
+/// Describes the target of a binding, without its restrictions.
 pub(crate) fn words(binding: &Binding) -> String {
     match (&binding.target, &binding.attenuation.staged_from) {
         (_, Some(real)) => resource::staged_copy(real),

@@ -9,10 +9,10 @@ use config::clock;
 /// The time after which the clock is read again. Somebody may have set it.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
 
-/// What is done when its time has come: nothing that waits for anybody.
+/// The action of an alarm, which must not wait for anything.
 type Call = Box<dyn FnOnce() + Send>;
 
-/// What is to happen when.
+/// The alarms, with their times.
 #[derive(Default)]
 pub struct Alarms {
     state: Mutex<State>,
@@ -45,18 +45,18 @@ impl Alarms {
         self.changed.notify_all();
     }
 
-    /// Who must be told next may have changed.
+    /// Wakes the timekeeper, because another agent may be due next.
     pub fn stir(&self) {
         self.lock().stirred = true;
         self.changed.notify_all();
     }
 
-    /// Whether an agent waits for a tick.
+    /// Returns whether an agent waits for a tick.
     pub fn is_awaited(&self) -> bool {
         self.lock().due_ms.is_some()
     }
 
-    /// Nothing happens any more.
+    /// Ends the timekeeper and drops its calls.
     pub fn end(&self) {
         let mut state = self.lock();
         state.ended = true;
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_made_in_order_when_their_time_has_come() {
+    fn calls_run_in_order_of_their_due_times() {
         let alarms = Arc::new(Alarms::default());
         let (send, receive) = channel();
         let began = Instant::now();

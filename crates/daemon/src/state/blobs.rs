@@ -5,8 +5,8 @@ use kernel::BlobHash;
 use super::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 
-/// Keeps what a client brings, as long as there is room for what clients bring. Whoever puts more than one thing holds
-/// on to them.
+/// Stores bytes from a client, as long as the quota for clients has room. A caller that stores more than one blob
+/// must hold on to them.
 ///
 /// # Errors
 /// When the disk or the quota does not take it.
@@ -18,7 +18,7 @@ pub fn upload(daemon: &HostDaemon, bytes: &[u8]) -> Result<BlobHash, Failure> {
     })
 }
 
-/// What is said when the disk does not take something.
+/// Returns the failure for bytes that the disk does not take.
 pub fn store_failure(what: &str) -> Failure {
     Failure::new(Exit::Failure, what).help("nothing was started; `almoner doctor` examines the store")
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use control::exit::{Exit, Failure};
 use control::protocol::Freed;
 
-/// How often whoever waits looks whether the daemon ends.
+/// How often a waiting request checks whether the daemon ends.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Clearing up that people have asked for: the gardener does it, and says what came of it.
+/// The requests of users for garbage collection. The collector serves them and reports the result.
 #[derive(Default)]
 pub struct CleanupRequests(Mutex<Vec<Sender<Result<Freed, Failure>>>>);
 
@@ -34,7 +34,7 @@ impl CleanupRequests {
         }
     }
 
-    /// Who waits.
+    /// Returns who waits.
     pub fn take(&self) -> Vec<Sender<Result<Freed, Failure>>> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,7 +1,7 @@
-//! API keys that clients brought along: in memory only, never written, never printed.
+//! API keys of clients: in memory only, never written, never printed.
 //!
-//! A key belongs to one server. It is kept under the address that its client had beside it, and is given out for that
-//! address alone: whoever comes later with other variables changes nothing for runs that go to another server.
+//! A key belongs to one server. The daemon keeps it under the address that its client had beside it, and gives it out
+//! for that address alone. A later client with other variables changes nothing for runs that go to another server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -30,8 +30,8 @@ impl Keys {
         }
     }
 
-    /// Takes over the key for a compatible server, for the one that the person names together with it: the server of
-    /// the run that is started or resumed. If that is several servers, nobody can tell whose key it is.
+    /// Keeps the key for the compatible server that the person names together with it: the server of the run that is
+    /// started or resumed. If that is several servers, the key's owner is unknown and the key is not kept.
     pub fn lend(&self, models: &[String], brought: &Brought) {
         let servers: BTreeSet<String> = models
             .iter()
@@ -55,14 +55,15 @@ impl Keys {
         }
     }
 
-    /// Whether there is a key for a model's vendor, but for some other server.
+    /// Returns whether there is a key for a model's vendor, but for some other server.
     pub fn is_for_another(&self, reference: &ModelRef) -> bool {
         let ModelRef::Vendor { vendor, .. } = reference else { return false };
         let keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         keys.keys().any(|(name, _)| vendor.keys().contains(name))
     }
 
-    /// The key for a model's server under the name of its variable. Addresses are in the reference, never here.
+    /// Returns the key for a model's server under the name of its variable. Addresses are in the reference, never
+    /// here.
     pub fn get(&self, variable: &str, reference: &ModelRef) -> Option<Secret> {
         // Who names a key of the vault means that one.
         if reference.key().is_some() {
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_given_out_for_the_address_that_it_came_with() {
+    fn key_is_used_only_for_the_address_set_with_it() {
         let keys = Keys::default();
         keys.greet(&brought(&[("OPENAI_API_KEY", "own"), ("OPENAI_BASE_URL", "https://own/v1/")]));
         check(&keys, "openai:https://own/v1#m", Some("own"));
@@ -118,7 +119,7 @@ mod tests {
         keys.greet(&brought(&[("OPENAI_API_KEY", "new")]));
         check(&keys, "openai:other", Some("new"));
         check(&keys, "openai-responses:other", Some("new"));
-        // Each vendor has a key of its own, and nobody else's.
+        // Each vendor has a key of its own, and gets no other vendor's.
         check(&keys, "anthropic:m", None);
         keys.greet(&brought(&[("ANTHROPIC_API_KEY", "a"), ("GOOGLE_API_KEY", "g")]));
         check(&keys, "anthropic:m", Some("a"));
@@ -130,12 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn a_compatible_servers_key_is_for_the_server_that_is_named_with_it() {
+    fn compat_key_is_used_only_for_the_server_named_with_it() {
         let keys = Keys::default();
         let model = |name: &str| format!("compat:https://{name}/v1#m");
         keys.lend(&[model("a"), model("a"), "openai:m".to_owned()], &brought(&[("ALMONER_COMPAT_KEY", "a")]));
         keys.lend(&[model("b")], &brought(&[("ALMONER_COMPAT_KEY", "b")]));
-        // Of two servers nobody can tell whose it is.
+        // With two servers, the owner of the key is unknown.
         keys.lend(&[model("a"), model("c")], &brought(&[("ALMONER_COMPAT_KEY", "c")]));
         keys.lend(&[model("a")], &brought(&[]));
         check(&keys, &model("a"), Some("a"));

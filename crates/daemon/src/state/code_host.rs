@@ -31,7 +31,7 @@ pub trait CodeHost: Send + Sync {
     fn count(&self, daemon: &Daemon) -> Result<CodeCount, Failure>;
 }
 
-/// Whoever gets a message.
+/// The object that gets a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The code.
@@ -42,7 +42,7 @@ pub struct Target {
     pub number: u32,
 }
 
-/// What came of a message.
+/// The answer to a message: a value or an error.
 pub type Told = Result<Value<Reference>, Value<Reference>>;
 
 /// A message to an object that code has made.
@@ -51,20 +51,20 @@ pub struct Letter {
     pub target: Target,
     /// Who sends it, and gets the answer: an agent, or other code.
     pub from: FormulaId,
-    /// What is asked.
+    /// The kind of the call.
     pub verb: Verb,
-    /// What is given with it.
+    /// The arguments of the call.
     pub args: Vec<Value<Reference>>,
     /// Takes the answer.
     pub reply: Reply,
 }
 
-/// Takes the answer to a message, once, from any thread. Whoever lets go of it without an answer says that the outcome
-/// is not known.
+/// The receiver of the answer to a message. It takes one answer, from any thread. If it is dropped without an answer,
+/// the sender learns that the outcome is not known.
 pub struct Reply(Option<Box<dyn FnOnce(Told) + Send>>);
 
 impl Reply {
-    /// What takes it.
+    /// Returns a receiver that passes the answer to a function.
     pub fn new(take: impl FnOnce(Told) + Send + 'static) -> Reply {
         Reply(Some(Box::new(take)))
     }
@@ -78,7 +78,7 @@ impl Reply {
 }
 
 impl Reply {
-    /// Nobody is told anything: whoever sent the message knows that it did not go.
+    /// Drops the receiver without an answer: the sender knows that the message did not go.
     pub fn forget(mut self) {
         self.0 = None;
     }
@@ -87,7 +87,7 @@ impl Reply {
 impl Drop for Reply {
     fn drop(&mut self) {
         if let Some(take) = self.0.take() {
-            // Whoever lets go of it may hold what the answer needs.
+            // The thread that drops it may hold a lock that the answer needs.
             let tell = move || take(Err(restarted()));
             drop(std::thread::Builder::new().name("vat answer".to_owned()).spawn(tell));
         }
@@ -101,15 +101,15 @@ impl Letter {
     }
 }
 
-/// What somebody is told who waits for a heap that is gone: whether it has done what it was asked is not known.
+/// The error for a caller that waits for a heap that is gone: the outcome of its call is not known.
 pub const RESTARTED: &str = "vat restarted, outcome unknown";
 
-/// The same as an error.
+/// Returns the same as an error.
 pub fn restarted<C: Clone + Eq + std::hash::Hash>() -> Value<C> {
     Value::error("Error", RESTARTED)
 }
 
-/// The engine and the realm, with their versions.
+/// Returns the engine and the realm, with their versions.
 pub fn engine() -> String {
     // As if the program had been replaced by a later one.
     let other = if store::failpoint::is_armed("vat.other_engine") { " of another time" } else { "" };

@@ -59,7 +59,7 @@ pub struct Daemon {
     pub opener: Opener,
     /// Keys that clients brought along.
     pub keys: Keys,
-    /// What followers wait for.
+    /// The hints that followers wait for.
     pub news: News,
     /// Clearing up that somebody waits for.
     pub errands: CleanupRequests,
@@ -69,11 +69,11 @@ pub struct Daemon {
     pub notices: Notices,
     /// The agent of the person who owns the store.
     pub root: FormulaId,
-    /// What happens when its time has come.
+    /// The calls that the timekeeper makes at set times.
     pub alarms: Arc<Alarms>,
     /// Secrets by name.
     pub vault: Keeper,
-    /// What proposals are judged by beside the gates' own code.
+    /// The rules by which proposals are judged, beside the gates' own code.
     rules: RwLock<Arc<Rules>>,
     /// The operator's policies.
     pub policies: PolicyDesk,
@@ -81,13 +81,13 @@ pub struct Daemon {
     settings: OnceLock<Mutex<Followed>>,
     /// Where code goes, once there is anybody who takes it.
     vats: OnceLock<Arc<dyn CodeHost>>,
-    /// Effects in agents' journals that nobody has in hand.
+    /// Effects in agents' journals that have begun and that no thread carries out.
     pub orphans: Orphans,
-    /// What drivers of runs leave for those that come after them.
+    /// Cached state that drivers of runs leave for later drivers.
     pub memory: worker::Memory,
     /// Outcomes of calls that only looked, until they are written down.
     pub unwritten: Unwritten,
-    /// What grants are used for outside of runs, until it is written down.
+    /// Uses of grants outside of runs, until they are written down.
     pub uses: Uses,
     /// Stops every model call when the daemon ends.
     pub cancel: Cancel,
@@ -188,10 +188,10 @@ impl Daemon {
         }
     }
 
-    /// The same, telling what the kernel refuses from what the store cannot do just now.
+    /// Applies one act of any agent. Returns a refusal of the kernel apart from a failure of the store.
     ///
     /// # Errors
-    /// The store's.
+    /// When the store fails.
     pub fn attempt(
         &self,
         actor: FormulaId,
@@ -201,7 +201,7 @@ impl Daemon {
         self.attempt_with(actor, said, act, vec![])
     }
 
-    /// The same, keeping bytes that the act names.
+    /// Returns the same, keeping bytes that the act names.
     pub fn attempt_with(
         &self,
         actor: FormulaId,
@@ -243,21 +243,21 @@ impl Daemon {
 
     /// Says where code goes, once.
     pub fn open_vats(&self, office: Arc<dyn CodeHost>) {
-        // Whoever came first stays.
+        // The first one that was set stays.
         let _ = self.vats.set(office);
     }
 
-    /// Where code goes, and messages to the objects that it has made.
+    /// Returns where code goes, and messages to the objects that it has made.
     pub fn vats(&self) -> Option<&dyn CodeHost> {
         self.vats.get().map(|office| &**office)
     }
 
-    /// What proposals are judged by beside the gates' own code, as it is now.
+    /// Returns the current rules by which proposals are judged, beside the gates' own code.
     pub fn rules(&self) -> Arc<Rules> {
         Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes what proposals are judged by. What is being judged just now is judged by what was there before.
+    /// Changes the rules for proposals. Judgements that are under way keep the old rules.
     pub fn change_rules(&self, change: impl FnOnce(&mut Rules)) {
         let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
         let mut changed = Rules::clone(&rules);
@@ -273,7 +273,7 @@ impl Daemon {
         self.alarms.end();
     }
 
-    /// Whether it is about to end.
+    /// Returns whether it is about to end.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -284,8 +284,8 @@ impl Daemon {
 }
 
 impl HostDaemon {
-    /// A daemon over an open store that has been through genesis, as it serves the store's own host. `open` hangs up
-    /// once the store is closed.
+    /// Returns a daemon over an open store that has been through genesis, as it serves the store's own host. `open`
+    /// hangs up once the store is closed.
     pub fn new(
         store: Store,
         host: FormulaId,
@@ -357,17 +357,17 @@ impl HostDaemon {
         )))
     }
 
-    /// The same daemon as it serves another host.
+    /// Returns the same daemon as it serves another host.
     pub fn of(&self, host: FormulaId) -> HostDaemon {
         HostDaemon { shared: Arc::clone(&self.shared), host }
     }
 
-    /// What it shares with those that serve other hosts, without keeping it.
+    /// Returns a weak reference to the state that the daemons of all hosts share.
     pub fn shared(&self) -> Weak<Daemon> {
         Arc::downgrade(&self.shared)
     }
 
-    /// One of the host's runs, among those of all hosts.
+    /// Returns one of the host's runs, among those of all hosts.
     pub fn mine(&self, run: RunNumber) -> HostRun {
         HostRun { host: self.host, run }
     }
@@ -382,7 +382,8 @@ impl HostDaemon {
         let _ = self.shared.settings.set(Mutex::new(Followed::new(file)));
     }
 
-    /// Which documents a model takes as they are; of several, what all of them take.
+    /// Returns the kinds of documents that a model takes unconverted. For several models, returns the kinds that all
+    /// of them take.
     pub fn takes_of(&self, model: &str) -> Takes {
         let own = self.models();
         let takes = |reference: &ModelRef| {
@@ -396,16 +397,16 @@ impl HostDaemon {
         all.iter().map(takes).reduce(Takes::and).unwrap_or_default()
     }
 
-    /// What the user says of models.
+    /// Returns the user's settings for models.
     pub(crate) fn models(&self) -> Models {
         let settings = self.shared.settings.get();
         let mut settings = settings.map(|followed| followed.lock().unwrap_or_else(PoisonError::into_inner));
-        // What is wrong with the file is told by whoever else follows it.
+        // Another follower of the file reports errors in it.
         settings.as_mut().map(|followed| followed.look().0.models.clone()).unwrap_or_default()
     }
 
-    /// What a model costs, by the user's own prices or the table; of several the dearest. `None` where that is not
-    /// known.
+    /// Returns the price of a model, by the user's own prices or the table. For several models, returns the highest
+    /// price. `None` if a price is not known.
     pub fn price_of(&self, model: &str) -> Option<Price> {
         let references = model::list(model).ok()?;
         let own = self.models();
@@ -421,12 +422,12 @@ impl HostDaemon {
         self.read(|txn| query::events(txn, &self.host.number, after, limit))
     }
 
-    /// The number of the last event; 0 if there is none.
+    /// Returns the number of the last event; 0 if there is none.
     pub fn last_event(&self) -> Result<u64, Failure> {
         Ok(self.read(|txn| kernel::head::log_end(txn, &self.host.number))?.map_or(0, |end| end.seq))
     }
 
-    /// How an agent sees names now.
+    /// Returns how an agent sees names now.
     pub fn view(&self, agent: FormulaId) -> View {
         View { agent, now_ms: clock::now_ms() }
     }
@@ -448,14 +449,14 @@ impl HostDaemon {
         }
     }
 
-    /// Every run of the host that the store itself keeps from going on.
+    /// Returns every run of the host that the store itself keeps from going on.
     pub fn all_stuck(&self) -> Vec<(RunNumber, Trouble)> {
         let stuck = self.lock_stuck();
         let mine = stuck.iter().filter(|(of, _)| of.host == self.host);
         mine.map(|(of, trouble)| (of.run, trouble.clone())).collect()
     }
 
-    /// A directory of the daemon's own as a directory like any other.
+    /// Returns a directory of the daemon's own as a directory like any other.
     pub(crate) fn scratch(&self, id: &FormulaId, read_only: bool) -> Formula {
         let path = crate::state::scratch_dirs::path(self.state(), id);
         // One that cannot be made cannot be opened either, which is said where it is tried.
@@ -463,18 +464,18 @@ impl HostDaemon {
         Formula::Resource(Resource::Directory { path: path.to_string_lossy().into_owned(), read_only })
     }
 
-    /// The directory of what belongs to this daemon.
+    /// Returns the directory of this daemon's files.
     pub fn state(&self) -> &std::path::Path {
         self.store.dir().parent().unwrap_or(self.store.dir())
     }
 
-    /// What keeps a run from going on, if the store itself does.
+    /// Returns the trouble that stops a run, if the store itself is the cause.
     pub fn stuck(&self, run: RunNumber) -> Option<Trouble> {
         self.lock_stuck().get(&self.mine(run)).cloned()
     }
 }
 
-/// One reading of the clock and one draw of entropy.
+/// Returns one reading of the clock and one draw of entropy.
 pub fn environment() -> Result<Env, Failure> {
     let mut entropy = [0; 32];
     random(&mut entropy)?;
@@ -494,7 +495,7 @@ pub fn random(bytes: &mut [u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a run begins to wait for a time.
+/// Returns whether a run begins to wait for a time.
 fn waits(act: &Act) -> bool {
     let Act::Advance(Advance { moves, .. }) = act else { return false };
     moves.iter().any(|step| matches!(step, Move::Wait { .. }))

@@ -6,18 +6,18 @@ use std::sync::{Mutex, PoisonError};
 use kernel::command::Move;
 use kernel::{FormulaId, HostRun, StepRef};
 
-/// Effects in agents' journals that have begun and that nobody makes: whoever did is gone. Those that are not listed are in
-/// the hands of the thread that began them.
+/// Effects in agents' journals that have begun and whose thread is gone. All other effects are still carried out by
+/// the threads that began them.
 #[derive(Default)]
 pub struct Orphans(Mutex<BTreeSet<(FormulaId, StepRef)>>);
 
 impl Orphans {
-    /// Nobody makes this one any more.
+    /// Notes that no thread carries out this effect any more.
     pub fn add(&self, host: FormulaId, step: StepRef) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((host, step));
     }
 
-    /// Those of one journal, which are the caller's now.
+    /// Returns those of one journal, which are the caller's now.
     pub fn take(&self, at: HostRun) -> Vec<StepRef> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let taken: Vec<StepRef> = all
@@ -49,12 +49,12 @@ impl Unwritten {
         waiting.len() >= Unwritten::MOST
     }
 
-    /// Those of one journal.
+    /// Returns those of one journal.
     pub fn take(&self, at: HostRun) -> Vec<Move> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&at).unwrap_or_default()
     }
 
-    /// The journals for which there are any.
+    /// Returns the journals for which there are any.
     pub fn journals(&self) -> Vec<HostRun> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
     }

@@ -1,16 +1,16 @@
-//! What a person is told when the kernel or the store refuses.
+//! The messages for a person when the kernel or the store refuses.
 
 use kernel::command::Fault;
 
 use control::exit::{Exit, Failure};
 
-/// The failure of a store that cannot be read or written.
+/// Returns the failure of a store that cannot be read or written.
 pub fn store_failure(what: String) -> Failure {
     Failure::new(Exit::Failure, what)
         .help("nothing that was acknowledged is lost; `almoner doctor` examines the store")
 }
 
-/// The failure that a kernel's fault is.
+/// Returns the failure that a kernel's fault is.
 pub fn fault_failure(fault: &Fault) -> Failure {
     match fault {
         Fault::Store(_) => store_failure(fault.to_string()),

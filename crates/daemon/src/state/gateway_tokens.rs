@@ -1,6 +1,6 @@
-//! One-use tokens with which somebody at this machine lets a client of the gateway in.
+//! One-use tokens with which a user of this machine lets a client of the gateway in.
 //!
-//! They lie in memory alone and end by themselves: whoever finds one too old asks for another.
+//! They lie in memory alone and end by themselves: a user whose token is too old asks for another.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,7 +20,7 @@ const BYTES: usize = 32;
 /// The tokens that were given out, and where they can be used.
 #[derive(Default)]
 pub struct Passes {
-    /// Where the gateway listens, if there is one.
+    /// Returns where the gateway listens, if there is one.
     gateway: OnceLock<SocketAddr>,
     waiting: Mutex<Vec<Pass>>,
 }
@@ -42,7 +42,7 @@ impl Passes {
         let _ = self.gateway.set(gateway);
     }
 
-    /// Where the gateway listens, if there is one.
+    /// Returns where the gateway listens, if there is one.
     pub fn gateway(&self) -> Option<SocketAddr> {
         self.gateway.get().copied()
     }
@@ -59,7 +59,7 @@ impl Passes {
         token
     }
 
-    /// Takes a token, which nobody can use again: the agent that it is for.
+    /// Redeems a token, which cannot be used again, and returns its agent.
     pub fn redeem(&self, token: &str, now: Instant) -> Option<FormulaId> {
         // Hashes are compared in constant time, and say nothing of how much of a token was right.
         let hash = blake3::hash(token.as_bytes());
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_used_once_and_in_time() {
+    fn token_is_redeemed_once_before_its_expiry() {
         let (passes, now) = (Passes::default(), Instant::now());
         let token = passes.issue(agent(1), [7; 32], now);
         assert_eq!(token.len(), 64);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_goes_when_there_are_too_many() {
+    fn oldest_token_is_dropped_over_the_limit() {
         let (passes, now) = (Passes::default(), Instant::now());
         let tokens: Vec<String> =
             (0..=MOST).map(|n| passes.issue(agent(n as u8), [n as u8; 32], now)).collect();

@@ -1,4 +1,4 @@
-//! What grants are used for outside of runs, until it is written down.
+//! The uses of grants outside of runs, until they are written down.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,15 +9,15 @@ use kernel::used::{Used, UsedCall};
 
 use super::daemon::Daemon;
 
-/// Calls through grants that stand in no journal. They are written down when somebody asks for them, and otherwise each
-/// second; those of methods that always come to a command (`endo::writes`) go to the disk with what they do. A crash may
-/// lose the count of the others within that second, messages to objects of other code among them: the count, and not what
-/// was done.
+/// The calls through grants that stand in no journal. They are written down when a user asks for them, and otherwise
+/// each second. Calls of methods that always come to a command (`endo::writes`) go to the disk with their effects. A
+/// crash may lose the count of the others within that second, messages to objects of other code among them. It loses
+/// the count, and not the effects.
 #[derive(Default)]
 pub struct Uses(Mutex<BTreeMap<FormulaId, Used>>);
 
 impl Uses {
-    /// A call went, or was to go, through these grants.
+    /// Adds a call that went, or was to go, through these grants.
     pub fn add(&self, grants: impl IntoIterator<Item = FormulaId>, call: &UsedCall) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for grant in grants {
@@ -39,14 +39,14 @@ impl Uses {
     }
 }
 
-/// The command by which the store is told of one call.
+/// Returns the command by which the store is told of one call.
 pub fn command(root: FormulaId, grants: impl IntoIterator<Item = FormulaId>, call: &UsedCall) -> Command {
     let uses = Uses::default();
     uses.add(grants, call);
     Command { actor: root, act: Act::Code(CodeAct::Use { used: uses.take() }), said: None }
 }
 
-/// Writes down what has come. What cannot be written now is tried again the next time.
+/// Writes down the uses that have come. If they cannot be written now, the next time tries again.
 pub fn flush(daemon: &Daemon) {
     let used = daemon.uses.take();
     if used.is_empty() {

@@ -29,18 +29,18 @@ impl HostDaemon {
         Arc::new(Edge { shared: self.shared(), has_project, grants: run.grants.clone() })
     }
 
-    /// What calls of agents need of this daemon: bytes that are kept beside the store.
+    /// Returns the services that agents' calls need from this daemon: bytes that are kept beside the store.
     pub fn kept_beside(&self) -> Arc<dyn caps::Outside> {
         Arc::new(Edge { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
     }
 
-    /// What a server of tools needs of the machine when a person looks at it.
+    /// Returns the services that a tool server needs from this machine when the user looks at it.
     pub fn edge(&self) -> Arc<dyn caps::Outside> {
         Arc::new(Edge { shared: self.shared(), has_project: true, grants: BTreeMap::new() })
     }
 }
 
-/// What a part of the web gets of this daemon. It holds nothing: the vault may be locked or changed at any time.
+/// The services of this daemon for capabilities. It caches nothing: the vault may be locked or changed at any time.
 struct Edge {
     shared: Weak<Daemon>,
     /// Whether the run is judged by a project's policies.
@@ -84,7 +84,7 @@ impl caps::Outside for Edge {
             }
             Ok(handed)
         });
-        // What cannot be read is handed to nobody.
+        // If the store cannot be read, no secret is handed over.
         found.unwrap_or_default()
     }
 

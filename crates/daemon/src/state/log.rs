@@ -1,4 +1,4 @@
-//! What the daemon writes about itself: lines on standard error, which is `daemon.log` where a command has started it.
+//! The daemon's log: lines on standard error, which is `daemon.log` where a command has started the daemon.
 
 use std::io::Write as _;
 
@@ -7,7 +7,7 @@ use passable::{visible, visible_line};
 use config::clock;
 use control::exit::Failure;
 
-/// Writes a line. Nobody waits for it, and if it cannot be written it is lost.
+/// Writes a line. No caller depends on it, and a line that cannot be written is lost.
 pub fn line(text: &str) {
     let when = kernel::time::iso(clock::now_ms());
     let _ = writeln!(std::io::stderr().lock(), "{when} {}", visible_line(text));

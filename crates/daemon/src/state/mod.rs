@@ -1,4 +1,4 @@
-//! What all other modules stand on: the store, the keys, the vault, and who is told of changes.
+//! The ground of all other modules: the store, the keys, the vault, and the watchers of changes.
 
 pub mod alarms;
 pub mod blobs;

@@ -7,7 +7,7 @@ use config::settings::NOTIFY;
 /// The longest text of a failed notification that `doctor` shows, in characters. The log has all of it.
 const MAX_SHOWN: usize = 300;
 
-/// How the last notification went, for whoever examines the daemon.
+/// The result of the last notification, for `almoner doctor`.
 #[derive(Default)]
 pub struct Notices(Mutex<Option<Result<(), String>>>);
 
@@ -21,7 +21,7 @@ impl Notices {
         *self.lock() = how;
     }
 
-    /// How it went, as `doctor` says it; nothing if there was none.
+    /// Returns how it went, as `doctor` says it; nothing if there was none.
     pub fn examined(&self) -> Option<(String, bool, String)> {
         let how = self.lock().clone()?;
         let said = match &how {

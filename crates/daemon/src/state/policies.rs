@@ -1,8 +1,9 @@
-//! The operator's policies as the daemon has them in force.
+//! The operator's policies that are in force in the daemon.
 //!
-//! The file is looked at whenever a call is judged. One that has become invalid leaves the one before it in force, and
-//! everybody is told; with none before it, nothing is judged at all, and runs wait. One that is gone or empty has become
-//! invalid, too: whoever can only delete or empty a file does not lift what it forbids. A new daemon begins without.
+//! The daemon looks at the file whenever it judges a call. If the file has become invalid, the policies before it
+//! stay in force, and every user is told. With none before it, no call is judged, and runs wait. A file that is gone
+//! or empty has become invalid, too: a user who can only delete or empty it does not lift its rules. A new daemon
+//! begins without earlier policies.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use config::policy_file::{self, NAME, Stamps, stamps};
 use control::exit::Failure;
 use control::protocol::{PolicyFile, PolicyRow};
 
-/// How long a file that has changed must stay as it is before it is read: whoever saves it may not be done.
+/// How long a file that has changed must stay as it is before it is read: its writer may not be done.
 const CALM: Duration = Duration::from_millis(100);
 
 /// How often a file that goes on changing is looked at before it is read as it is.
@@ -29,7 +30,7 @@ const PATIENCE: usize = 20;
 /// How many projects' policies are kept compiled.
 const PROJECTS: usize = 64;
 
-/// What is in force.
+/// The policies that are in force.
 #[derive(Debug)]
 pub struct PolicyDesk {
     path: PathBuf,
@@ -39,17 +40,17 @@ pub struct PolicyDesk {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What was last looked at; `None` before the first look.
+    /// The stamps of the file at the last look; `None` before the first look.
     seen: Option<Stamps>,
     current: Option<Arc<Policies>>,
-    /// What is wrong with the file as it is now.
+    /// The errors in the file as it is now.
     problems: Vec<Problem>,
     /// Whether there is something to judge by: a valid file, now or before, or none at all.
     ready: bool,
 }
 
 impl State {
-    /// Whether policies are in force.
+    /// Returns whether policies are in force.
     fn has_any(&self) -> bool {
         self.current.as_deref().is_some_and(has_any)
     }
@@ -59,7 +60,7 @@ fn has_any(policies: &Policies) -> bool {
     !policies.policies().is_empty()
 }
 
-/// What is wrong with a file in which there were policies and are none.
+/// Returns the problem with a file that had policies and has none any more.
 fn vanished(path: &Path, is_there: bool) -> Problem {
     let message = if is_there { "has no policies any more" } else { "is gone" };
     Problem {
@@ -73,7 +74,7 @@ fn vanished(path: &Path, is_there: bool) -> Problem {
 }
 
 impl PolicyDesk {
-    /// The policies in a configuration directory.
+    /// Returns the policies in a configuration directory.
     pub fn new(config: &Path) -> PolicyDesk {
         PolicyDesk { path: config.join(NAME), state: Mutex::default(), projects: Mutex::default() }
     }
@@ -115,7 +116,7 @@ impl PolicyDesk {
         state
     }
 
-    /// Whether there are policies that judge calls, or should be.
+    /// Returns whether there are policies that judge calls, or should be.
     pub fn has_any(&self) -> bool {
         let state = self.look();
         !state.ready || !state.problems.is_empty() || state.has_any()
@@ -130,7 +131,8 @@ impl PolicyDesk {
         if state.ready { Ok(()) } else { Err(policy_file::failure(&state.problems)) }
     }
 
-    /// What is in force for a run: the operator's policies, and those of the project that it was started from.
+    /// Returns the policies that are in force for a run: the operator's, and those of the project that it was started
+    /// from.
     ///
     /// # Errors
     /// When there is nothing to judge by.
@@ -146,7 +148,7 @@ impl PolicyDesk {
         self.with(project).map_err(|failure| trouble(&failure))
     }
 
-    /// What is in force where no run is: the operator's policies alone.
+    /// Returns the policies that are in force outside of runs: the operator's alone.
     ///
     /// # Errors
     /// When there is nothing to judge by.
@@ -191,7 +193,7 @@ impl PolicyDesk {
         Ok(compiled)
     }
 
-    /// What is in force, for a person.
+    /// Returns the policies that are in force, for a person.
     pub fn report(&self) -> PolicyFile {
         let state = self.look();
         let told = |problem: &Problem| Untrusted::new(problem.to_string());
@@ -212,7 +214,7 @@ impl PolicyDesk {
     }
 }
 
-/// A policy as it is listed.
+/// Returns a policy as it is listed.
 pub fn row(policy: &operator::Policy) -> PolicyRow {
     PolicyRow {
         name: policy.name.clone(),

@@ -1,4 +1,5 @@
-//! What a person has seen before saying yes, as the kernel checks it in the transaction that does it.
+//! The state that a person has seen before saying yes: a precondition that the kernel checks in the transaction of
+//! the act.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use kernel::{FormulaId, NamePath};
 
 use control::protocol::SeenEndowment;
 
-/// What was seen; of what nobody says that he has seen it, nothing is checked.
+/// The state that a person has seen. Parts that the request does not mention are not checked.
 #[derive(Default)]
 pub struct AsSeen {
     names: Vec<(NamePath, Option<FormulaId>)>,
@@ -15,7 +16,7 @@ pub struct AsSeen {
 }
 
 impl AsSeen {
-    /// What was seen of a definition that is endowed with these names, and of the name for the result.
+    /// Returns the precondition for a definition that is endowed with these names, and for the name of the result.
     pub fn endowed(
         seen: SeenEndowment,
         names: &BTreeMap<String, NamePath>,
@@ -27,17 +28,17 @@ impl AsSeen {
         AsSeen { names: of_slots.chain(of_result).collect(), done: Some(seen.done) }
     }
 
-    /// What one name stood for.
+    /// Returns the precondition that a name stands for this formula.
     pub fn name(path: NamePath, id: FormulaId) -> AsSeen {
         AsSeen { names: vec![(path, Some(id))], done: None }
     }
 
-    /// What was seen of a definition that is edited.
+    /// Returns the precondition for a definition that is edited.
     pub fn edited(done: Option<u64>) -> AsSeen {
         AsSeen { names: vec![], done }
     }
 
-    /// An act, if all of it is still so.
+    /// Returns an act, if all of it is still so.
     pub fn act(self, act: MailAct) -> MailAct {
         match self {
             AsSeen { names, done: None } if names.is_empty() => act,

@@ -1,4 +1,4 @@
-//! What is private, and which models may read it.
+//! Private data, and the models that may read them.
 
 use kernel::command::{Binding, Target};
 use kernel::run::{Input, Run, Trouble};
@@ -9,12 +9,13 @@ use super::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::protocol::StartSpec;
 
-/// The first of these models that may not read what is private, if there is one. Those may that the user has named, and
-/// the one that this program runs itself.
+/// Returns the first of these models that may not read private data, if there is one. The models that the user has
+/// named may, and so may the one that this program runs itself.
 pub fn kept_out(daemon: &HostDaemon, model: &str) -> Option<String> {
     let named = daemon.models();
     let may = |reference: &ModelRef| {
-        // Who may read does so whoever pays; who may because of the key it is asked with may with that alone.
+        // A model that is named without a key may read with any key. A model that is named with a key may read with
+        // that key alone.
         let is_named = |reference: &ModelRef| named.private.contains(&reference.to_string());
         matches!(reference, ModelRef::Local { .. }) || is_named(reference) || is_named(&reference.plain())
     };
@@ -29,7 +30,7 @@ fn help(model: &str) -> String {
     )
 }
 
-/// Whether anything that is bound is private, also to slots of workers in slots.
+/// Returns whether anything that is bound is private, also to slots of workers in slots.
 fn is_any_private(bindings: &[Binding]) -> bool {
     bindings.iter().any(|binding| {
         let deeper = match &binding.target {
@@ -40,12 +41,12 @@ fn is_any_private(bindings: &[Binding]) -> bool {
     })
 }
 
-/// Whether what is done again was private the first time.
+/// Returns whether the run that is done again was private the first time.
 pub fn is_of_private(again: &Input) -> bool {
     again.earlier.as_ref().is_some_and(|earlier| earlier.provenance.is_private())
 }
 
-/// Refuses a run whose model may not read what it would be given. Whoever it calls has the same model.
+/// Refuses a run whose model may not read the data that it would get. Workers that it calls have the same model.
 ///
 /// # Errors
 /// When there is something private in it, and the model is not one that may read that.
@@ -62,7 +63,7 @@ pub fn check(
     expect_may(daemon, model)
 }
 
-/// Refuses to give a run what is private if its model may not read that.
+/// Refuses to give a run private data if its model may not read them.
 ///
 /// # Errors
 /// As [`check`].
@@ -76,7 +77,7 @@ fn expect_may(daemon: &HostDaemon, model: &str) -> Result<(), Failure> {
     Err(Failure::new(Exit::Denied, message).help(help(&model)))
 }
 
-/// Refuses a model that may not read what the run has been shown, before anything is sent to it.
+/// Refuses a model that may not read the data that the run has been shown, before anything is sent to it.
 ///
 /// # Errors
 /// When the run has been shown something private, and its model is not one that may read that.

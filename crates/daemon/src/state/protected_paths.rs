@@ -1,5 +1,5 @@
-//! What is the daemon's own on this machine, and handed to nobody: its store, its settings and policies, its vault, its
-//! sockets.
+//! The daemon's own paths on this machine, which are never granted: its store, its settings and policies, its vault,
+//! its sockets.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -18,9 +18,9 @@ pub struct Own {
 }
 
 impl Own {
-    /// All that a daemon at this place keeps. The vault and its key lie beside the store.
+    /// Returns all that a daemon at this place keeps. The vault and its key lie beside the store.
     pub fn of(place: &Place) -> Own {
-        // Of Endo's socket itself: whoever names it may put it beside anything.
+        // Of Endo, only the socket itself counts: the user may put it beside any other files.
         let all = [&place.state, &place.config, &place.runtime, &place.cache, &place.endo.socket];
         Own { paths: all.map(Clone::clone).into(), but: place.weights() }
     }
@@ -39,7 +39,7 @@ impl Own {
         let real = led(path).ok_or_else(|| refuse(odd))?;
         let but = led(&self.but).ok_or_else(|| refuse(odd))?;
         for own in &self.paths {
-            // Links are followed anew each time: what a path means can change while the daemon lives.
+            // Links are followed anew each time: the target of a path can change while the daemon lives.
             let own = led(own).ok_or_else(|| refuse(odd))?;
             let overlaps = real.starts_with(&own) || own.starts_with(&real);
             // Weights below the cache; a home that shares its weights has none of its own there.
@@ -52,13 +52,13 @@ impl Own {
     }
 }
 
-/// Where a path leads, with all links followed, if that can be told; else the path as it is.
+/// Returns where a path leads, with all links followed, if that can be told; else the path as it is.
 pub(crate) fn real(path: &str) -> String {
     let led = led(Path::new(path)).and_then(|led| led.into_os_string().into_string().ok());
     led.unwrap_or_else(|| path.to_owned())
 }
 
-/// Where a path leads, with all links followed as far as there is something. `None` if that cannot be told.
+/// Returns where a path leads, with all links followed as far as there is something. `None` if that cannot be told.
 pub(crate) fn led(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     for there in path.ancestors() {
@@ -66,7 +66,7 @@ pub(crate) fn led(path: &Path) -> Option<PathBuf> {
             Ok(real) => {
                 let rest = path.strip_prefix(there).ok()?;
                 let plain = rest.components().all(|part| matches!(part, Component::Normal(_)));
-                // A link to what is not there would lead elsewhere as soon as it is.
+                // A dangling link would lead elsewhere as soon as its target is there.
                 let next = rest.components().next().map(|part| there.join(part));
                 let dangles = next.is_some_and(|next| std::fs::symlink_metadata(next).is_ok());
                 // Joining nothing would end the path in a slash.
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_the_daemons_is_handed_over_in_either_direction() {
+    fn protected_paths_and_their_parents_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         let home = root.join("home");

@@ -8,10 +8,10 @@ use kernel::{FormulaId, collect, table};
 
 use crate::state::daemon::HostDaemon;
 
-/// How the name of one that is being removed begins: whatever a crash leaves of it is removed later.
+/// The prefix of a directory that is being removed. A later process removes the rest that a crash leaves.
 const GOING: &str = ".gone-";
 
-/// Where the daemon keeps a directory of its own.
+/// Returns where the daemon keeps a directory of its own.
 pub fn path(state: &Path, id: &FormulaId) -> PathBuf {
     let number: String = id.number.iter().map(|byte| format!("{byte:02x}")).collect();
     state.join("mounts").join(number)
@@ -19,20 +19,20 @@ pub fn path(state: &Path, id: &FormulaId) -> PathBuf {
 
 /// The directories of formulas that were collected.
 ///
-/// No other is ever removed: a store that was put back to an older state does not know what was made later, and that is
-/// no reason to lose it.
+/// No other is ever removed. A store that was put back to an older state does not know directories that were made
+/// later. That is no reason to lose them.
 #[derive(Default)]
 pub struct Scratches {
     began: bool,
 }
 
 impl Scratches {
-    /// Whether it has looked around since the process began.
+    /// Returns whether it has looked around since the process began.
     pub fn has_begun(&self) -> bool {
         self.began
     }
 
-    /// What was collected goes, also what an earlier process collected and had no time to remove.
+    /// Removes the directories of collected formulas, also those that an earlier process had no time to remove.
     pub fn tidy(&mut self, daemon: &HostDaemon) {
         let folder = daemon.state().join("mounts");
         let first = !std::mem::replace(&mut self.began, true);
@@ -45,7 +45,7 @@ impl Scratches {
             }
             let Ok(number) = name.parse::<Number>() else { continue };
             let id = FormulaId { number: number.0, node: daemon.host.node };
-            // What cannot be read now is looked at again.
+            // A formula that cannot be read now is looked at again.
             let known = daemon.read(|txn| {
                 let is_there = table::formula(txn, &id)?.is_some();
                 Ok((is_there, !is_there && collect::is_gone(txn, &id)?))
@@ -63,7 +63,7 @@ impl Scratches {
 fn remove(folder: &Path, name: &str) {
     let going = folder.join(format!("{GOING}{name}"));
     if fs::rename(folder.join(name), &going).is_ok() {
-        // Whatever is left, the next process removes.
+        // The next process removes any rest.
         let _ = fs::remove_dir_all(&going);
     }
 }

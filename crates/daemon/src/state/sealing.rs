@@ -14,7 +14,7 @@ use control::exit::{Exit, Failure};
 /// How secrets are sealed now.
 const METHOD: &str = "xchacha20poly1305/1";
 
-/// The key, as the vault has it. What was sealed before there was a vault lies under the same key.
+/// Returns the key, as the vault has it. Texts that were sealed before there was a vault lie under the same key.
 fn key(vault: &Keeper, state: &Path) -> Result<zeroize::Zeroizing<[u8; 32]>, Failure> {
     let digits = vault.sealing(state)?;
     let mut key = zeroize::Zeroizing::new([0; 32]);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_secret_is_read_with_the_key_and_only_with_it() {
+    fn sealed_secret_opens_only_with_its_key() {
         let state = tempfile::tempdir().unwrap();
         let vault = Keeper::new(state.path());
         let sealed = seal(&vault, state.path(), "swordfish").unwrap();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_before_there_was_a_vault_stays_readable() {
+    fn key_from_before_the_vault_is_migrated() {
         let state = tempfile::tempdir().unwrap();
         std::fs::write(state.path().join("secret.key"), [7; 32]).unwrap();
         let vault = Keeper::new(state.path());

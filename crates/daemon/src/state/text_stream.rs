@@ -1,4 +1,4 @@
-//! What is shown of a model's reply while it is written, and what each follower has had of it.
+//! The part of a model's reply that is shown while it is written, and the part that each follower has had.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,9 +10,9 @@ use policy::Secrets;
 use super::watch::Streamed;
 use control::protocol::Response;
 
-/// How much of a text that goes on can be shown, and as what: no value of the vault, nor a part of one. Where there are
-/// any, whole lines are shown, since what comes next could complete one; where one has several lines, nothing is before the
-/// end. What ends before `from` has been looked at before.
+/// Returns how much of a text that goes on can be shown, and its redacted form. That has no value of the vault, nor a
+/// part of one. If the vault has values, only whole lines are shown, since later text could complete a value. If a
+/// value has several lines, nothing is shown before the end. Text that ends before `from` has been looked at before.
 pub fn settled(secrets: &Secrets, text: &str, from: usize) -> (usize, String) {
     if secrets.is_empty() {
         return (text.len(), text.to_owned());
@@ -21,14 +21,14 @@ pub fn settled(secrets: &Secrets, text: &str, from: usize) -> (usize, String) {
     (end, secrets.redact(&text[..end]).into_owned())
 }
 
-/// How much of each run's text a follower has had: of which reply, and how many bytes.
+/// The part of each run's text that a follower has had: the reply, and the number of bytes.
 #[derive(Default)]
 pub struct Had {
     of: BTreeMap<RunNumber, ((u64, u64), usize)>,
 }
 
 impl Had {
-    /// Tells what is new of these texts.
+    /// Sends the new part of these texts.
     ///
     /// # Errors
     /// When the follower does not read any more.
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_that_comes_again_is_told_from_the_start_however_long_it_is_by_then() {
+    fn restarted_reply_is_streamed_from_the_start() {
         let mut had = Had::default();
         let mut told = Vec::new();
         for (prompted, began, shown) in
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_a_secret_is_shown_before_its_end_has_come() {
+    fn partial_secret_is_withheld_from_the_stream() {
         let secrets = Secrets::new([("token", "correct-horse-battery-staple")]);
         for (text, expected) in [
             ("plain", ""),

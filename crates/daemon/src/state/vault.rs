@@ -29,7 +29,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// The vault of a state directory. Nothing is opened yet.
+    /// Returns the vault of a state directory. Nothing is opened yet.
     pub fn new(state: &Path) -> Keeper {
         let keyring =
             keyring_program().map(|program| Arc::new(SecretTool::new(&program, state)) as Arc<dyn Keyring>);
@@ -40,7 +40,7 @@ impl Keeper {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the vault if there is one that needs no passphrase, and makes ready what is to be looked for.
+    /// Opens the vault if there is one that needs no passphrase, and returns the scanner for its values.
     ///
     /// # Errors
     /// When it is damaged or its key is gone. The daemon works without it, and says so.
@@ -55,7 +55,8 @@ impl Keeper {
         }
     }
 
-    /// The value of a secret for a program that a person named it for. One that is for servers is for them alone.
+    /// Returns the value of a secret for a program that a person named it for. One that is for servers is for them
+    /// alone.
     ///
     /// # Errors
     /// Why it is not given out.
@@ -75,7 +76,7 @@ impl Keeper {
         vault.get(name).ok_or(Withheld::Missing)
     }
 
-    /// The value of a secret for a server, if it is for that server.
+    /// Returns the value of a secret for a server, if it is for that server.
     ///
     /// # Errors
     /// Why it is not given out.
@@ -85,8 +86,8 @@ impl Keeper {
         if entry.origins.contains(origin) { Ok(entry.value.clone()) } else { Err(Withheld::Elsewhere) }
     }
 
-    /// The key under which values of forms are sealed; made, or taken over from the file in which it once lay, when it
-    /// is first needed.
+    /// Returns the key under which values of forms are sealed; made, or taken over from the file in which it once
+    /// lay, when it is first needed.
     ///
     /// # Errors
     /// When the vault is locked or cannot be written.
@@ -116,7 +117,7 @@ impl Keeper {
         Ok(key)
     }
 
-    /// The open vault; made without asking anybody if there is none.
+    /// Returns the open vault; made without asking anybody if there is none.
     fn or_make<'v>(&self, open: &'v mut Option<Vault>) -> Result<&'v mut Vault, Failure> {
         if open.is_none() {
             let vault = match self.site.open(None).map_err(|e| failure(&e))? {
@@ -133,8 +134,8 @@ impl Keeper {
         open.as_mut().ok_or_else(|| failure(&VaultError::Locked))
     }
 
-    /// The key for a model's server under the name of its variable, if the vault has it and it is for that server; of a
-    /// model with a key of its own that one.
+    /// Returns the key for a model's server under the name of its variable, if the vault has it and it is for that
+    /// server; of a model with a key of its own that one.
     pub fn model_key(&self, variable: &str, reference: &ModelRef) -> Option<model::Secret> {
         let takes = match reference {
             ModelRef::Vendor { vendor, .. } => vendor.keys().contains(&variable),
@@ -148,7 +149,7 @@ impl Keeper {
         Some(model::Secret::new(value.reveal()))
     }
 
-    /// How the key is protected, and whether the vault cannot be read.
+    /// Returns how the key is protected, and whether the vault cannot be read.
     ///
     /// # Errors
     /// When the files cannot be read.
@@ -169,7 +170,7 @@ pub enum Withheld {
     Elsewhere,
 }
 
-/// What is looked for in an open vault.
+/// Returns the scanner for the values of an open vault.
 fn scanner(vault: Option<&Vault>) -> Secrets {
     match vault {
         Some(vault) => Secrets::new(vault.entries().map(|(name, entry)| (name, entry.value.reveal()))),
@@ -177,13 +178,14 @@ fn scanner(vault: Option<&Vault>) -> Secrets {
     }
 }
 
-/// Opens the vault as the daemon starts. Where it cannot be read, what is looked for is not known, and the gates say so.
+/// Opens the vault as the daemon starts. Where it cannot be read, the values to look for are unknown, and the gates
+/// say so.
 pub fn begin(daemon: &HostDaemon) {
     let secrets = daemon.vault.begin().unwrap_or_else(|_| Secrets::locked());
     daemon.change_rules(|rules| rules.secrets = Arc::new(secrets));
 }
 
-/// Does what a client wants of the vault.
+/// Carries out a client's request to the vault.
 ///
 /// # Errors
 /// When it is not done.
@@ -307,7 +309,7 @@ fn rows(daemon: &HostDaemon, vault: &Vault) -> Result<Vec<SecretRow>, Failure> {
         .collect())
 }
 
-/// The failure that a vault's error is.
+/// Returns the failure that a vault's error is.
 pub fn failure(error: &VaultError) -> Failure {
     let exit = match error {
         VaultError::Locked => Exit::NeedsYou,
@@ -323,7 +325,7 @@ pub fn failure(error: &VaultError) -> Failure {
     Failure::new(exit, error.to_string()).help(error.help())
 }
 
-/// What `doctor` says of the vault.
+/// Returns the line of `doctor` about the vault.
 pub fn examine(daemon: &HostDaemon) -> (String, bool, String) {
     let found = match daemon.vault.state() {
         Ok((None, _)) => (true, "none yet; `almoner secret set NAME` makes it".to_owned()),
@@ -334,7 +336,8 @@ pub fn examine(daemon: &HostDaemon) -> (String, bool, String) {
     ("vault".to_owned(), found.0, found.1)
 }
 
-/// Whether what this process holds can end up in a core dump or be read by another process of the same user.
+/// Returns the line of `doctor` about this process's memory: whether a core dump or another process of the same user
+/// can get at it.
 pub fn examine_memory() -> (String, bool, String) {
     use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
     let undumpable = matches!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable));
@@ -346,7 +349,7 @@ pub fn examine_memory() -> (String, bool, String) {
     ("memory".to_owned(), undumpable && no_cores, said.to_owned())
 }
 
-/// Keeps what this process holds out of core dumps, and other processes of the same user out of its memory.
+/// Keeps this process's memory out of core dumps, and other processes of the same user out of its memory.
 pub fn keep_to_itself() {
     use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
     // Where the system does not know these, `doctor` says so.
@@ -354,7 +357,7 @@ pub fn keep_to_itself() {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// The program that reaches the keyring, if there is one and a session for it.
+/// Returns the program that reaches the keyring, if there is one and a session for it.
 fn keyring_program() -> Option<std::path::PathBuf> {
     if let Some(named) = std::env::var_os("ALMONER_KEYRING").filter(|named| !named.is_empty()) {
         return (named != "none").then(|| named.into());

@@ -1,4 +1,4 @@
-//! News: what followers wait for. All of it may be lost; the store has the truth.
+//! News: the hints that followers wait for. All of it may be lost; the store has the truth.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,28 +22,28 @@ struct State {
     ended: bool,
     /// The last line of progress of each run that waits for a model, with the tick at which it changed.
     progress: BTreeMap<HostRun, (u64, String)>,
-    /// What the model of each run has written of its reply so far, with the tick at which it changed.
+    /// The text that each run's model has written of its reply so far, with the tick at which it changed.
     text: BTreeMap<HostRun, (u64, Written)>,
     /// Runs that got stuck, with the tick.
     stuck: BTreeMap<HostRun, (u64, Trouble)>,
 }
 
-/// What a model has written of a reply so far.
+/// The text that a model has written of a reply so far.
 #[derive(Clone, Default)]
 pub struct Streamed {
     /// The step that asked.
     pub prompted: u64,
-    /// What tells a reply from one to the same step that was given up: the tick at which it began.
+    /// The tick at which the reply began. It tells the reply from one to the same step that was given up.
     pub began: u64,
-    /// What of it can be shown.
+    /// The part that can be shown.
     pub shown: String,
 }
 
-/// The same, with what is not to be shown yet.
+/// The same, with the part that is not to be shown yet.
 #[derive(Default)]
 struct Written {
     streamed: Streamed,
-    /// What has come and is not shown yet.
+    /// The text that has come and is not shown yet.
     pending: String,
     /// How many bytes have come.
     bytes: usize,
@@ -52,13 +52,13 @@ struct Written {
 /// The most of a reply that is kept to be shown while it is written: 1 MiB.
 const MOST_TEXT: usize = 1 << 20;
 
-/// What a follower has not seen yet.
+/// The news that a follower has not seen yet.
 pub struct Unseen {
     /// The tick up to which the follower has now seen everything.
     pub tick: u64,
     /// Lines of progress.
     pub progress: Vec<(RunNumber, String)>,
-    /// What models have written so far.
+    /// The text that models have written so far.
     pub text: Vec<(RunNumber, Streamed)>,
     /// Runs that got stuck.
     pub stuck: Vec<(RunNumber, Trouble)>,
@@ -77,7 +77,7 @@ impl News {
         self.changed.notify_all();
     }
 
-    /// The tick now: a follower that begins here has seen everything before.
+    /// Returns the tick now: a follower that begins here has seen everything before.
     pub fn tick(&self) -> u64 {
         self.lock().tick
     }
@@ -97,7 +97,7 @@ impl News {
     /// be woken by each change.
     pub fn rest(&self, patience: Duration) {
         let state = self.lock();
-        // Whoever is woken without a reason looks around a little early.
+        // A caller that is woken without a reason looks around a little early.
         if !state.ended {
             let _ = self.ended.wait_timeout(state, patience);
         }
@@ -108,9 +108,9 @@ impl News {
         self.change(|state| drop(state.progress.insert(of, (state.tick, line))));
     }
 
-    /// Tells what more the model of a run has written. `settled` says how much of what has not been shown can be, and as
-    /// what; it is told from where on there is anything new. Each byte is looked at once, however small the parts are in
-    /// which it comes.
+    /// Adds text that the model of a run has written. `settled` gets the text that is not shown yet, and where the
+    /// new part begins. It returns how much of the text can be shown, and in which form. Each byte is looked at once,
+    /// even if the parts are small.
     pub fn tell_text(
         &self,
         of: HostRun,
@@ -133,7 +133,7 @@ impl News {
                 written.pending.drain(..end);
                 written.streamed.shown.push_str(&shown);
                 *at = tick;
-                // Whoever sees nothing of it sees that it goes on.
+                // A follower that sees nothing of the text sees that it goes on.
                 if !written.pending.is_empty() {
                     let line = format!("it is writing, {} bytes so far", written.bytes);
                     state.progress.insert(of, (tick, line));
@@ -157,7 +157,8 @@ impl News {
         self.change(|state| drop(state.stuck.remove(&of)));
     }
 
-    /// Waits until there is news of anybody after `tick`, at most `patience`; returns what concerns the runs of `host`.
+    /// Waits until there is news of any run after `tick`, at most `patience`. It returns the news of the runs of
+    /// `host`.
     pub fn wait(&self, host: &FormulaId, tick: u64, patience: Duration) -> Unseen {
         let end = Instant::now() + patience;
         let mut state = self.lock();
@@ -176,7 +177,7 @@ impl News {
     }
 }
 
-/// What was said of the runs of `host` after `tick`.
+/// Returns the news of the runs of `host` after `tick`.
 fn unseen<T, S>(
     said: &BTreeMap<HostRun, (u64, T)>,
     host: &FormulaId,
@@ -194,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_rests_is_woken_by_the_end() {
+    fn end_wakes_a_waiting_thread() {
         let news = News::default();
         std::thread::scope(|scope| {
             scope.spawn(|| news.rest(Duration::from_secs(600)));
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_of_a_text_is_looked_at_once_in_however_small_parts_it_comes() {
+    fn streamed_text_is_scanned_once_per_byte() {
         let of = HostRun { host: FormulaId { number: [1; 32], node: [0; 32] }, run: RunNumber(1) };
         let (news, seen) = (News::default(), std::cell::Cell::new(0));
         for part in ["a", "b", "\nc", "", "d\n", "e"] {
@@ -217,12 +218,12 @@ mod tests {
         assert_eq!(seen.get(), "ab\ncd\ne".len());
         let unseen = news.wait(&of.host, 0, Duration::ZERO);
         assert_eq!((unseen.text[0].1.shown.as_str(), unseen.text[0].1.prompted), ("AB\nCD\n", 7));
-        // What cannot be shown yet is told of.
+        // Text that cannot be shown yet counts as progress.
         assert_eq!(unseen.progress, [(RunNumber(1), "it is writing, 7 bytes so far".to_owned())]);
     }
 
     #[test]
-    fn runs_of_one_number_are_told_to_their_own_followers() {
+    fn progress_of_equal_run_numbers_stays_with_its_host() {
         let host = |byte| FormulaId { number: [byte; 32], node: [0; 32] };
         let of = |byte, run| HostRun { host: host(byte), run: RunNumber(run) };
         let news = News::default();

@@ -1,17 +1,17 @@
-//! Who may open a WebSocket here, by what its request says.
+//! The check of who may open a WebSocket here, by the headers of the request.
 
 use std::net::SocketAddr;
 
 use tungstenite::http::HeaderMap;
 use tungstenite::http::header::{HOST, HeaderName, ORIGIN};
 
-/// Whether a request with these headers is let in at this address.
+/// Checks whether a request with these headers may connect to this address.
 ///
-/// A page elsewhere can make a browser connect to this machine, also by a name of its own that leads here. The browser
-/// says both: the name in `Host`, the page in `Origin`. Programs that are no browsers send no `Origin`.
+/// A page elsewhere can make a browser connect to this machine, also by a name of its own that leads here. The
+/// browser tells both: the name in `Host`, the page in `Origin`. Programs that are no browsers send no `Origin`.
 ///
 /// # Errors
-/// Why not.
+/// When the request is refused. The text says why.
 pub(super) fn admit(headers: &HeaderMap, address: SocketAddr) -> Result<(), String> {
     let host = only(headers, HOST)?.ok_or("the request says no Host")?;
     if !is_here(&host, Some(address.port())) && host != address.to_string() {
@@ -25,7 +25,7 @@ pub(super) fn admit(headers: &HeaderMap, address: SocketAddr) -> Result<(), Stri
     }
 }
 
-/// What the one header of a name says.
+/// Returns the value of the one header of this name.
 fn only(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>, String> {
     let mut all = headers.get_all(&name).iter();
     match (all.next(), all.next()) {
@@ -38,7 +38,7 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>, String>
     }
 }
 
-/// Whether this is a name of this machine with the port, or with any if none is given.
+/// Returns whether this is a name of this machine with the port, or with any if none is given.
 fn is_here(host: &str, port: Option<u16>) -> bool {
     let names = ["localhost", "127.0.0.1", "[::1]"];
     names.iter().filter_map(|name| host.strip_prefix(name)).any(|rest| match (rest.strip_prefix(':'), port) {
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_may_come_in() {
+    fn admission_accepts_only_local_host_and_origin() {
         let check = |headers: &[(&str, &str)], expected: Result<(), &str>| {
             let mut map = HeaderMap::new();
             for (name, value) in headers {

@@ -4,29 +4,29 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// A stream of which every read and write is over by the same moment, until that is lifted.
+/// A stream with one deadline for every read and write, until the deadline is lifted.
 pub(super) struct Timed {
     stream: TcpStream,
     until: Option<Instant>,
 }
 
 impl Timed {
-    /// A stream that ends after so long.
+    /// Returns a stream that ends after so long.
     pub fn new(stream: TcpStream, patience: Duration) -> Timed {
         Timed { stream, until: Some(Instant::now() + patience) }
     }
 
-    /// It may take as long as it likes from now on.
+    /// Lifts the deadline.
     pub fn lift(&mut self) {
         self.until = None;
     }
 
-    /// The stream itself.
+    /// Returns the stream itself.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// How long is left, if there is an end.
+    /// Returns how long is left, if there is an end.
     fn left(&self) -> io::Result<Option<Duration>> {
         let Some(until) = self.until else { return Ok(None) };
         let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_speaks_slowly_is_cut_off_at_the_moment_all_the_same() {
+    fn slow_client_is_cut_off_at_the_deadline() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut slow = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (stream, _) = listener.accept().unwrap();

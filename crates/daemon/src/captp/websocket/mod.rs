@@ -1,11 +1,11 @@
 //! The gateway for clients that cannot open a unix socket: CapTP over WebSockets, on this machine alone.
 //!
-//! It is off unless `ENDO_ADDR` says where it listens. A page of somebody else's must not reach it, so who asks for a
-//! connection must name this machine (`Host`), and if it is a page it must come from this machine (`Origin`). What a
-//! client sees first has one method, `fetch(token)`, which takes a token that `almoner gateway` gave out.
+//! It is off unless `ENDO_ADDR` says where it listens. A foreign page must not reach it. So a client must name this
+//! machine (`Host`), and a page must come from this machine (`Origin`). The first object that a client sees has one
+//! method, `fetch(token)`. It takes a token that `almoner gateway` gave out.
 //!
-//! Each message is a frame of its own, binary as Endo's clients send them, or text. Inside, a connection is the same as
-//! one over the unix socket: [`pump`] moves messages between the two.
+//! Each message is a frame of its own, binary as Endo's clients send them, or text. Inside, a connection is the same
+//! as one over the unix socket: [`pump`] moves messages between the two.
 
 mod admission;
 mod deadline;
@@ -35,7 +35,7 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 /// How many connections may be between their beginning and their first good token.
 pub(crate) const MOST_OUTSIDE: usize = 64;
 
-/// Where the gateway is to listen, if anywhere.
+/// Returns where the gateway is to listen, if anywhere.
 ///
 /// # Errors
 /// When `ENDO_ADDR` is no address of this machine.
@@ -110,7 +110,7 @@ fn accept(shared: &Weak<Shared>, listener: &TcpListener, address: SocketAddr) {
     }
 }
 
-/// The client's side of a connection like those over the unix socket, and the connection.
+/// Returns the client's side of a connection like those over the unix socket, and the connection.
 fn open(shared: &Arc<Shared>) -> Option<(UnixStream, Arc<Link>)> {
     let (theirs, ours) = UnixStream::pair().ok()?;
     // Who cannot be let in is told so by the end of its connection.
@@ -148,11 +148,11 @@ fn forbidden(reason: &str) -> ErrorResponse {
     response
 }
 
-/// Answers what is no handshake.
+/// Answers a request that is no handshake.
 fn refuse(mut stream: TcpStream, status: &str, reason: &str) {
     let length = reason.len() + 1;
     let head = format!("HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n");
-    // Whoever does not listen misses nothing.
+    // A client that does not listen misses nothing.
     let _ = stream.write_all(format!("{head}connection: close\r\n\r\n{reason}\n").as_bytes());
 }
 
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_of_this_machine() {
+    fn gateway_accepts_only_loopback_addresses() {
         let check = |said: &str, expected: Result<&str, &str>| match (read(said), expected) {
             (Ok(address), Ok(expected)) => assert_eq!(address.to_string(), expected),
             (Err(failure), Err(says)) => {

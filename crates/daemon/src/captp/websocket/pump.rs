@@ -23,10 +23,10 @@ const ENOUGH: usize = 1 << 20;
 /// How long a client gets to take the end of its connection.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// How long it is waited at a time until what a client without a token has said is looked at.
+/// How long the gateway waits at a time until the daemon has handled the message of a client without a token.
 const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 
-/// Only what has happened already is looked at.
+/// The timeout that only looks at events that have already happened.
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// Moves messages until one of the two ends.
@@ -44,7 +44,7 @@ pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Link) {
         stuck: false,
     };
     let served = pump.serve();
-    // Whatever came in between: what the daemon has said is told, above all why it ends the connection.
+    // Even after an error the client gets the daemon's last messages, above all the reason for the end.
     let _ = pump.hear_daemon();
     let code = match served {
         Ok(()) => CloseCode::Normal,
@@ -52,7 +52,7 @@ pub(super) fn run(mut socket: Socket, inner: &UnixStream, link: &Link) {
         Err(Error::Protocol(_) | Error::Utf8(_)) => CloseCode::Protocol,
         Err(_) => CloseCode::Away,
     };
-    // Whoever is at the other end of either hears that it is over.
+    // Both ends learn that the connection is over.
     let _ = inner.shutdown(Shutdown::Both);
     pump.farewell(code);
 }
@@ -77,12 +77,12 @@ struct Pump<'a> {
 }
 
 impl Pump<'_> {
-    /// Until the daemon ends the connection, or the client does.
+    /// Moves messages until the daemon or the client ends the connection.
     fn serve(&mut self) -> Result<(), Error> {
         self.socket.get_ref().stream().set_nonblocking(true)?;
         self.inner.set_nonblocking(true)?;
         loop {
-            // What was read ahead in the handshake is there without any event.
+            // No event tells of bytes that were read ahead in the handshake.
             self.hear_client()?;
             self.tell_daemon()?;
             if !self.stuck && !self.hear_daemon()? {
@@ -114,7 +114,7 @@ impl Pump<'_> {
         }
         let over = PollFlags::HUP | PollFlags::ERR;
         let [client_says, daemon_says] = all.map(|one| one.revents());
-        // Of an end of which nothing is read any more nobody else would hear.
+        // Without this check the end of a side that is no longer read would go unnoticed.
         let gone = (client.is_empty() && client_says.intersects(over))
             || (self.stuck && daemon_says.intersects(over));
         match gone {
@@ -123,14 +123,15 @@ impl Pump<'_> {
         }
     }
 
-    /// Whether nothing more is read until it is known what came of what the client has said: it may have been a token.
+    /// Returns whether reading waits until the daemon has handled the client's last message: it may have been a
+    /// token.
     fn waits_for_entrance(&self) -> bool {
-        // Messages are counted as long as the client is outside, and what it sends right behind a good token may be
-        // looked at when it is not any more.
+        // Messages are counted as long as the client is outside. A message right behind a good token may be handled
+        // when the client is no longer outside.
         self.is_outside && self.link.is_outside() && self.link.taken() < self.heard
     }
 
-    /// Whether the next message may be read, and how long it may be.
+    /// Returns whether the next message may be read, and how long it may be.
     fn may_hear(&mut self) -> bool {
         if self.waits_for_entrance() {
             return false;
@@ -183,7 +184,7 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// Takes what the daemon has to say; false when it has nothing more to say, ever.
+    /// Takes the daemon's waiting messages. Returns `false` when the daemon will send no more.
     fn hear_daemon(&mut self) -> Result<bool, Error> {
         let mut buffer = [0; 32 << 10];
         while !self.stuck {
@@ -195,7 +196,7 @@ impl Pump<'_> {
                 Err(error) => return Err(error.into()),
             };
             self.decoder.push(buffer.get(..count).unwrap_or_default());
-            // The daemon frames what it says as it should.
+            // The daemon frames its messages correctly.
             while let Ok(Some(message)) = self.decoder.next() {
                 let message = Message::Binary(message.to_vec().into());
                 match self.socket.write(message) {

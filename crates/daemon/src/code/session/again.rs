@@ -1,4 +1,4 @@
-//! Sends that an earlier heap has sent, and of which nobody knows what came of them.
+//! Sends of an earlier heap whose outcome is not known.
 
 use kernel::code::{self, Origin};
 use passable::Value;
@@ -13,13 +13,13 @@ pub(super) struct Held {
     target: Ref,
     verb: Verb,
     args: Value<Ref>,
-    /// What the heap takes for the answer.
+    /// The promise that the heap holds as the answer.
     answer: Ref,
     again: bool,
 }
 
 impl Session {
-    /// Keeps a send until what it is sent to is known, if it has to be; it comes back if not.
+    /// Holds a send back until its target is known, if that is needed. Returns whether it did.
     pub(super) fn hold_back(
         &mut self,
         one: &Outgoing,
@@ -27,7 +27,7 @@ impl Session {
         args: &Value<Ref>,
     ) -> Result<bool, Broken> {
         let is_open = locked(&self.board).is_pending(target);
-        // What is sent later does not overtake what waits.
+        // A later send does not overtake one that waits.
         let waits = self.held.iter().any(|held| held.target == target);
         if !(is_open && (one.again || waits)) {
             return Ok(false);
@@ -42,12 +42,12 @@ impl Session {
         Ok(true)
     }
 
-    /// Sends what was held back and can be judged now.
+    /// Sends the held sends whose target is known now.
     pub(super) fn release_held(&mut self, tools: &mut Tools<'_>) -> Result<(), Broken> {
         let held = std::mem::take(&mut self.held);
         let (mut ready, mut sent) = (Vec::new(), false);
         for one in held {
-            // What is sent to one of them waits for that, in turn.
+            // A send to the answer of a held send waits for that answer in turn.
             match locked(&self.board).is_pending(one.target) {
                 true => self.held.push(one),
                 false => ready.push(one),

@@ -1,4 +1,4 @@
-//! What a heap is told: recorded as it is told, and told again in the same order.
+//! The answers that a heap is told. They are recorded when they are told, and told again in the same order.
 
 use kernel::code::{Entry, Of};
 use passable::Value;
@@ -16,12 +16,12 @@ const MOST_HEARD: usize = 64 << 20;
 /// How deep values may lie in one another that come from outside: reading them takes the heap's stack.
 pub(super) const DEEPEST: u32 = 32;
 
-/// Said instead of what lies deeper.
+/// The error that takes the place of a value that is too deep.
 pub(super) const TOO_DEEP: &str =
     "this holds values more than 32 deep inside of one another: code takes no more";
 
 impl Session {
-    /// Tells the heap what it was told before.
+    /// Tells the heap a recorded entry again.
     pub(super) fn tell_again(&mut self, tools: &mut Tools<'_>, entry: Entry) -> Result<(), Broken> {
         let (of, outcome, bound) = match entry {
             Entry::Heard { of, outcome, bound } => (of, outcome, bound),
@@ -52,7 +52,7 @@ impl Session {
         self.order(tools, &Order::Settle { vat, promise, outcome: told })
     }
 
-    /// What is sent to an answer that is known goes to what the answer was.
+    /// Settles an answer that is known, so that sends to it go to its value.
     pub(super) fn settle_question(&mut self, question: u32, told: &Outcome) {
         let outcome = match told {
             Outcome::Ok(value) => self.slots.outward(&mut self.home, &self.board, value).map(Ok),
@@ -94,7 +94,7 @@ impl Session {
         Ok(told)
     }
 
-    /// Counts what the heap is told on the way to its end.
+    /// Counts the bytes that the heap is told on the way to its end.
     pub(super) fn hears(&mut self, bytes: usize) -> Result<(), Broken> {
         self.heard = self.heard.saturating_add(bytes);
         if self.heard <= MOST_HEARD {

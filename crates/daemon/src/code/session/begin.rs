@@ -1,4 +1,4 @@
-//! How a heap begins: with the code, and with what its names stand for.
+//! The start of a heap, with the code and the values of its names.
 
 use kernel::code::Entry;
 use passable::Value;
@@ -9,7 +9,7 @@ use crate::files::module_archives;
 use crate::objects::convert;
 use crate::objects::object::Object;
 
-/// The name under which code finds what it keeps.
+/// The name under which code finds its own state.
 const STATE: &str = "state";
 
 impl Session {
@@ -48,7 +48,7 @@ impl Session {
         names
     }
 
-    /// What the code's names stand for, as it is told; the journal says so before anything else.
+    /// Returns the values of the code's names, as the heap is told them. They are the journal's first entry.
     fn begin(&mut self, tools: &Tools<'_>) -> Result<(Value<Slot>, Vec<String>), Broken> {
         let eval = self.parcel.eval;
         let reach = Object { id: eval, agent: eval, through: vec![] };
@@ -79,7 +79,7 @@ impl Session {
     }
 }
 
-/// The order to make a program of modules. What it is told of are its powers, and its own object.
+/// Returns the order to make a program of modules. The program gets its powers and its own object.
 fn made(
     tools: &Tools<'_>,
     kept: &kernel::modules::Modules,

@@ -18,14 +18,14 @@ impl Session {
     pub fn take_letter(&mut self, tools: &mut Tools<'_>, letter: Letter) -> Result<Stand, Broken> {
         self.letters.push_back(letter);
         match self.phase {
-            // Nobody is in its way: what it does now is recorded nowhere.
+            // The messages go at once: the journal does not record code that has come to its end.
             Phase::Live => {
                 while let Some(letter) = self.letters.pop_front() {
                     self.open_letter(tools, letter)?;
                 }
                 Ok(Stand::On)
             }
-            // One after the other, and after what it was told before.
+            // One message after the other, and after all that the heap was told before.
             Phase::Running => self.go_on(tools),
             Phase::Reviving | Phase::Ending => Ok(Stand::On),
         }
@@ -60,7 +60,7 @@ impl Session {
         let (number, call) = (letter.target.number, (letter.verb, Value::array(args)));
         if self.phase == Phase::Running {
             let told = write(&call)?;
-            // What others say is not the fault of the code: it goes on.
+            // Messages from others are not the fault of the code: it goes on.
             self.called = self.called.saturating_add(told.len());
             if self.called > MOST_CALLED {
                 let what = format!(
@@ -122,10 +122,10 @@ impl Session {
         }
         let reply = self.replies.remove(&answer);
         if reply.is_some() {
-            // Others will know of it: it follows from what the code was told.
+            // Others will know the answer, so the entries that it follows from are recorded first.
             self.record(tools)?;
         }
-        // Also what an earlier heap has answered: others hold what is in that.
+        // Answers of an earlier heap are exported too: others hold the objects in them.
         match self.phase {
             Phase::Running | Phase::Live => self.export(tools, value)?,
             Phase::Reviving | Phase::Ending => {}

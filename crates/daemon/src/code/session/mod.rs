@@ -1,10 +1,10 @@
-//! One piece of code in one heap: what it sends goes out, what comes back is recorded and told.
+//! One piece of code in one heap: its sends go out, and the answers are recorded and told.
 //!
-//! A session begins with what the journal has. While there is any of that left, the heap is told what it was told before,
-//! and every send is compared with the one that is recorded; nothing goes out. What the code sends after that is
-//! recorded before it goes, and every answer before anything follows from it; so is every message that others send to
-//! its objects on the way. Once the code has come to its end, its objects may still be sent messages; none of that is
-//! recorded, and all of it ends with the heap.
+//! A session begins with the entries of its journal. While any are left, the heap is told the same as before, and
+//! every send is compared with the recorded one. Nothing goes out. Later sends are recorded before they go out, and
+//! every answer before anything follows from it. So is every message that others send to its objects on the way. Once
+//! the code has come to its end, others may still send messages to its objects. None of that is recorded, and all of
+//! it ends with the heap.
 
 mod again;
 mod answers;
@@ -47,7 +47,7 @@ const RESULT: u32 = 0;
 /// The longest line about a send, in characters.
 const LINE: usize = 160;
 
-/// What a session needs of the rest.
+/// The parts of the daemon that a session needs.
 pub struct Tools<'a> {
     pub daemon: &'a HostDaemon,
     pub jobs: &'a Sender<Job>,
@@ -64,7 +64,7 @@ pub enum Broken {
     Gone,
     /// It was cancelled, and has been told: why it was.
     Over(String),
-    /// The code itself is the reason, and this is what came of it.
+    /// The code itself is the reason: its outcome.
     Code(RunOutcome),
 }
 
@@ -86,7 +86,7 @@ impl From<HostError> for Broken {
     }
 }
 
-/// What the code is at.
+/// The phase of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// On the way to its end.
@@ -117,18 +117,18 @@ struct Outgoing {
     verb: Verb,
     args: Value<Slot>,
     question: Option<u32>,
-    /// Whether an earlier heap has sent the same, and nobody knows what came of it.
+    /// Whether an earlier heap has sent the same and the outcome is not known.
     again: bool,
     digest: BlobHash,
 }
 
-/// What a heap has let go of: numbers of ours with how often it was told each, and answers.
+/// References that a heap has dropped: our numbers, each with how often the heap was told it, and answers.
 struct Dropped {
     imports: Vec<(u32, u32)>,
     questions: Vec<u32>,
 }
 
-/// A send of which the answer is to come.
+/// A send whose answer has not come yet.
 #[derive(Clone, Copy)]
 struct Asked {
     question: Option<u32>,
@@ -145,13 +145,13 @@ pub struct Session {
     slots: Slots,
     /// How many entries the journal has.
     recorded: u64,
-    /// What is to be added to it.
+    /// The entries that are still to be added to the journal.
     fresh: Vec<Entry>,
-    /// What the heap is still to be told, as it was told before.
+    /// The recorded entries that the heap is still to be told again.
     script: VecDeque<Entry>,
     /// The recorded sends.
     known: BTreeMap<u32, BlobHash>,
-    /// Those of them of which the answer is recorded.
+    /// The recorded sends whose answer is recorded.
     answered: BTreeSet<u32>,
     /// How many lines of the console are recorded.
     lines: usize,
@@ -162,7 +162,7 @@ pub struct Session {
     /// How many sends have left the heap.
     sent: u32,
     outgoing: Vec<Outgoing>,
-    /// What the heap has let go of: what has left it may still need that.
+    /// The references that the heap has dropped. Sends that have left it may still need them.
     drops: Vec<Dropped>,
     asked: BTreeMap<u32, Asked>,
     /// How many orders the heap has not carried out.
@@ -175,7 +175,7 @@ pub struct Session {
     /// Those that are being answered, and who has sent each.
     replies: BTreeMap<u32, (Taker, FormulaId)>,
     next_reply: u32,
-    /// What became of promises of the heap's that the store has not been told.
+    /// The outcomes of the heap's promises that the store does not know yet.
     resolved: BTreeMap<u32, Outcome>,
     /// Answers to its own sends for which the store waits.
     open_answers: BTreeSet<u32>,
@@ -216,7 +216,7 @@ fn attend(
     loop {
         home.work_through(&context);
         home.look_at_promises(&context);
-        // It is done here: nobody else uses this process.
+        // The task runs on this thread: only this agent's code waits for it.
         let Some(task) = errands.tasks.borrow_mut().pop_front() else { return };
         let done = task.carry_out(daemon.downgrade());
         home.came(&context, done.reach, done.answer, done.came, done.hold.as_ref());
@@ -228,8 +228,8 @@ fn locked(board: &Mutex<Switchboard>) -> MutexGuard<'_, Switchboard> {
 }
 
 impl Session {
-    /// A session over what the journal has. `phase` says whether the code has come to its end before,
-    /// `remade_by` by which other engine it may be made again.
+    /// Returns a session over the entries of the journal. `phase` tells whether the code has come to its end before.
+    /// `remade_by` names the other engine that may make it again.
     pub fn new(
         parcel: Box<Parcel>,
         phase: Phase,
@@ -300,17 +300,17 @@ impl Session {
         })
     }
 
-    /// What it is at.
+    /// Returns the phase of the code.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// The heap, among all that there have been.
+    /// Returns the heap, among all that there have been.
     pub fn heap(&self) -> u64 {
         self.slots.heap
     }
 
-    /// Whether nobody waits for anything of it: it has come to its end, and answers no message just now.
+    /// Returns whether no caller waits for it: it has come to its end, and answers no message just now.
     pub fn is_at_rest(&self) -> bool {
         self.phase == Phase::Live
             && self.replies.is_empty()
@@ -318,12 +318,12 @@ impl Session {
             && self.asked.is_empty()
     }
 
-    /// How many entries its journal has.
+    /// Returns how many entries its journal has.
     pub fn recorded(&self) -> u64 {
         self.recorded
     }
 
-    /// What it refers to in the store.
+    /// Returns the formulas that it refers to.
     pub fn pins(&self) -> BTreeSet<FormulaId> {
         let mut pins = self.home.pins();
         pins.insert(self.parcel.eval);
@@ -349,7 +349,7 @@ impl Session {
         })
     }
 
-    /// The heap says something.
+    /// Returns the heap says something.
     ///
     /// # Errors
     /// [`Broken`].
@@ -390,14 +390,14 @@ impl Session {
         }
     }
 
-    /// The heap could make nothing of an order.
+    /// Returns the heap could make nothing of an order.
     pub fn refused(&mut self, line: String) -> Broken {
         // A name that is none in the language, say. Nothing of the code has run.
         let help = "a name in code is a word of letters, digits, `_` and `$`";
         Broken::Code(failed("vat/refused", line, help))
     }
 
-    /// Something has happened elsewhere: sends on what has come of it.
+    /// Continues after something has happened elsewhere, and passes the results on.
     ///
     /// # Errors
     /// [`Broken`].
@@ -447,7 +447,7 @@ impl Session {
         Ok(Stand::On)
     }
 
-    /// All that was recorded has happened again: the heap is as it was at the end.
+    /// Makes the heap live. All recorded entries have happened again, so it is as it was at its end.
     fn revived(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
         self.expect_same()?;
         if !self.outgoing.is_empty() {
@@ -476,7 +476,7 @@ impl Session {
         Ok(())
     }
 
-    /// All that was recorded has been sent again.
+    /// Checks that the code has sent all recorded sends again.
     fn expect_same(&self) -> Result<(), Broken> {
         match self.known.keys().find(|send| **send >= self.sent) {
             Some(_) => Err(Broken::Code(diverged("it sends less"))),
@@ -484,7 +484,7 @@ impl Session {
         }
     }
 
-    /// Records what is to be recorded.
+    /// Records the new entries in the journal.
     fn record(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
         if self.fresh.is_empty() || self.phase != Phase::Running {
             return Ok(());
@@ -501,13 +501,13 @@ impl Session {
         }
     }
 
-    /// How it stands when the heap has nothing to do.
+    /// Returns how it stands when the heap has nothing to do.
     fn stand(&mut self, tools: &mut Tools<'_>) -> Result<Stand, Broken> {
         if !self.asked.is_empty() {
             return Ok(self.sleeps(tools)?.map_or(Stand::On, Stand::Waits));
         }
         let Some((outcome, place)) = self.result.take() else {
-            // Others may still call what it has made.
+            // Others may still call its objects.
             if self.slots.promises.is_empty() && !self.slots.can_be_called() {
                 let what = "it waits for something that never comes";
                 let help = "nothing can settle what it waits for";
@@ -523,10 +523,10 @@ impl Session {
         Ok(Stand::Done(outcome, self.slots.has_exports()))
     }
 
-    /// The promises of the store's and the people for one of which the heap waits, if it waits for nothing else. The
-    /// journal has all that it was told, so it may go.
+    /// Returns the promises of the store and the calls before the user that the heap waits for, if it waits for
+    /// nothing else. The journal has all that the heap was told, so the heap may go.
     fn sleeps(&mut self, tools: &Tools<'_>) -> Result<Option<BTreeSet<Wait>>, Broken> {
-        // What would not be found again keeps it, and so does whoever waits for an answer of it.
+        // An object that would not be found again keeps the heap, and so does a caller that waits for its answer.
         if self.slots.has_passing || !self.replies.is_empty() || !self.held.is_empty() {
             return Ok(None);
         }
@@ -549,7 +549,7 @@ impl Session {
         Ok(all)
     }
 
-    /// The result as the store keeps it.
+    /// Returns the result as the store keeps it.
     fn came_to(&mut self, tools: &Tools<'_>, value: &Value<Slot>) -> Result<RunOutcome, Broken> {
         self.export(tools, value)?;
         self.settle_resolved(tools)?;
@@ -564,13 +564,13 @@ impl Session {
         })
     }
 
-    /// The code has come to its end: its objects are there for others.
+    /// Marks the code as ended: its objects are there for others.
     pub fn live(&mut self) {
         self.phase = Phase::Live;
         self.fresh.clear();
     }
 
-    /// It was cancelled: the heap hears of that, and goes.
+    /// Cancels the code: the heap is told the reason, and then goes.
     ///
     /// # Errors
     /// [`Broken`].
@@ -583,7 +583,7 @@ impl Session {
         self.order(tools, &Order::Cancel { vat, reason })
     }
 
-    /// An answer has come from elsewhere.
+    /// Returns an answer has come from elsewhere.
     ///
     /// # Errors
     /// [`Broken`].
@@ -601,7 +601,7 @@ impl Session {
         self.go_on(tools)
     }
 
-    /// Something in the store is new.
+    /// Returns something in the store is new.
     ///
     /// # Errors
     /// [`Broken`].
@@ -614,7 +614,7 @@ impl Session {
         self.go_on(tools)
     }
 
-    /// The heap is gone, or goes: whoever waits for it is told.
+    /// Ends the session, and tells all callers that wait for the heap why.
     pub fn end(self, why: &str) {
         for (_, (reply, _)) in self.replies {
             reply.answer(Err(Value::error("Error", why)));
@@ -624,13 +624,13 @@ impl Session {
         }
     }
 
-    /// The messages that nobody has looked at yet.
+    /// Returns the messages that the heap has not been told yet.
     pub fn unread(&mut self) -> VecDeque<Letter> {
         std::mem::take(&mut self.letters)
     }
 }
 
-/// Has the kernel do something. What it refuses comes of the code.
+/// Has the kernel carry out an act. A refusal becomes the outcome of the code.
 fn act(tools: &Tools<'_>, act: CodeAct) -> Result<Reply, Broken> {
     let shared = &tools.daemon;
     match shared.attempt(shared.root, None, Act::Code(act))? {

@@ -1,4 +1,4 @@
-//! Promises that the code has made, as promises of the store's: whoever waits for one waits durably.
+//! Promises of the code as promises of the store, so that waiting for one is durable.
 
 use kernel::code::{CodePromise, Reference};
 use kernel::command::CodeAct;
@@ -32,8 +32,8 @@ impl Session {
         Ok(())
     }
 
-    /// The promises in a value that need an identity. Numbers that come up after the end mean something else in the next
-    /// heap.
+    /// Returns the promises in a value that need an identity. Numbers that come up after the end mean something else
+    /// in the next heap.
     pub(super) fn unpromised(&self, value: &Value<Slot>) -> Vec<CodePromise> {
         let mut found = self.slots.unpromised(value);
         if self.phase == Phase::Live {
@@ -50,10 +50,10 @@ impl Session {
         }
     }
 
-    /// Tells the store what became of promises of the heap's.
+    /// Tells the store the outcomes of the heap's promises.
     pub(super) fn settle_resolved(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
         let told = self.resolved.keys().copied().filter(|number| {
-            // Nobody else has seen the others yet.
+            // No one outside the heap has seen the other promises yet.
             self.slots.is_promised(CodePromise::Own(*number))
         });
         let mut settled = Vec::new();
@@ -74,7 +74,7 @@ impl Session {
         self.settle_promises(tools, settled)
     }
 
-    /// Tells the store what answered sends of the code's own came to, as far as it waits for that.
+    /// Tells the store the answers to the code's own sends, as far as the store waits for them.
     pub(super) fn settle_answers(&mut self, tools: &Tools<'_>) -> Result<(), Broken> {
         if self.open_answers.is_empty() {
             return Ok(());
@@ -120,12 +120,12 @@ impl Session {
         if settled.is_empty() {
             return Ok(());
         }
-        // It follows from what the code was told.
+        // The outcomes follow from the entries that the code was told, so these are recorded first.
         self.record(tools)?;
         super::act(tools, CodeAct::Settle { eval, settled }).map(drop)
     }
 
-    /// A value of the heap's as the store keeps it, if all in it lasts.
+    /// Returns a value of the heap's as the store keeps it, if all in it lasts.
     pub(super) fn lasting_value(&self, value: &Value<Slot>) -> Result<kernel::Value, ()> {
         convert::rebuild(value, &mut |remote: &Remote<Slot>, is_promise| {
             let reference = match remote.reference {

@@ -1,4 +1,4 @@
-//! What leaves a heap: recorded before it goes out, and compared when the heap is made again.
+//! The sends of a heap: recorded before they go out, and compared when the heap is made again.
 
 use kernel::BlobHash;
 use kernel::code::{self, Entry, Origin};
@@ -17,11 +17,11 @@ use crate::code::slots::Stuck;
 /// How many messages code may send on the way to its end: each has its place in the journal.
 const MOST_SENDS: u32 = 100_000;
 
-/// After how many sends the heap is told what has come of them, so that it goes on while more go out.
+/// The number of sends after which the heap is told their answers, so that it goes on while more go out.
 const AT_ONCE: usize = 8;
 
 impl Session {
-    /// A send has left the heap.
+    /// Takes a send that has left the heap.
     pub(super) fn leaves(
         &mut self,
         target: Slot,
@@ -48,7 +48,7 @@ impl Session {
             ))));
         }
         if self.answered.contains(&send) {
-            // It has gone out, so what is in it had been given an identity.
+            // The send has gone out before, so its objects had been given an identity.
             let (unnamed, unpromised) = (self.slots.unnamed(&args), self.unpromised(&args));
             if self.phase == Phase::Running {
                 for (number, _) in unnamed {
@@ -71,7 +71,7 @@ impl Session {
                 let line = Untrusted::new(line(&one.verb, &one.args));
                 self.fresh.push(Entry::Sent { send: one.send, digest: one.digest, line });
             }
-            // What goes out may have an effect, so it is known before it does.
+            // A send may have an effect, so it is recorded before it goes out.
             self.record(tools)?;
         }
         let courier = self.courier(tools);
@@ -117,7 +117,7 @@ impl Session {
         if self.phase == Phase::Live
             && let Some(reason) = self.ends_itself(target, &one.verb, &args)
         {
-            // It has come to its end before: the heap goes, and is made anew for whoever needs it.
+            // The code has come to its end before. The heap goes, and is made anew when a caller needs it.
             return self.cancel(tools, &reason);
         }
         let call = call(one.verb, &args);
@@ -137,7 +137,7 @@ impl Session {
         }
     }
 
-    /// Why the code ends itself, if that is what it sends.
+    /// Returns the reason if the send cancels the code itself.
     fn ends_itself(&self, target: Ref, verb: &Verb, args: &Value<Ref>) -> Option<String> {
         let is_own =
             matches!(self.home.thing(target), Some(Thing::Object(object)) if object.id == self.parcel.eval);
@@ -150,7 +150,7 @@ impl Session {
         })
     }
 
-    /// An answer without a call.
+    /// Answers a send without a call.
     pub(super) fn answer_at_once(
         &mut self,
         send: u32,
@@ -162,7 +162,7 @@ impl Session {
         Ok(())
     }
 
-    /// A promise for an answer that we settle.
+    /// Returns a promise for an answer that we settle.
     pub(super) fn own_answer(&mut self, send: u32, question: Option<u32>) -> Result<Ref, Broken> {
         let mut board = locked(&self.board);
         let answer = board.promise(self.side, None).map_err(too_full)?;
@@ -175,7 +175,7 @@ impl Session {
         Ok(answer)
     }
 
-    /// What a command has answered that an earlier heap has sent.
+    /// Answers a send with the reply to the command that an earlier heap has sent.
     pub(super) fn answer_marked(
         &mut self,
         tools: &Tools<'_>,
@@ -200,7 +200,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a send may go out that an earlier heap has sent, and that left no mark.
+    /// Returns whether a send may go out that an earlier heap has sent, and that left no mark.
     pub(super) fn may_go_again(
         &mut self,
         tools: &Tools<'_>,
@@ -209,7 +209,7 @@ impl Session {
         args: &Value<Ref>,
     ) -> Result<bool, Broken> {
         let Verb::Call(vat::Name::Text(method)) = verb else { return Ok(false) };
-        // What is sent to an answer goes to what the answer is.
+        // A send to an answer goes to the value of that answer.
         let target = match locked(&self.board).outcome(target) {
             Some(Ok(value)) => value.as_reference().copied().unwrap_or(target),
             Some(Err(_)) => return Ok(true),
@@ -222,7 +222,7 @@ impl Session {
                 let args = args.as_array().unwrap_or_default();
                 let args: Vec<kernel::Value> = args.iter().map(|value| self.home.tell(value)).collect();
                 let (planned, _) = daemon.read(|txn| perform::plan(txn, &view, object, method, &args))?;
-                // What is refused now is refused again.
+                // A call that is refused now is refused again.
                 planned.map_or(true, |plan| may_repeat(&plan))
             }
             Some(Thing::Part(_)) => true,
@@ -248,8 +248,8 @@ impl Session {
     }
 }
 
-/// Whether a call may be made again of which nobody knows whether it was made: it changes nothing, or it leaves a mark
-/// when it is made, and there is none.
+/// Returns whether a call may be made again if it is not known whether it was made. It changes nothing, or it leaves
+/// a mark when it is made, and there is none.
 fn may_repeat(plan: &Plan) -> bool {
     match plan {
         Plan::Value(_) | Plan::Through { .. } | Plan::Live(_) | Plan::Act(_) => true,
@@ -276,7 +276,7 @@ fn name_of(name: vat::Name) -> switchboard::Name {
     }
 }
 
-/// One line about a send.
+/// Returns one line about a send.
 fn line(verb: &Verb, args: &Value<Slot>) -> String {
     let what = match verb {
         Verb::Call(vat::Name::Text(name)) | Verb::Get(vat::Name::Text(name)) => {

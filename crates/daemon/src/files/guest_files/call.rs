@@ -24,7 +24,8 @@ use caps::Capability as _;
 use control::exit::{Exit, Failure};
 use kernel::facet::Part;
 
-/// The longest text that stands in a journal itself, in bytes. What is longer, or no text, is kept beside the store.
+/// The longest text that stands in a journal itself, in bytes. Longer text, and bytes that are no text, are kept
+/// beside the store.
 const LONGEST: usize = 64 << 10;
 
 /// How often a call is judged again when somebody else changes the same thing at the same time.
@@ -32,15 +33,15 @@ const TRIES: usize = 5;
 
 /// A call of something that was handed over.
 pub struct Call<'a> {
-    /// What it is made on.
+    /// The granted directory that it is made on.
     pub handed: &'a Handed,
     /// Where in it.
     pub spot: &'a Spot,
-    /// What is to be done.
+    /// The operation.
     pub op: FileOp,
     /// The bytes that it brings apart.
     pub bytes: Option<&'a [u8]>,
-    /// Which send of which code it is, if code makes it.
+    /// The send of code that makes it, if code makes it.
     pub origin: Option<Origin>,
 }
 
@@ -56,12 +57,12 @@ pub enum Outcome {
 struct Words {
     method: &'static str,
     args: Vec<Value>,
-    /// What is to be kept beside the store before it is proposed.
+    /// The bytes to keep beside the store before the call is proposed.
     beside: Option<Vec<u8>>,
 }
 
 impl Call<'_> {
-    /// The place from which its ways lead: a file is reached from the directory that it lies in.
+    /// Returns the place from which its ways lead: a file is reached from the directory that it lies in.
     fn within(&self) -> (&[String], FileOp) {
         match (self.spot.kind, self.spot.place.split_last()) {
             (Part::File, Some((name, before))) => {
@@ -71,7 +72,7 @@ impl Call<'_> {
         }
     }
 
-    /// The same as it is proposed; `None` if nothing is looked at.
+    /// Returns the same as it is proposed; `None` if nothing is looked at.
     fn words(&self) -> Option<Words> {
         let (within, op) = self.within();
         let path = |way: &[String]| {
@@ -112,7 +113,7 @@ impl Call<'_> {
             });
         }
         if !is_direct {
-            // What has the files comes first, and then what was passed on the way to it.
+            // The object that has the files comes first, then the grants on the way to it.
             let way = std::iter::once(&self.handed.target).chain(&self.handed.through);
             args.push(Value::array(way.map(|id| Value::remotable(*id))));
         }
@@ -146,7 +147,7 @@ pub fn make(daemon: &HostDaemon, shelf: &dyn Shelf, call: &Call<'_>) -> Result<O
     let leads = |way: &[String]| {
         let all: Vec<String> = call.spot.place.iter().chain(way).cloned().collect();
         let real = looks.leads(&all)?;
-        // What leads out of the place was refused when the place was entered.
+        // A link that leads out of the place was refused when the place was entered.
         Some(real.strip_prefix(&call.spot.place[..]).map_or(real.clone(), <[String]>::to_vec))
     };
     let is_directory = |way: &[String]| {
@@ -212,7 +213,7 @@ pub fn make(daemon: &HostDaemon, shelf: &dyn Shelf, call: &Call<'_>) -> Result<O
     Err(Failure::new(Exit::Conflict, "somebody else changes the same thing all the time"))
 }
 
-/// The call with what the gates said of it.
+/// Returns the call with the verdict of the gates.
 fn judgement(
     call: &Call<'_>,
     capability: &caps::mount::Handed,
@@ -221,7 +222,7 @@ fn judgement(
     secrets: &policy::Secrets,
 ) -> Judgement {
     let changes = call.op.changes();
-    // What must not be written does not stand in the journal either.
+    // A secret that must not be written must not stand in the journal either.
     for arg in &mut words.args {
         let redacted = secrets.redact_value(arg);
         if redacted != *arg {
@@ -254,12 +255,12 @@ fn judgement(
         traces: vec![],
         place: Some(capability.path().to_owned()),
     };
-    // Looking once more is harmless, and what was seen is kept nowhere.
+    // Reading once more is harmless, and the bytes that were read are not kept.
     let origin = call.origin.filter(|_| changes);
     Judgement { site: CallSite::Direct { origin }, proposal, verdict }
 }
 
-/// Keeps what a person is about to be asked about, so that it can be shown what has changed since.
+/// Keeps the content that a call would change before the user is asked, so that later changes of it can be shown.
 fn keep_operands(
     daemon: &HostDaemon,
     capability: &caps::mount::Handed,
@@ -277,7 +278,7 @@ fn keep_operands(
     Ok(())
 }
 
-/// Writes down that something was seen, and of what size, and not what it was.
+/// Records that something was read, and its size, but not its content.
 fn saw(daemon: &HostDaemon, at: HostRun, begun: &kernel::begun::Begun, came: &Result<Came, Failure>) {
     let completion = match came {
         Ok(came) => Completion::Done { value: came.seen(), provenance: begun.proposal().provenance.clone() },
@@ -304,7 +305,7 @@ pub(super) fn redact_completion(secrets: &policy::Secrets, completion: &mut Comp
     }
 }
 
-/// What a change returns once it was made.
+/// Returns the result of a change once it was made.
 fn answer(call: &Call<'_>) -> Came {
     match &call.op {
         FileOp::MakeDirectory(way) => {

@@ -1,4 +1,4 @@
-//! What goes on in an agent's journal when nobody calls: what was approved, and what a crash has left.
+//! The work in an agent's journal apart from calls: approved effects, and effects that a crash has left.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use super::ground::capability_of;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
-/// Takes up all that nobody else has in hand, and lets the journal rest.
+/// Takes up all effects that no other thread carries out, and lets the journal rest.
 ///
 /// # Errors
 /// When the store fails.
@@ -53,7 +53,8 @@ pub fn drive(daemon: &HostDaemon, state: &Path, number: RunNumber) -> Result<(),
     }
 }
 
-/// Begins what was approved, and makes it. If what it depends on has changed since, the host is shown what it would be now.
+/// Begins an approved effect, and makes it. If its preconditions have changed since, shows the host the effect that
+/// it would have now.
 fn begin(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> {
     let step =
         |number| daemon.read(|txn| table::step(txn, &daemon.host.number, StepRef { step: number, ..at }));
@@ -87,12 +88,12 @@ fn begin(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> 
     Ok(())
 }
 
-/// Takes up an effect whose outcome nobody has recorded.
+/// Takes up an effect whose outcome is not recorded.
 fn settle(daemon: &HostDaemon, state: &Path, at: StepRef) -> Result<(), Trouble> {
     match daemon.store.read(|txn| kernel::reopen(txn, &daemon.host, at)) {
         Ok(None) => Ok(()),
         Ok(Some(begun)) => perform(daemon, state, &begun),
-        // The agent has let go of what it used.
+        // The agent no longer holds the object that it used.
         Err(store::ReadError::Refused(Fault::Dangling(_))) => complete(daemon, at, gone()),
         Err(other) => Err(Trouble {
             code: "store/failed".to_owned(),
@@ -107,7 +108,7 @@ fn gone() -> Completion {
     Completion::Failed(Finding::new("effect/unknown", message))
 }
 
-/// Makes what has begun, or finds out whether it was made, and records that.
+/// Makes an effect that has begun, or finds out whether it was made, and records that.
 fn perform(daemon: &HostDaemon, state: &Path, begun: &Begun) -> Result<(), Trouble> {
     let at = begun.step();
     let Ok(capability) = capability_of(daemon, state, begun.proposal()) else {

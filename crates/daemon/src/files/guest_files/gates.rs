@@ -1,5 +1,5 @@
-//! What the gates say of a call: it is judged as calls of the methods that worker files know, `list`, `read` and `write` of
-//! a directory, and every change of a file is a `write` of it.
+//! The gates' judgement of a call on a directory. It is judged as calls of the methods that worker files know:
+//! `list`, `read` and `write` of a directory. Every change of a file is a `write` of it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,10 +18,10 @@ use resource::{Kind, Resource};
 
 use control::exit::{Exit, Failure};
 
-/// What policies call whoever uses a directory without a run.
+/// The name in policies of an agent that uses a directory without a run.
 pub const CALLER: &str = "@agent";
 
-/// What is judged by, and what it is about.
+/// The rules for judging a call, with the grant, the agent and the directory that it is about.
 pub struct Gates {
     /// The rules as they are now, with the operator's policies.
     rules: Arc<Rules>,
@@ -47,7 +47,7 @@ static INTERFACE: LazyLock<Interface> = LazyLock::new(|| {
 });
 
 impl Gates {
-    /// The gates before what `grant` leads to.
+    /// Returns the gates before the target of `grant`.
     pub fn before(
         rules: Arc<Rules>,
         grant: Grant,
@@ -69,8 +69,8 @@ impl Gates {
         Gates { rules, grant, subject: Subject { kind: directory, names }, agent, now_ms }
     }
 
-    /// What the gates say of a call that is made at `place`, with the bytes that it brings. `leads` says where names lead,
-    /// links followed, and `is_directory` what is there.
+    /// Returns the verdict of the gates on a call that is made at `place`, with the bytes that it brings. `leads`
+    /// resolves names and follows links. `is_directory` tells whether a directory is there.
     pub fn judge(
         &self,
         place: &[String],
@@ -83,7 +83,7 @@ impl Gates {
             let all: Vec<&str> = place.iter().chain(way).map(String::as_str).collect();
             all.join("/")
         };
-        // A harmless name may be a link to something else. What is refused by its name is not looked at.
+        // A harmless name may be a link to another file. A name that is refused is not resolved.
         let looks = |method: &str, way: &[String]| {
             let verdict = self.ask(method, at(way), None);
             if verdict.decision == Decision::Deny {
@@ -110,7 +110,7 @@ impl Gates {
                 let verdict = self.ask("read", at(from), None);
                 let verdict = both(verdict, self.ask("write", at(from), Some("")));
                 let mut verdict = both(verdict, self.ask("write", at(to), Some("")));
-                // Whatever lies in it would have another name there, and be judged by that.
+                // The files in it would have other names there, and be judged by those.
                 if is_directory(from) {
                     verdict.decision = Decision::Deny;
                     verdict.findings.push(
@@ -124,12 +124,12 @@ impl Gates {
                 }
                 verdict
             }
-            // What is in it is judged file by file, when it is read.
+            // The files in it are judged one by one, when they are read.
             FileOp::ReadOnly | FileOp::Snapshot => self.ask("list", at(&[]), None),
         }
     }
 
-    /// The same for what nothing is written down of: a tree that never changes, or a place that is only narrowed.
+    /// Judges a call that no journal records: on a tree that never changes, or one that only narrows a place.
     ///
     /// # Errors
     /// When a gate refuses, or would ask.
@@ -150,7 +150,7 @@ impl Gates {
         allowed(self.ask("read", place.join("/"), None))
     }
 
-    /// The rules that it judges by.
+    /// Returns the rules that it judges by.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -161,14 +161,14 @@ impl Gates {
             [Some(path.as_str()), content].into_iter().flatten().map(Value::string).collect();
         let proposal = Proposal {
             principal: self.agent,
-            // What is judged here are parts of a call: the call itself is proposed with what comes of all of them.
+            // The gates judge parts of a call here. The call itself is proposed with the combined verdict.
             run: RunNumber(0),
             grant: self.grant.id,
             slot: self.grant.slot.clone(),
             method: method.to_owned(),
             args,
             effect,
-            // What was granted is what the host let somebody do, without being asked each time.
+            // With a grant the host lets the agent act without a question each time.
             caller: Caller::Code,
             pins: BTreeSet::new(),
             provenance: Provenance::of(Source::Agent(Number(self.agent.number))),
@@ -193,19 +193,19 @@ impl Gates {
             spent: &Spent::default(),
             rules: &self.rules,
         });
-        // A gate quotes what it found.
+        // A finding quotes the text that the gate found.
         redact(&self.rules.secrets, &mut verdict.findings);
         verdict
     }
 }
 
-/// Takes the vault's values out of what was found.
+/// Redacts the vault's values in findings.
 pub fn redact(secrets: &policy::Secrets, findings: &mut [Finding]) {
     let redact = |text: &mut String| *text = secrets.redact(text).into_owned();
     findings.iter_mut().for_each(|finding| finding.redact(&redact));
 }
 
-/// What comes of two verdicts on parts of one call.
+/// Returns the combined verdict on two parts of one call.
 fn both(mut one: Verdict, other: Verdict) -> Verdict {
     one.decision = one.decision.max(other.decision);
     one.findings.extend(other.findings);
@@ -221,13 +221,13 @@ fn allowed(verdict: Verdict) -> Result<(), Failure> {
     }
 }
 
-/// What somebody is told who would have to be asked about and is not.
+/// The help for a refused caller if the user would have to approve the call and is not asked.
 pub const ASKS: &str = "a person would have to say yes, and is only asked about what changes something";
 
-/// What somebody is told who is refused.
+/// The help for a caller that a rule refuses.
 pub const FORBIDDEN: &str = "the host has rules against it";
 
-/// A refusal in the words of what was found.
+/// Returns a refusal with the messages of the findings.
 pub fn refused(findings: &[Finding], help: &str) -> Failure {
     let said: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
     Failure::new(Exit::Denied, said.join("; ")).help(help)

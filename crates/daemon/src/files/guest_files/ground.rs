@@ -1,4 +1,4 @@
-//! Whose hand a call comes from: the host's own, or somebody's who was handed what it is made on.
+//! The access behind a call: the host's own, or that of an agent that was granted the directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Own {
 /// A directory that was handed over, as it was reached. Only looking at how it was reached makes one.
 pub struct Handed {
     ground: Ground,
-    /// What was called.
+    /// The object that was called.
     pub(super) target: FormulaId,
     /// The grants that were passed on the way.
     pub(super) through: Vec<FormulaId>,
@@ -38,13 +38,13 @@ pub struct Handed {
 
 /// How a directory was reached.
 pub enum Reached {
-    /// By nobody but its host.
+    /// By its host alone, without a grant.
     Own(Box<Own>),
     /// By somebody who was handed it.
     Handed(Box<Handed>),
 }
 
-/// The grant through which an agent uses something, and the agent.
+/// Returns the grant through which an agent uses something, and the agent.
 fn used(
     txn: &mut dyn ReadTxn,
     agent: FormulaId,
@@ -59,7 +59,7 @@ fn used(
         }
         others.push((nearest.holder, all));
     }
-    // Whoever uses what an agent of theirs was given uses it as that agent.
+    // If the grant was given to another agent, the caller acts as that agent.
     for (holder, all) in &others {
         let row = table::formula(txn, holder)?;
         if row.is_some_and(|row| row.formula.agent().is_some()) {
@@ -70,7 +70,7 @@ fn used(
 }
 
 impl Reached {
-    /// How what `call` is made on was reached on behalf of `agent`.
+    /// Returns how the target of `call` was reached on behalf of `agent`.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -93,10 +93,10 @@ impl Reached {
         })
     }
 
-    /// The gates before what was handed over; none before the host's own.
+    /// Returns the gates before a granted directory, or `None` for the host's own.
     ///
     /// # Errors
-    /// When there is nothing to judge by.
+    /// When there are no rules to judge by.
     pub fn gates(&self, daemon: &HostDaemon) -> Result<Option<Gates>, Failure> {
         match self {
             Reached::Own(_) => Ok(None),
@@ -106,19 +106,19 @@ impl Reached {
 }
 
 impl Own {
-    /// A directory that the very call has made for whoever makes it.
+    /// Returns a directory that this very call has made for its caller.
     pub fn just_made(ground: Ground) -> Own {
         Own { ground }
     }
 
-    /// What is behind it.
+    /// Returns the formula behind it, with its limits.
     pub fn ground(&self) -> &Ground {
         &self.ground
     }
 }
 
 impl Handed {
-    /// The gates before it.
+    /// Returns the gates before it.
     ///
     /// # Errors
     /// When there is nothing to judge by.
@@ -130,7 +130,7 @@ impl Handed {
         Ok(Gates::before(rules, self.grant.clone(), &self.ground.formula, self.agent, daemon.now_ms()))
     }
 
-    /// What makes the calls that are begun.
+    /// Returns the capability that makes the calls that are begun.
     ///
     /// # Errors
     /// When it has no directory of this machine.
@@ -140,7 +140,7 @@ impl Handed {
     }
 }
 
-/// What makes a call that was proposed, as what it goes through leads now.
+/// Returns the capability that makes a proposed call, by the present target of its grants.
 ///
 /// # Errors
 /// When something on the way is gone.

@@ -1,10 +1,10 @@
-//! What is in hand: effects that somebody must take up, and outcomes that wait for the next commit.
+//! Work in flight: effects that a thread must take up, and outcomes that wait for the next commit.
 
 use kernel::{FormulaId, HostRun, StepRef};
 
 use crate::state::daemon::HostDaemon;
 
-/// An effect in the hand of this thread. If it is let go of before it was recorded what came of it, whoever drives the
+/// An effect that this thread carries out. If it is dropped before its outcome was recorded, the driver of the
 /// journal takes it up.
 pub(super) struct InHand<'a> {
     daemon: &'a HostDaemon,
@@ -16,7 +16,7 @@ impl<'a> InHand<'a> {
         InHand { daemon, at: Some((host, step)) }
     }
 
-    /// It was recorded, or will be.
+    /// Releases the effect, because its outcome was recorded or will be.
     pub(super) fn done(mut self) {
         self.at = None;
     }

@@ -10,7 +10,7 @@ use super::gates::{FORBIDDEN, refused};
 use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 
-/// The journal of an agent.
+/// Returns the journal of an agent.
 ///
 /// # Errors
 /// When it is not there and cannot be made.
@@ -33,7 +33,7 @@ pub(super) fn advance(daemon: &HostDaemon, at: HostRun, step: Move) -> Result<Ou
         let moves = waited.into_iter().chain([step.clone()]).collect();
         match daemon.apply(Act::Advance(Advance { run: at.run, moves })) {
             Ok(outcome) => return Ok(outcome),
-            // Something that waited has no place in it any more; what is asked for now may have one.
+            // A waiting outcome no longer fits the journal. The new move alone may still fit.
             Err(failure) if failure.exit == Exit::Conflict => {}
             Err(failure) => return Err(failure),
         }
@@ -60,7 +60,8 @@ pub(super) fn propose(daemon: &HostDaemon, at: HostRun, judgement: Judgement) ->
     Ok(begun.map_or(Proposed::At(step), |begun| Proposed::Begun(Box::new(begun))))
 }
 
-/// Writes down what only looked: what was begun and is not over is no more than a second old.
+/// Writes the waiting outcomes of read-only calls to their journals. The daemon calls it regularly, so that a call
+/// that has begun and is not recorded as over is at most a second old.
 pub fn flush(daemon: &HostDaemon) {
     for at in daemon.unwritten.journals() {
         let moves = daemon.unwritten.take(at);
@@ -81,10 +82,11 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What has come of it; `None` as long as nothing has. Afterwards it is the same call, wherever that stands now.
+    /// Returns whether the call is done, or `None` while it is open. If another proposal replaced the call, `self`
+    /// then refers to that proposal.
     ///
     /// # Errors
-    /// When it was refused, or failed, or the store cannot be read.
+    /// When the call was refused or has failed, or the store cannot be read.
     pub fn look(&mut self, daemon: &HostDaemon) -> Result<Option<()>, Failure> {
         loop {
             match daemon.read(|txn| standing::stands(txn, &self.host.number, self.step))? {
@@ -97,7 +99,7 @@ impl Asked {
     }
 }
 
-/// What a completion is to whoever made the call.
+/// Converts the completion of a call to the result that its caller gets.
 pub(super) fn outcome(completion: Completion) -> Result<(), Failure> {
     match completion {
         Completion::Done { .. } => Ok(()),

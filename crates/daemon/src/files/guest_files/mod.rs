@@ -1,8 +1,8 @@
-//! Files that were handed over, as agents use them without a run: over Endo's protocol, or from code.
+//! Access of agents to granted files without a run: over Endo's protocol, or from code.
 //!
-//! A client that acts as the host is the person's own hand. Whatever comes through a grant takes the one path that workers'
-//! calls take as well: it is judged, proposed in the journal of the agent, begun, made and completed. What asks waits for
-//! the host above the agent, whether or not whoever called is still there.
+//! A client that acts as the host acts for the user directly. A call through a grant takes the same path as a
+//! worker's call. The daemon judges it, proposes it in the agent's journal, begins it, makes it and completes it. A
+//! call that asks waits for the host above the agent, even if its caller has left.
 
 mod call;
 mod drive;

@@ -1,4 +1,4 @@
-//! One grant: what it was used for, and what falls with it.
+//! One grant: its uses, and the grants that fall with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,12 +30,12 @@ const RUNS: usize = 100;
 /// How many runs are asked whether they use it.
 const LOOKED_AT: usize = 5000;
 
-/// One of the agent's grants.
+/// Returns one of the agent's grants.
 ///
 /// # Errors
 /// When it has given none of this number.
 pub fn grant(daemon: &HostDaemon, view: &View, number: GrantNumber) -> Result<GrantView, Failure> {
-    // What is told of here is durable.
+    // The uses that are shown here must be durable.
     grant_usage::flush(daemon);
     let found = daemon.look(|txn| {
         let all = query::grants(txn, &view.agent.number)?;
@@ -88,7 +88,7 @@ pub fn grant(daemon: &HostDaemon, view: &View, number: GrantNumber) -> Result<Gr
     Ok(shown)
 }
 
-/// The digest of the text that a holder runs, if that is a worker or code.
+/// Returns the digest of the text that a holder runs, if that is a worker or code.
 fn text(txn: &mut dyn ReadTxn, holder: &FormulaId) -> Result<Option<BlobHash>, StoreFault> {
     Ok(match table::formula(txn, holder)?.map(|row| row.formula) {
         Some(Formula::Worker { definition, model: None, .. }) => Some(definition),
@@ -97,7 +97,7 @@ fn text(txn: &mut dyn ReadTxn, holder: &FormulaId) -> Result<Option<BlobHash>, S
     })
 }
 
-/// The code among those who hold the grant or what was made of it.
+/// Returns the code that holds the grant, or a grant that was made of it.
 fn code(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -119,7 +119,7 @@ fn code(
     Ok(found)
 }
 
-/// Every grant that was made of this one, directly or not.
+/// Returns every grant that was made of this one, directly or not.
 fn below(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -142,7 +142,7 @@ fn below(
     Ok((ids, rows))
 }
 
-/// The runs that were given one of these, or that are the journal of one of these holders, newest first.
+/// Returns the runs that were given one of these, or that are the journal of one of these holders, newest first.
 fn runs_of(
     daemon: &HostDaemon,
     grants: &BTreeSet<FormulaId>,
@@ -159,7 +159,7 @@ fn runs_of(
     Ok(found)
 }
 
-/// The beginning of an argument, in a line: of what is done with a directory the file.
+/// Returns the beginning of an argument in one line. For a call on a directory, this is the file.
 fn with(argument: &Value) -> Untrusted {
     Untrusted::new(match argument.references().is_empty() {
         true => journal::shorten(&value::argument(argument)),
@@ -167,7 +167,7 @@ fn with(argument: &Value) -> Untrusted {
     })
 }
 
-/// Adds what a run has done through these grants; whether that is anything.
+/// Adds the calls that a run has made through these grants. Returns whether there are any.
 fn of_run(
     daemon: &HostDaemon,
     run: RunNumber,

@@ -1,7 +1,7 @@
-//! The graph of capabilities: what an agent's names, its grants and its open runs lead to.
+//! The graph of capabilities: the formulas that an agent's names, its grants and its open runs lead to.
 //!
-//! All of it is looked through first, in short, to find who holds both what is private and a way out. Of that a part is
-//! drawn that one can read: what is risky, the open runs and whoever holds something come before names.
+//! The daemon first surveys all of it in short, to find holders of both a secret and a way out. Then it draws a
+//! readable part: risks, open runs and holders of grants come before names.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -21,7 +21,7 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::inspect::{Graph, How, Link, Node};
 
-/// How many formulas are drawn at most: more than these nobody reads.
+/// The maximum number of formulas that are drawn. A user cannot read more.
 const MOST: usize = 150;
 
 /// How many formulas are looked through at most.
@@ -30,10 +30,10 @@ const SURVEYED: usize = 20_000;
 /// How many things that lead nowhere are drawn of all that one formula leads to.
 const LEAVES: usize = 30;
 
-/// The graph from the agent on, or from what `focus` says.
+/// Returns the graph that begins at the agent, or at the formula that `focus` names.
 ///
 /// # Errors
-/// When nothing is there by what `focus` says, or the agent may not see it.
+/// When `focus` names nothing, or the agent may not see it.
 pub fn graph(daemon: &HostDaemon, view: &View, focus: Option<&str>) -> Result<Graph, Failure> {
     let is_host = view.agent == daemon.host;
     let mut open = Vec::new();
@@ -76,13 +76,13 @@ pub fn graph(daemon: &HostDaemon, view: &View, focus: Option<&str>) -> Result<Gr
     drawn.ok_or_else(|| Failure::new(Exit::NotFound, "what the graph would begin with is gone"))
 }
 
-/// An open run, as the agent leads to it.
+/// Returns an open run, as the agent leads to it.
 fn to_run(run: &Run) -> Link {
     let label = run.number.to_string();
     Link { from: 0, to: 0, how: How::Names, label, grant: None, limits: vec![], is_private: false }
 }
 
-/// All that is led to: what it is, without names and words, and how one comes there.
+/// All formulas that are led to, without names and words, and the links to them.
 struct Survey {
     graph: Graph,
     at: BTreeMap<FormulaId, usize>,
@@ -131,7 +131,7 @@ impl Survey {
         Some(at)
     }
 
-    /// What is drawn before anything else, each behind all that leads to it.
+    /// Returns the formulas to draw first, each after the formulas that lead to it.
     fn wanted(&self, open: &[Run]) -> Vec<FormulaId> {
         let links = |ways: &[Vec<usize>]| -> Vec<usize> {
             ways.iter().flatten().filter_map(|at| self.graph.links.get(*at)).map(|link| link.to).collect()
@@ -157,13 +157,13 @@ impl Survey {
         wanted
     }
 
-    /// Whether something leads nowhere.
+    /// Returns whether something leads nowhere.
     fn is_leaf(&self, id: &FormulaId, leading: &BTreeSet<usize>) -> bool {
         self.at.get(id).is_some_and(|at| !leading.contains(at))
     }
 }
 
-/// A formula as a node that nobody reads.
+/// Returns a formula as a node that is not shown, without name and words.
 fn bare(id: FormulaId, formula: &Formula) -> Node {
     Node {
         id,
@@ -183,7 +183,7 @@ fn bare(id: FormulaId, formula: &Formula) -> Node {
 struct Drawing<'a> {
     ways: &'a Ways<'a>,
     survey: &'a Survey,
-    /// Of all that was looked through, what leads on.
+    /// The surveyed nodes that lead on to others.
     leading: BTreeSet<usize>,
     at: BTreeMap<FormulaId, usize>,
     graph: Graph,
@@ -209,7 +209,7 @@ impl<'a> Drawing<'a> {
         Ok(self.graph)
     }
 
-    /// Draws what leads on from a node.
+    /// Draws the links that lead on from a node.
     fn lead_on(
         &mut self,
         txn: &mut dyn ReadTxn,
@@ -240,7 +240,7 @@ impl<'a> Drawing<'a> {
         Ok(())
     }
 
-    /// What was left out of what a node leads to becomes one node behind it.
+    /// Folds the left out targets of each node into one node behind it.
     fn fold(&mut self) {
         for from in 0..self.graph.nodes.len() {
             let Some(node) = self.graph.nodes.get_mut(from) else { continue };
@@ -267,7 +267,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// The node of a formula; `None` if there is no room for it, or it is gone.
+    /// Returns the node of a formula; `None` if there is no room for it, or it is gone.
     fn node(&mut self, txn: &mut dyn ReadTxn, id: FormulaId) -> Result<Option<usize>, Fault> {
         if let Some(at) = self.at.get(&id) {
             return Ok(Some(*at));
@@ -285,7 +285,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Whether somebody outside this machine is told what is said to it, as the gates see it.
+/// Returns whether data that is given to it leaves this machine, as the gates see it.
 fn is_outlet(formula: &Formula) -> bool {
     match formula {
         Formula::Resource(Resource::Mcp(server)) => server.reaches_out(),

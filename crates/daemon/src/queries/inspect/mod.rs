@@ -1,6 +1,6 @@
-//! Looking behind names: formulas by their identifiers, what refers to what, what grants were used for.
+//! The view behind names: formulas by their identifiers, the references between them, and the uses of grants.
 //!
-//! The store's own host sees all of the store that it owns. Anybody else sees what it holds.
+//! The store's own host sees all of the store that it owns. Every other agent sees the formulas that it holds.
 
 mod grants;
 mod graph;
@@ -27,7 +27,7 @@ use control::view::GrantRow;
 /// How many references to a formula are told of.
 const MOST: usize = 200;
 
-/// Refuses whoever is neither the store's own host nor holds the formula.
+/// Refuses an agent that is not the store's own host and does not hold the formula.
 pub(crate) fn expect_may_see(
     daemon: &HostDaemon,
     txn: &mut dyn ReadTxn,
@@ -40,7 +40,7 @@ pub(crate) fn expect_may_see(
     Err(Fault::NotHeld(*id))
 }
 
-/// Formulas in short. What is gone is left out.
+/// Returns formulas in short. Leaves out formulas that are gone.
 ///
 /// # Errors
 /// When the store cannot be read, or the agent may not see one of them.
@@ -55,7 +55,7 @@ pub fn called(daemon: &HostDaemon, view: &View, ids: &[FormulaId]) -> Result<Vec
     })
 }
 
-/// A formula in short; `None` if it, or what it leads to, is gone.
+/// Returns a formula in short, or `None` if it or its target is gone.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -64,7 +64,7 @@ pub(crate) fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Re
     let mut name = things::name_of(txn, view, id)?;
     // An agent goes by its mail address as a rule.
     let handle = reached.formula.agent().map(|agent| agent.handle);
-    // What was made narrower goes by its own name, and not by that of what it was made of.
+    // A narrowed formula goes by its own name, and not by that of its source.
     let between: Vec<FormulaId> = reached.grants.iter().flat_map(|grant| [grant.id, grant.target]).collect();
     for other in between.into_iter().chain([reached.id]).chain(handle) {
         if name.is_none() {
@@ -90,7 +90,7 @@ pub(crate) fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Re
         _ => None,
     };
     let kind = reached.formula.kind().to_owned();
-    // A staged copy lies where nobody looks: it goes by the directory that it is one of.
+    // The user never looks where a staged copy lies, so it goes by the directory that it was copied from.
     let staged = reached.grants.iter().find_map(|grant| grant.attenuation.staged_from.clone());
     let words = match staged {
         Some(real) => resource::staged_copy(&real),
@@ -104,7 +104,7 @@ pub(crate) fn in_short(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Re
     Ok(Some(Called { id: *id, name, kind, words, grant, message, run, target, read_only }))
 }
 
-/// What a formula is, in words.
+/// Returns a description of a formula.
 fn words(formula: &Formula) -> String {
     match formula {
         Formula::Message { message } => format!("a message: {}", message.body.kind()),
@@ -119,8 +119,9 @@ fn row(txn: &mut dyn ReadTxn, view: &View, grant: Grant) -> Result<GrantRow, Fau
     Ok(GrantRow { grant, held_by, is_gone, name })
 }
 
-/// The latest grants that the agent gave of a thing, and of what it came to if it is a promise: a grant of a promise that
-/// is kept leads to that. The rows of grants stay when who held them is collected, what refers to the thing does not.
+/// Returns the latest grants that the agent gave of an object. For a promise, also returns those of its value: a
+/// grant of a kept promise leads to that. The rows of grants stay when their holders are collected. The references to
+/// the object do not stay.
 fn granted(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Vec<GrantRow>, Fault> {
     let came_to = things::came_to(txn, id)?;
     let all = query::grants(txn, &view.agent.number)?;
@@ -131,13 +132,13 @@ fn granted(txn: &mut dyn ReadTxn, view: &View, id: &FormulaId) -> Result<Vec<Gra
     Ok(rows)
 }
 
-/// A formula with what it refers to, and what refers to it.
+/// Returns a formula, the formulas that it refers to, and those that refer to it.
 ///
 /// # Errors
 /// When there is none of this identifier, or the agent may not see it.
 pub fn formula(daemon: &HostDaemon, view: &View, id: &FormulaId) -> Result<FormulaView, Failure> {
     let found = daemon.look(|txn| {
-        // Whether there is something is told only to whoever may see it.
+        // Only an agent that may see the formula learns whether it exists.
         expect_may_see(daemon, txn, view, id)?;
         let Some(row) = table::formula(txn, id)? else { return Ok(None) };
         let called = in_short(txn, view, id)?.ok_or(Fault::Dangling(*id))?;
@@ -170,7 +171,7 @@ pub fn formula(daemon: &HostDaemon, view: &View, id: &FormulaId) -> Result<Formu
         Failure::new(Exit::NotFound, format!("there is nothing of the identifier {id}"))
             .help("it may have been collected since it was shown: look at your names")
     })?;
-    // What can be used no more is still there to be looked at, without what it says.
+    // A formula that can no longer be used can still be inspected, without its content.
     if let Ok(thing) = things::thing(daemon, view, Found::Formula(*id)) {
         shown.thing = thing;
     }

@@ -1,4 +1,4 @@
-//! What leads on from a formula: names, what it may use, what it was made of.
+//! The ways that lead on from a formula: names, capabilities that it may use, and parts that it was made of.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use kernel::{FormulaId, query, table};
 use crate::queries::things;
 use control::inspect::{How, Link};
 
-/// All that says what leads on, as an agent sees it.
+/// The facts that tell where a formula leads, as an agent sees them.
 pub(super) struct Ways<'a> {
     /// How the agent sees names.
     pub(super) view: &'a View,
     /// Grants that can be used, by who may use them.
     holds: BTreeMap<FormulaId, Vec<Grant>>,
-    /// Runs that hold what they were endowed with.
+    /// The runs that hold their endowments.
     runs: BTreeMap<FormulaId, &'a Run>,
 }
 
@@ -30,13 +30,13 @@ struct Way {
     to: FormulaId,
 }
 
-/// One of them, followed to what it leads to.
+/// A way that was followed to its target.
 pub(super) struct Step {
-    /// What it leads to.
+    /// The target.
     pub(super) id: FormulaId,
     /// The same.
     pub(super) formula: Formula,
-    /// How. Its ends are for whoever draws it to say.
+    /// The link of the way. The caller that draws it sets its ends.
     pub(super) link: Link,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Ways<'a> {
         Ok(Ways { view, holds, runs })
     }
 
-    /// What can be used of all that leads on from a formula.
+    /// Returns the usable ways that lead on from a formula.
     pub(super) fn steps(&self, txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Vec<Step>, Fault> {
         let mut steps = Vec::new();
         for Way { how, label, to } in self.ways(txn, id)? {
@@ -106,13 +106,13 @@ impl<'a> Ways<'a> {
                 ways.clear();
                 ways.extend(endowments.iter().map(|(name, to)| way(How::Holds, name, to)));
             }
-            // What a worker that was bound holds stands in its grants.
+            // The capabilities of a bound worker stand in its grants.
             Formula::Worker { grants, .. } => {
                 let told: Vec<FormulaId> = ways.iter().map(|way| way.to).collect();
                 let more = grants.iter().filter(|grant| !told.contains(grant));
                 ways.extend(more.map(|grant| way(How::Holds, "grant", grant)));
             }
-            // It leads to what it is of, with what it takes away.
+            // A grant leads to its target, with its limits.
             Formula::Grant { .. } => ways.push(way(How::Holds, "of", id)),
             Formula::Promise { .. } => {
                 let came_to = things::came_to(txn, id)?;

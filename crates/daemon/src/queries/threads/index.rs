@@ -1,4 +1,4 @@
-//! What is kept in memory of the threads of a mailbox.
+//! The index in memory of the threads of a mailbox.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use control::threads::Standing;
 pub(super) struct Index {
     /// The number of the first message that was not looked at.
     pub(super) next: u64,
-    /// What is kept of each message for those that answer it, by its own number, also once it was dismissed.
+    /// The facts about each message for its answers, by its own number. They stay after the message was dismissed.
     known: BTreeMap<Number, Known>,
     /// The messages of each thread, oldest first, by the first of them.
     pub(super) threads: BTreeMap<MessageNumber, Vec<MessageNumber>>,
@@ -23,7 +23,7 @@ pub(super) struct Index {
     pub(super) rows: BTreeMap<MessageNumber, Row>,
 }
 
-/// What is kept of a message.
+/// The index row of a message.
 pub(super) struct Row {
     kind: String,
     /// The first of its thread.
@@ -31,11 +31,11 @@ pub(super) struct Row {
     pub(super) who: Who,
 }
 
-/// What those that answer a message are told by.
+/// The facts about a message that place its answers.
 struct Known {
     /// The first message of its thread.
     first: MessageNumber,
-    /// Who sends what answers it from here.
+    /// The sender of answers to it from this mailbox.
     who: Who,
 }
 
@@ -44,8 +44,9 @@ struct Known {
 pub(super) enum Who {
     /// Another agent: the number of its handle.
     Agent(Number),
-    /// A run of the host's or one that it has started: the command with which it all began. That command may itself answer
-    /// something, as an endowment does: what came of two commands is told apart, also in one thread.
+    /// A run of the host's, or a run that it has started: the command with which it all began. That command may
+    /// itself answer a message, as an endowment does. The messages under two commands are kept apart, also in one
+    /// thread.
     Command(MessageNumber),
     /// The journal of an agent or of code, which no command began.
     Standing(RunNumber),
@@ -55,7 +56,7 @@ pub(super) enum Who {
 pub(super) type Seen = (MessageNumber, Mail, Option<RunNumber>);
 
 impl Index {
-    /// A message that is newer than all before.
+    /// Adds a message that is newer than all before.
     pub(super) fn add(&mut self, (number, mail, run): &Seen) {
         let envelope = &mail.envelope;
         let answered = envelope.reply_to.and_then(|id| self.known.get(&id));
@@ -63,7 +64,7 @@ impl Index {
         let who = match run {
             _ if envelope.from != envelope.to => Who::Agent(envelope.from),
             Some(run) => Who::Standing(*run),
-            // What a program comes to asks for whoever has proposed that.
+            // A question about a program's result counts for the proposer of the program.
             None => answered.map_or(Who::Command(first), |known| known.who),
         };
         let thread = self.threads.entry(first).or_default();
@@ -79,7 +80,7 @@ impl Index {
         self.next = self.next.max(number.0.saturating_add(1));
     }
 
-    /// Some were dismissed, for good: nobody looks for them again.
+    /// Forgets messages that were dismissed for good, so that they are not looked up again.
     pub(super) fn forget(&mut self, gone: &[MessageNumber]) {
         for number in gone {
             let Some(Row { first, .. }) = self.rows.remove(number) else { continue };
@@ -94,7 +95,8 @@ impl Index {
         }
     }
 
-    /// The messages of the thread of one that came behind it, oldest first; and whether it is the first of them.
+    /// Returns the messages of the thread of one that came behind it, oldest first; and whether it is the first of
+    /// them.
     pub(super) fn after(&self, id: &Number, number: MessageNumber) -> (bool, Vec<MessageNumber>) {
         let first = self.known.get(id).map(|known| known.first);
         let all = first.and_then(|first| self.threads.get(&first));
@@ -106,8 +108,8 @@ impl Index {
         kind.is_none_or(|kind| self.rows.get(&number).is_some_and(|row| row.kind == kind))
     }
 
-    /// The newest thread below a number that has a message beside those that need an answer: its newest message, and all
-    /// of it that was not seen to be dismissed, oldest first.
+    /// Returns the newest thread below a number that has a message beside those that need an answer: its newest
+    /// message, and all of it that was not seen to be dismissed, oldest first.
     pub(super) fn below(
         &self,
         below: Option<MessageNumber>,
@@ -120,8 +122,8 @@ impl Index {
         })
     }
 
-    /// The newest message below a number that may be one of those that are asked for, as far as that can be told without
-    /// reading it.
+    /// Returns the newest message below a number that may be one of those that are asked for, as far as that can be
+    /// told without reading it.
     pub(super) fn one_below(
         &self,
         below: Option<MessageNumber>,
@@ -136,7 +138,8 @@ impl Index {
         rows.find(|(number, row)| may_be(row) && !awaiting.contains(number)).map(|(number, _)| *number)
     }
 
-    /// The messages of these by who sent them, newest first, as they come; whoever has sent the newest comes first.
+    /// Groups these messages by sender, and keeps their order, newest first. The sender of the newest message comes
+    /// first.
     pub(super) fn by_sender(&self, numbers: &[MessageNumber]) -> Vec<(Who, Vec<MessageNumber>)> {
         let mut at: BTreeMap<Who, usize> = BTreeMap::new();
         let mut found: Vec<(Who, Vec<MessageNumber>)> = Vec::new();
@@ -154,7 +157,7 @@ impl Index {
     }
 }
 
-/// Where numbers below this one end.
+/// Returns where numbers below this one end.
 pub(super) fn end(below: Option<MessageNumber>) -> MessageNumber {
     below.unwrap_or(MessageNumber(u64::MAX))
 }
@@ -165,7 +168,8 @@ mod tests {
 
     use super::*;
 
-    /// A message: its number, the message that it answers, its kind, who sent it to whom, and the run that says it.
+    /// Returns a message: its number, the message that it answers, its kind, who sent it to whom, and the run that
+    /// says it.
     fn seen(id: u8, reply_to: Option<u8>, kind: &str, (from, to): (u8, u8), run: Option<u64>) -> Seen {
         let number = |id: u8| Number([id; 32]);
         let envelope = Envelope {
@@ -194,12 +198,12 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_message_says_where_a_thread_stands() {
+    fn threads_are_listed_by_their_newest_message() {
         let mut index = Index::default();
         for one in [
             told(1, None, "command"),
             told(2, None, "package"),
-            // Answers of answers belong to the same thread; one to what is not here begins its own.
+            // Answers to answers belong to the same thread. An answer to a missing message begins its own.
             told(3, Some(1), "form"),
             told(4, Some(9), "value"),
             told(5, Some(3), "value"),
@@ -216,9 +220,9 @@ mod tests {
             found
         };
         assert_eq!(walk(&index, &[]), [vec![1, 3, 5], vec![4], vec![2]]);
-        // What stands apart alone is no thread beside that.
+        // A thread is not listed if its only message is listed apart.
         assert_eq!(walk(&index, &[1, 4]), [vec![1, 3, 5], vec![2]]);
-        // What was dismissed is passed by, and an answer to it still belongs there.
+        // A dismissed message is skipped, and an answer to it still belongs to its thread.
         index.forget(&[1, 5, 2].map(MessageNumber));
         assert_eq!(walk(&index, &[]), [vec![4], vec![3]]);
         index.add(&told(6, Some(5), "value"));
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_found_by_kind_and_standing_wherever_they_lie_in_threads() {
+    fn messages_are_found_by_kind_and_state_across_threads() {
         let mut index = Index::default();
         index.add(&told(1, None, "command"));
         index.add(&told(2, Some(1), "approval"));
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn asks_stand_by_who_asks_and_a_run_asks_with_all_that_it_started() {
+    fn requests_are_grouped_by_sender_with_child_runs() {
         let mut index = Index::default();
         let (fae, bob) = ((7, 0), (8, 0));
         for one in [
@@ -281,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_one_thread_ask_apart_and_each_as_one_whatever_was_said_of_it() {
+    fn runs_of_one_thread_group_their_requests_separately() {
         let mut index = Index::default();
         let fae = (7, 0);
         for one in [
@@ -291,12 +295,13 @@ mod tests {
             told(3, Some(2), "approval"),
             told(4, Some(1), "command"),
             told(5, Some(4), "approval"),
-            // A yes answers the ask, a resumption what the run began with; the run asks on under the command that began it.
+            // A yes answers the question, a resumption the command that began the run. The run asks on under that
+            // command.
             told(6, Some(3), "command"),
             told(7, Some(2), "budget"),
             told(8, Some(2), "command"),
             told(9, Some(2), "doubt"),
-            // What came of the program is withheld: that is asked for its proposer.
+            // The result of the program is withheld. The question about that counts for its proposer.
             told(10, Some(1), "release"),
             seen(11, None, "request", fae, None),
             // A run has proposed a program, and that was endowed.

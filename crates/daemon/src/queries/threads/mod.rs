@@ -26,13 +26,14 @@ pub const STRIDE: usize = 1000;
 /// How many of the newest messages of a thread are looked at for one that was dismissed, before they are counted.
 const LOOKED_AT: usize = 8;
 
-/// How many asks of one asker are told of by themselves. One who asks more does not push away what others ask.
+/// The number of questions of one sender that are listed one by one. A sender with more does not crowd out the
+/// others.
 const OF_ONE: usize = 5;
 
 /// The kinds of messages that tell, and are never answered.
 const TELLS: &[&str] = &["package", "value", "command"];
 
-/// What is asked for.
+/// The filter for a page of messages.
 #[derive(Clone, Copy, Default)]
 pub struct Only<'a> {
     /// Only messages of this kind.
@@ -64,7 +65,7 @@ impl Threads {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at what came since it was looked at last, then asks.
+    /// Adds new messages to the index, then queries it.
     fn ask<T>(&self, daemon: &HostDaemon, ask: impl FnOnce(&mut Index) -> T) -> Result<T, Failure> {
         let mut all = self.lock();
         let index = all.entry(daemon.host).or_default();
@@ -78,11 +79,12 @@ impl Threads {
         }
     }
 
-    /// A page: what needs an answer, and the threads whose newest message is older than `below`, newest first, or, of a kind,
-    /// of a standing or of a part, messages by themselves. There are `limit` of what needs an answer and of the others.
+    /// Returns a page: the messages that need an answer, and the threads whose newest message is older than `below`,
+    /// newest first. For a kind, a standing or a part it has single messages instead of threads. The messages that
+    /// need an answer and the others are `limit` each.
     ///
     /// # Errors
-    /// When the store cannot be read, or there is no message by which a part is meant.
+    /// When the store cannot be read, or the message that names a part does not exist.
     pub fn page(
         &self,
         daemon: &HostDaemon,
@@ -120,7 +122,7 @@ impl Threads {
                 (page.lines, page.next) = dismissed(daemon, only.kind, below, limit)?;
             }
             (None, None | Some(Standing::Answered)) => {
-                // What needs an answer stands on the first page.
+                // The messages that need an answer stand on the first page.
                 if below.is_none() && only.standing.is_none() {
                     page.open = self.open(daemon, &open, None, limit)?.0;
                 }
@@ -134,8 +136,8 @@ impl Threads {
         Ok(page)
     }
 
-    /// The messages of the thread of one that came behind it, oldest first; and whether all of them answer it, one way or
-    /// another, because the thread began with it.
+    /// Returns the messages of the thread of one that came behind it, oldest first; and whether all of them answer
+    /// it, one way or another, because the thread began with it.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -169,7 +171,7 @@ impl Threads {
         Ok(())
     }
 
-    /// The first of these that is there and needs no answer, and how many others are.
+    /// Returns the first of these that is there and needs no answer, and how many others are.
     fn told(
         &self,
         daemon: &HostDaemon,
@@ -199,7 +201,7 @@ impl Threads {
         first.map(|letter| Ok(Thread { first: line(daemon, letter)?, more })).transpose()
     }
 
-    /// A thread: its first message, and of the others the newest below a number.
+    /// Adds a thread to the page: its first message, and the newest of the others below a number.
     fn thread(
         &self,
         daemon: &HostDaemon,
@@ -263,8 +265,8 @@ impl Threads {
         self.ask(daemon, |index| index.forget(&gone))
     }
 
-    /// What needs an answer of those whose newest ask is older than `below`, about so many messages; and below which the
-    /// next page begins.
+    /// Returns the senders whose newest question is older than `below`, with about `limit` messages. Also returns the
+    /// number below which the next page begins.
     fn open(
         &self,
         daemon: &HostDaemon,
@@ -292,7 +294,7 @@ impl Threads {
     }
 }
 
-/// The run with which it began, if runs ask.
+/// Returns the run with which it began, if runs ask.
 fn run_of(daemon: &HostDaemon, who: Who) -> Result<Option<RunNumber>, Failure> {
     Ok(match who {
         Who::Agent(_) => None,
@@ -301,18 +303,18 @@ fn run_of(daemon: &HostDaemon, who: Who) -> Result<Option<RunNumber>, Failure> {
     })
 }
 
-/// What is said of a message that is none of the mailbox any more.
+/// Returns the failure for a message that is no longer in the mailbox.
 fn gone(number: MessageNumber) -> Failure {
     Failure::new(Exit::NotFound, format!("there is no message {number}")).help("see `almoner inbox`")
 }
 
-/// A message, unless it was dismissed.
+/// Returns a message, unless it was dismissed.
 fn there(daemon: &HostDaemon, number: MessageNumber) -> Result<Option<Letter>, Failure> {
     let letter = daemon.read(|txn| query::message(txn, &daemon.host, number))?;
     Ok(letter.filter(|letter| letter.message.is_some()))
 }
 
-/// These messages, as a list tells of them.
+/// Returns these messages as lines of a list.
 fn lines<'a>(
     daemon: &HostDaemon,
     numbers: impl Iterator<Item = &'a MessageNumber>,
@@ -326,7 +328,7 @@ fn lines<'a>(
     Ok(found)
 }
 
-/// What needs an answer.
+/// Returns the messages that need an answer.
 fn awaiting(daemon: &HostDaemon) -> Result<BTreeSet<MessageNumber>, Failure> {
     let mut numbers = BTreeSet::new();
     runs::for_each_awaiting(daemon, |number| {
@@ -365,7 +367,7 @@ fn dismissed(
     }
 }
 
-/// What has come from this number on, oldest first, a stride of it.
+/// Returns the messages from this number on, oldest first, one stride of them.
 fn seen(txn: &mut dyn ReadTxn, host: &FormulaId, from: u64) -> Result<Vec<Seen>, StoreFault> {
     let page = envelopes(txn, host, from..u64::MAX, false)?;
     let mut found = Vec::with_capacity(page.len());
@@ -381,7 +383,7 @@ fn seen(txn: &mut dyn ReadTxn, host: &FormulaId, from: u64) -> Result<Vec<Seen>,
     Ok(found)
 }
 
-/// How a message lies in a host's mailbox.
+/// Returns how a message lies in a host's mailbox.
 ///
 /// # Errors
 /// When the store cannot be read.

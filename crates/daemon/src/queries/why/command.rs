@@ -1,4 +1,4 @@
-//! What people said: the command that something goes back to, and what that command was about.
+//! The user's words: the command that an effect goes back to, and the subject of that command.
 
 use kernel::message::Body;
 use kernel::query::{self, Letter};
@@ -19,8 +19,8 @@ fn letter(daemon: &HostDaemon, agent: &FormulaId, number: MessageNumber) -> Resu
     daemon.read(|txn| query::message(txn, agent, number))
 }
 
-/// The command that a message of the agent's keeps, if it is one, or what a run asked for with it; and what it answers,
-/// back to whoever proposed or asked. Whether anything was told.
+/// Adds the command that a message of the agent's keeps, or the request that it made. Then adds the messages that it
+/// answers, back to the proposer or the asker. Returns whether anything was added.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -46,13 +46,13 @@ pub fn command(
     Ok(true)
 }
 
-/// A message in a line, what is not ours apart.
+/// Returns a message in one line, with the words of others quoted.
 pub fn summary(body: &Body) -> Quoting {
     let letters::Summary { ours, theirs, more } = letters::apart(body);
     Quoting::ours(ours).quote(theirs).and(letters::more_bytes(more))
 }
 
-/// What a message answers, and so on: each was there before the one that answers it.
+/// Adds the message that a message answers, and so on. Each is older than the one that answers it.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -66,7 +66,7 @@ pub fn answered(
     for _ in 0..LONGEST {
         let Some(id) = at.mail.envelope.reply_to else { return Ok(()) };
         let Some(number) = daemon.read(|txn| query::numbered(txn, agent, &id))? else { return Ok(()) };
-        // What was told of already ends the chain.
+        // A message that is already listed ends the chain.
         let what = format!("message {number}");
         if reasons.iter().any(|reason| reason.what == what) {
             return Ok(());
@@ -81,7 +81,7 @@ pub fn answered(
     Ok(())
 }
 
-/// The message that a definition, a request or the like is: who sent it, and what for.
+/// Returns the sender and the purpose of a definition, a request or a similar message.
 ///
 /// # Errors
 /// When the store cannot be read.

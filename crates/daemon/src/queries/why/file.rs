@@ -17,12 +17,12 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use control::show::reason::Reason;
 
-/// A directory without links, as the client names files; as it was endowed, if it is gone.
+/// Returns a directory without links, as the client names files; as it was endowed, if it is gone.
 fn real(path: &str) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
-/// What a run has to do with a name, the most telling last.
+/// The relation of a run to a name, the strongest last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     /// A slot of it, or a directory that it was given.
@@ -35,10 +35,10 @@ enum Part {
     Changed,
 }
 
-/// What is known of a name from one run.
+/// The facts about a name that come from one run.
 struct Known {
     part: Part,
-    /// When it was done: what a run changes is done once it completes, or is put in place.
+    /// The time of the act. A change counts once it completes, or is put in place.
     at_ms: i64,
     at: String,
     reasons: Vec<Reason>,
@@ -47,7 +47,7 @@ struct Known {
 /// How many runs are still looked at for a later change once one is found.
 const LATER: usize = 5_000;
 
-/// A name is a file that was written, or a slot.
+/// Returns a name is a file that was written, or a slot.
 pub(super) fn of_name(daemon: &HostDaemon, name: &str) -> Result<Vec<Reason>, Failure> {
     let (mut best, mut staged, mut looked_at): (Option<Known>, Option<(i64, String)>, _) = (None, None, 0);
     // The youngest run need not have changed it last: another may have waited for an answer.
@@ -82,7 +82,7 @@ pub(super) fn of_name(daemon: &HostDaemon, name: &str) -> Result<Vec<Reason>, Fa
     Ok(best.reasons)
 }
 
-/// When something was last recorded of a run, or of the one above all others: there stands what was put in place.
+/// Returns the time of the last entry of a run, or of the run at its top: that one records the files put in place.
 fn last_ms(daemon: &HostDaemon, run: &Run) -> Result<i64, Failure> {
     let mut latest = run.started_ms;
     for run in [run, &top(daemon, run)?] {
@@ -94,7 +94,7 @@ fn last_ms(daemon: &HostDaemon, run: &Run) -> Result<i64, Failure> {
     Ok(latest)
 }
 
-/// The run that a person started.
+/// Returns the run that a person started.
 fn top(daemon: &HostDaemon, run: &Run) -> Result<Run, Failure> {
     let mut top = run.clone();
     while let Some(Parent { run: parent, .. }) = top.parent {
@@ -103,7 +103,7 @@ fn top(daemon: &HostDaemon, run: &Run) -> Result<Run, Failure> {
     Ok(top)
 }
 
-/// The last call of an agent's that put a file there.
+/// Returns the last call of an agent's that put a file there.
 fn of_file_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known>, Failure> {
     let (daemon, wanted) = (daemon, std::path::Path::new(name));
     let (mut open, mut last, mut roots) = (BTreeMap::new(), None, BTreeMap::new());
@@ -134,7 +134,7 @@ fn of_file_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known
     Ok(Some(Known { part: Part::Changed, at_ms, at: at.to_string(), reasons }))
 }
 
-/// The directory in which the paths of a call begin, as it was when the call was made.
+/// Returns the directory in which the paths of a call begin, as it was when the call was made.
 fn root(daemon: &HostDaemon, made: &Proposal) -> Option<PathBuf> {
     if let Some(place) = &made.place {
         return Some(real(place));
@@ -145,8 +145,8 @@ fn root(daemon: &HostDaemon, made: &Proposal) -> Option<PathBuf> {
     }
 }
 
-/// What a person had done since a step of a run with what that run changed of a file: put in place, put back. The newest
-/// first. It stands in the journal of the run that a person started.
+/// Returns the user's acts on a run's change of a file since a step: applied, undone or discarded. The newest comes
+/// first. They stand in the journal of the run that the user started.
 fn settled(
     daemon: &HostDaemon,
     run: &Run,
@@ -188,7 +188,7 @@ fn settled(
     Ok(found)
 }
 
-/// What a person had done with what a run changed.
+/// A user's act on a change that a run made.
 struct Settled {
     at_ms: i64,
     /// Whether the file itself changed by it.
@@ -196,7 +196,7 @@ struct Settled {
     reason: Reason,
 }
 
-/// What one run has to do with the name; nothing, most often.
+/// Returns the relation of one run to the name. Most runs have none.
 fn of_name_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known>, Failure> {
     if run.is_standing() {
         return of_file_in(daemon, name, run);
@@ -204,7 +204,7 @@ fn of_name_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known
     let wanted = std::path::Path::new(name);
     let mut directories = BTreeMap::new();
     for (slot, id) in &run.grants {
-        // What was collected since has left no path to compare.
+        // A directory that was collected since has left no path to compare.
         let Ok((grant, formula)) = daemon.grant(id) else { continue };
         let formula = meant(&grant, formula);
         let directory = match &formula {
@@ -227,7 +227,7 @@ fn of_name_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known
                 _ => None,
             })
             .collect();
-        // What was done last, not what was proposed last. Reading is told of only if nothing was done.
+        // The last completed change counts, not the last proposed one. A read counts only if there was no change.
         let mut read = None;
         for step in steps.iter().rev() {
             let Entry::Completed { proposal: at, completion: Completion::Done { value, .. } } = &step.entry
@@ -276,7 +276,7 @@ fn of_name_in(daemon: &HostDaemon, name: &str, run: &Run) -> Result<Option<Known
     Ok(None)
 }
 
-/// A change that a run made of a file, with what a person had done with it since.
+/// Returns a change that a run made of a file, with the user's acts on it since.
 fn of_change(
     daemon: &HostDaemon,
     name: &str,

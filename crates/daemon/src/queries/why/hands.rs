@@ -1,5 +1,5 @@
-//! Through whose hands came what a call was made through: the grants, back to the messages that gave them. They are told
-//! of also when whoever held them is gone: what was granted stays written down.
+//! The grants that a call was made through, back to the messages that gave them. The grants are listed even if their
+//! holders are gone: grants stay written down.
 
 use std::collections::BTreeSet;
 
@@ -23,13 +23,14 @@ const LONGEST: usize = 16;
 /// How many of the grants are told of that code was endowed with.
 const ENDOWED: usize = 20;
 
-/// Who may have given what a run's calls go through: its host, for whom it acts, and who endowed the code that it is.
+/// Returns the possible givers of the grants that a run's calls use: its host, its principal, and the agent that
+/// endowed its code.
 fn givers(daemon: &HostDaemon, run: &Run) -> Vec<Owner> {
     let others = [run.principal.map(|id| id.number), run.endowed_by.map(|number| number.0)];
     std::iter::once(daemon.host.number).chain(others.into_iter().flatten()).collect()
 }
 
-/// A grant, also once it has been collected.
+/// Returns a grant, also once it has been collected.
 fn given(txn: &mut dyn ReadTxn, givers: &[Owner], id: &FormulaId) -> Result<Option<Grant>, StoreFault> {
     if let Some(grant) = table::grant(txn, id)? {
         return Ok(Some(grant));
@@ -42,8 +43,8 @@ fn given(txn: &mut dyn ReadTxn, givers: &[Owner], id: &FormulaId) -> Result<Opti
     Ok(None)
 }
 
-/// The grant that a call goes through. A worker's run says itself by which command it was endowed; of what an agent or code
-/// calls, the whole way is told.
+/// Adds the grant that a call goes through. A worker's run itself names the command that endowed it. For a call of an
+/// agent or of code, adds the whole chain of grants.
 pub(super) fn of_call(
     daemon: &HostDaemon,
     run: &Run,
@@ -71,7 +72,7 @@ pub(super) fn of_call(
     Ok(())
 }
 
-/// A grant, those that it was made of, and the message that gave the first of them.
+/// Adds a grant, the grants that it was made of, and the message that gave the first of them.
 fn way(
     daemon: &HostDaemon,
     givers: &[Owner],
@@ -104,7 +105,7 @@ fn way(
     Ok(())
 }
 
-/// What the code was endowed with whose journal a run is, and by which message.
+/// Adds the endowments of the code whose journal a run is, and the messages that gave them.
 pub(super) fn of_code(daemon: &HostDaemon, run: &Run, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
     let mut held = Vec::new();
     for giver in givers(daemon, run).into_iter().collect::<BTreeSet<_>>() {

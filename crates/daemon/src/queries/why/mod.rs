@@ -25,7 +25,7 @@ use control::show::reason::{Reason, Thing};
 
 pub(crate) use command::command;
 
-/// Describes what a formula is to the person who endowed it.
+/// Describes a formula to the user who endowed it.
 pub fn target_words(formula: &Formula) -> String {
     match formula {
         Formula::Resource(_)
@@ -37,7 +37,7 @@ pub fn target_words(formula: &Formula) -> String {
     }
 }
 
-/// Describes what a formula is to the person who endowed it, reached through these grants.
+/// Describes a formula that is reached through these grants to the user who endowed it.
 pub fn words_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula: &Formula) -> String {
     let grants: Vec<&Grant> = grants.into_iter().collect();
     if let Some(real) = grants.iter().find_map(|grant| grant.attenuation.staged_from.as_ref()) {
@@ -53,7 +53,7 @@ pub fn words_through<'a>(grants: impl IntoIterator<Item = &'a Grant>, formula: &
     }
 }
 
-/// Describes what a grant leads to: what it is, and every limit.
+/// Describes the target of a grant, with every limit.
 fn described(grant: &Grant, formula: &Formula) -> String {
     match formula {
         Formula::Resource(resource) => resource::describe(resource, &grant.attenuation, &grant.methods),
@@ -61,7 +61,7 @@ fn described(grant: &Grant, formula: &Formula) -> String {
     }
 }
 
-/// The chain of reasons for a thing.
+/// Returns the chain of reasons for a thing.
 pub fn why(daemon: &HostDaemon, thing: &str) -> Result<Vec<Reason>, Failure> {
     // Every text is some thing.
     match thing.parse().unwrap_or_else(|_| Thing::Name(thing.to_owned())) {
@@ -93,7 +93,7 @@ fn of_run(daemon: &HostDaemon, number: RunNumber) -> Result<Vec<Reason>, Failure
     Ok(reasons)
 }
 
-/// Which runs and which command a run goes back to.
+/// Adds the runs and the command that a run goes back to.
 pub(crate) fn cause_of_run(daemon: &HostDaemon, run: &Run, reasons: &mut Vec<Reason>) -> Result<(), Failure> {
     let mut at = run.clone();
     while let Some(Parent { run: parent, place }) = at.parent {
@@ -111,7 +111,7 @@ pub(crate) fn cause_of_run(daemon: &HostDaemon, run: &Run, reasons: &mut Vec<Rea
         return Ok(());
     };
     command(daemon, &host, message, reasons)?;
-    // Stores that an earlier version made have commands that do not say what they answer.
+    // In stores of an earlier version, commands do not name the message that they answer.
     if let Some(delivery) = at.delivery {
         let what = format!("message {}", delivery.message);
         if !reasons.iter().any(|reason| reason.what == what)
@@ -123,7 +123,7 @@ pub(crate) fn cause_of_run(daemon: &HostDaemon, run: &Run, reasons: &mut Vec<Rea
     Ok(())
 }
 
-/// How a run stands. Why it does is told in words that a model or a server may have chosen.
+/// Returns how a run stands. Why it does is told in words that a model or a server may have chosen.
 pub(crate) fn stands(run: &Run) -> Quoting {
     use kernel::run::{RunOutcome, State};
     match &run.state {
@@ -135,12 +135,12 @@ pub(crate) fn stands(run: &Run) -> Quoting {
     }
 }
 
-/// Who has had a say in something.
+/// Returns who has had a say in something.
 pub(crate) fn sources(provenance: &Provenance) -> Quoting {
     Quoting::joined(provenance.sources.iter().map(told_source), ", ")
 }
 
-/// What a call is made on; `None` if that is gone.
+/// Returns the target of a call, or `None` if it is gone.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -158,7 +158,7 @@ pub(crate) fn made_on(daemon: &HostDaemon, proposal: &Proposal) -> Result<Option
     }
 }
 
-/// What is meant by what a grant leads to: by a staged copy, the directory itself.
+/// Returns the formula that the target of a grant stands for: for a staged copy, the directory itself.
 fn meant(grant: &Grant, formula: Formula) -> Formula {
     match (&grant.attenuation.staged_from, formula) {
         (Some(real), Formula::Resource(Resource::Directory { read_only, .. })) => {
@@ -239,7 +239,8 @@ fn of_step(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Reason>, Failure> {
     Ok(reasons)
 }
 
-/// The steps of an agent's journal that a step may be about, or that may be about it: the journal may be long.
+/// Returns the steps of an agent's journal that a step may be about, or that may be about it: the journal may be
+/// long.
 fn around(daemon: &HostDaemon, at: StepRef) -> Result<Vec<Step>, Failure> {
     /// How many steps are looked at on either side.
     const NEAR: u64 = 2000;
@@ -311,8 +312,8 @@ fn of_proposal(
     Ok(())
 }
 
-/// The yes for the whole run under which a call began that was not asked about: the step, and the message that asked
-/// about the same call before.
+/// Returns the yes for the whole run under which a call began that was not asked about: the step, and the message
+/// that asked about the same call before.
 fn earlier_yes(steps: &[Step], proposed: u64) -> Option<(u64, MessageNumber)> {
     let print = |at: u64| {
         steps.iter().find(|step| step.number == at).and_then(|step| match &step.entry {
@@ -329,7 +330,7 @@ fn earlier_yes(steps: &[Step], proposed: u64) -> Option<(u64, MessageNumber)> {
     })
 }
 
-/// What the gates said; nothing need be said for what is allowed.
+/// Returns the verdict of the gates in words. An allowed call needs no findings.
 fn judged(verdict: &Verdict) -> Quoting {
     let decision = format!("{:?}", verdict.decision).to_lowercase();
     let said = Quoting::ours(format!("the gates said {decision}"));

@@ -10,12 +10,12 @@ use crate::state::daemon::HostDaemon;
 use crate::state::protected_paths;
 use control::exit::{Exit, Failure};
 
-/// What to do about a directory that is not there.
+/// The handling of a missing directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// Make it, when all else is known to be well.
     Made,
-    /// Leave it: what is done to it is staged.
+    /// Leave it: changes to it are staged.
     Left,
     /// Refuse.
     Refused,
@@ -26,8 +26,8 @@ pub enum Missing {
 pub struct Directories(RefCell<Vec<(String, String)>>);
 
 impl Directories {
-    /// Where the path of a slot leads: there must be a directory, or nothing, if one is made then. What is granted is that
-    /// place, whatever a link on the way comes to lead to.
+    /// Returns the real path that a slot's path leads to. There must be a directory, or nothing, if one is made then.
+    /// The grant is for that place, even if a link on the way changes later.
     ///
     /// # Errors
     /// When it is no directory, is missing, or is one of the daemon's own.
@@ -39,7 +39,7 @@ impl Directories {
         missing: Missing,
     ) -> Result<String, Failure> {
         let shown = visible_line(path);
-        // Also what is only read: the key of the vault may lie there.
+        // Read-only directories are checked too: the key of the vault may lie there.
         daemon.own.keeps_from(Path::new(path))?;
         let real =
             protected_paths::led(Path::new(path)).and_then(|real| real.into_os_string().into_string().ok());
@@ -61,7 +61,7 @@ impl Directories {
         }
     }
 
-    /// Whether this one is to be made.
+    /// Returns whether this one is to be made.
     pub fn is_new(&self, path: &str) -> bool {
         self.0.borrow().iter().any(|(_, new)| new == path)
     }

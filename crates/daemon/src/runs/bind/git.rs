@@ -7,7 +7,8 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use resource::{GitSpec, Resource};
 
-/// What is bound to the slot. What is wrong with a repository its first call says: nothing of it is read here.
+/// Returns the resource that is bound to the slot. The repository is not read here: its first call reports errors in
+/// it.
 ///
 /// # Errors
 /// When the directory is not there, is the daemon's own, or was bound for less than the slot needs.

@@ -1,4 +1,4 @@
-//! Servers of tools as a person hands them over: asked for their tools once, of which the named ones are pinned.
+//! Tool servers as endowments: the daemon asks a server for its tools once, and pins the named ones.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,12 +21,12 @@ use control::tools::{PATIENCE, ToolRow, ToolTable};
 use resource::secret::PREFIX as SECRET;
 use resource::{McpSpec, Resource};
 
-/// How much memory a server may use if nobody says: 2 GiB.
+/// The default memory limit of a server: 2 GiB.
 const MEMORY: u64 = 2 << 30;
 /// The longest name by which a model can call a tool.
 const LONGEST_TOOL: usize = 64;
 
-/// What is bound to the slot.
+/// Returns the resource that is bound to the slot.
 ///
 /// # Errors
 /// When there is no such server, it cannot be asked, or has no such tools.
@@ -59,10 +59,10 @@ pub fn resolve(daemon: &HostDaemon, slot: &str, given: &McpSpec) -> Result<Resou
     Ok(Resource::Mcp(Box::new(ToolServer { name: given.server.clone(), line, tools, call_ms })))
 }
 
-/// What is wrong with a tool whose server tells what nobody is to be told.
+/// The problem of a tool whose description contains a secret.
 const HOLDS_SECRET: &str = "has the value of a secret in it";
 
-/// Whether what a server says of a tool has a value of the vault's in it.
+/// Returns whether a server's description of a tool contains a value of the vault.
 fn holds_secret(secrets: &policy::Secrets, told: &Told) -> bool {
     let texts =
         [Some(&told.name), told.title.as_ref(), told.description.as_ref()].into_iter().flatten().cloned();
@@ -105,7 +105,7 @@ pub fn check_apart(bindings: &[Binding]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a server says of its tools, for the person who may hand some of them over.
+/// Returns a server's descriptions of its tools, for the user who may endow some of them.
 ///
 /// # Errors
 /// When there is no such server, or it cannot be asked.
@@ -173,7 +173,7 @@ fn ask(
     })
 }
 
-/// How a configured server is reached, looked at now.
+/// Returns how a configured server is reached, looked at now.
 fn line(daemon: &HostDaemon, name: &str) -> Result<Line, Failure> {
     let server = mcp_file::find(&daemon.place.config, name)?;
     let wrong = |what: String, help: &str| {
@@ -242,7 +242,7 @@ fn program(
         .map(|directory| directory.path.as_str())
         .collect();
     let files = caps::named_files(&server.args, &writable);
-    // It may read what its arguments name, which is why that is no file of the daemon's.
+    // The server may read the files that its arguments name, so these must not be the daemon's own.
     files.keys().try_for_each(|file| daemon.own.keeps_from(Path::new(file)))?;
     let own =
         std::iter::once(&program.path).chain(program.interpreters.iter().map(|it| &it.path)).chain(&reads);

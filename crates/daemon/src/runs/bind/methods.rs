@@ -1,4 +1,4 @@
-//! What of the methods of a slot is granted, and what the limits are, in words.
+//! The granted methods of a slot, and its limits in words.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use resource::{Endowment, Kind};
 
-/// All methods that the slot gets by what fills it.
+/// Returns all methods that the slot gets from its target.
 fn all_methods(
     daemon: &HostDaemon,
     slot: &definition::Slot,
@@ -30,7 +30,8 @@ fn all_methods(
     }
 }
 
-/// The methods that a name gives to the slot: those of the thing for which it stands, through all grants on the way.
+/// Returns the methods that a name gives to the slot: those of the thing for which it stands, through all grants on
+/// the way.
 fn named(daemon: &HostDaemon, slot: &definition::Slot, path: &NamePath) -> Result<BTreeSet<String>, Failure> {
     let found = daemon.look(|txn| {
         let id = daemon.view(daemon.host).identify(txn, path)?;
@@ -59,11 +60,11 @@ fn named(daemon: &HostDaemon, slot: &definition::Slot, path: &NamePath) -> Resul
     Ok(methods)
 }
 
-/// The methods that are granted: all that the slot has, or those of them that the person named.
+/// Returns the granted methods: all that the slot has, or those that the user named.
 ///
 /// # Errors
-/// When what was typed has a limit or a method that the slot does not have. When a method is missing that the worker
-/// needs at its end, or a name leaves the slot none.
+/// When the endowment has a limit or a method that the slot does not have. When it lacks a method that the worker
+/// needs at its end, or a name gives the slot no method.
 pub fn methods(
     daemon: &HostDaemon,
     definition: &Definition,
@@ -100,13 +101,13 @@ pub fn methods(
     Ok(chosen)
 }
 
-/// What a binding lets somebody do, in words: its methods and its limits.
+/// Returns the permissions of a binding in words: its methods and its limits.
 pub fn words(binding: &Binding) -> String {
     let methods = binding.methods.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     std::iter::once(methods).chain(binding.attenuation.words()).collect::<Vec<_>>().join("; ")
 }
 
-/// The tools by which a model calls the granted methods of a slot.
+/// Returns the tools by which a model calls the granted methods of a slot.
 pub fn tools(slot: &str, kind: Kind, bindings: &[Binding]) -> Vec<String> {
     let granted = bindings.iter().find(|binding| binding.slot == slot);
     if let (Kind::Mcp, Some(granted)) = (kind, granted) {
@@ -151,7 +152,7 @@ mod tests {
         daemon.store.write(put).unwrap();
     }
 
-    /// Gives something narrower a name: of what another name stands for, these methods alone.
+    /// Names a narrower grant of another name's target, with these methods alone.
     fn narrow(daemon: &HostDaemon, from: &str, to: &str, methods: &[&str]) {
         daemon
             .apply(Act::Grant(GrantAct::Attenuate {
@@ -166,7 +167,7 @@ mod tests {
             .unwrap();
     }
 
-    /// The methods of the slot `x` of this kind.
+    /// Returns the methods of the slot `x` of this kind.
     fn of_slot(
         daemon: &HostDaemon,
         kind: Kind,
@@ -203,7 +204,7 @@ mod tests {
             ("small", writes, &["list", "write"]),
             ("small", reads, &["list"]),
             ("smaller", reads, &["list"]),
-            // The kernel refuses what does not fit, or is not there.
+            // The kernel refuses a name that does not fit, or is not there.
             ("hours", Kind::Outbox, &["send"]),
             ("nothing", Kind::Clock, &["now", "today"]),
         ] {
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn limit_that_the_kind_of_the_slot_does_not_have_is_refused() {
+    fn limit_unknown_to_the_slots_kind_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let daemon = testing::empty_daemon(&dir.path().join("home"));
         let target = Target::Resource(Resource::Outbox { path: "/o".to_owned() });

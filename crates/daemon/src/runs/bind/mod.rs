@@ -1,4 +1,5 @@
-//! From what a person has typed for a slot to what fills it: one file a kind, and here the match over all of them.
+//! The binding of slots, from the user's text for a slot to its target. Each kind has its file, and here is the match
+//! over all of them.
 
 mod directories;
 mod git;
@@ -19,7 +20,7 @@ use control::protocol::StartSpec;
 
 pub use directories::{Directories, Missing};
 
-/// Resolves what was typed for a slot of this kind. A worker is bound with the slots that it has itself.
+/// Resolves the user's text for a slot of this kind. A worker is bound together with its own slots.
 ///
 /// # Errors
 /// When it is of another kind, or is not there.
@@ -68,7 +69,7 @@ pub fn target(
     Ok(Target::Resource(resource))
 }
 
-/// Returns what fills a slot for which nothing was typed, if whoever starts the run fills it.
+/// Returns the resource of a slot without an endowment, for the kinds that the start of a run fills.
 pub fn unasked(kind: Kind) -> Option<Resource> {
     match kind {
         Kind::Ask => Some(Resource::Questions),
@@ -87,14 +88,14 @@ pub fn unasked(kind: Kind) -> Option<Resource> {
     }
 }
 
-/// Returns what the person takes away of what fills a slot.
+/// Returns the limits that the user sets on the target of a slot.
 pub fn attenuation(spec: &ResourceSpec) -> Attenuation {
     let mut taken = spec.attenuation();
     taken.staged_from = taken.staged_from.map(|path| protected_paths::real(&path));
     taken
 }
 
-/// Returns the failure for a slot that nobody has filled.
+/// Returns the failure for a slot that is not bound.
 pub fn unbound(slot: &str, label: Option<&str>, kind: Kind) -> Failure {
     let label = label.map(|label| format!(" ({})", visible_line(label)));
     Failure::new(Exit::Usage, format!("slot `{slot}`{} is not bound", label.unwrap_or_default()))

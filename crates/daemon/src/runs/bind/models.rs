@@ -1,4 +1,4 @@
-//! Models as a person hands them over: which is meant, with which key, and what may be spent on it.
+//! Models as endowments: the model, its key, and its limits on tokens and money.
 
 use kernel::run::Limits;
 use passable::visible_line;
@@ -9,7 +9,7 @@ use crate::state::worker_files;
 use control::exit::{Exit, Failure};
 use resource::ModelSpec;
 
-/// The model that is bound to the slot as a worker that hands on what it is told, and what all its calls may use up.
+/// Returns the model that is bound to the slot as a worker that passes on its input, and the limits of all its calls.
 ///
 /// # Errors
 /// When there is no such model, its key is not there for it, or its price is not known where money is limited.
@@ -28,7 +28,7 @@ pub fn model(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<(Stri
     Ok((model, limits))
 }
 
-/// The model that is meant, with what the user's own names stand for, and with the key that was named for it.
+/// Returns the model that the user named. Resolves the user's own names, and adds the key that was named for it.
 fn named(daemon: &HostDaemon, slot: &str, given: &ModelSpec) -> Result<String, Failure> {
     let wrong = |what: &str, help: &str| {
         Failure::new(Exit::Usage, format!("slot `{slot}`: {}", visible_line(what))).help(help.to_owned())

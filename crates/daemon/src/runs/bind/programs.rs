@@ -11,7 +11,7 @@ use crate::state::daemon::HostDaemon;
 use control::exit::{Exit, Failure};
 use resource::{ProgramSpec, Resource};
 
-/// What is bound to the slot.
+/// Returns the resource that is bound to the slot.
 ///
 /// # Errors
 /// When a program or a directory is not there, or a program could change itself.

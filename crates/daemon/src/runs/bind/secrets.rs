@@ -7,7 +7,7 @@ use resource::secret::HandedSecret;
 use crate::state::daemon::HostDaemon;
 use control::exit::Failure;
 
-/// What is bound to the slot.
+/// Returns the resource that is bound to the slot.
 ///
 /// # Errors
 /// When there is no such secret, or it is for servers alone.
