@@ -1,9 +1,9 @@
-//! What can be wrong with a document.
+//! The errors of reading a document.
 
 use crate::MediaType;
 
-/// Why the text of a document was not read. The message says what is wrong, [`DocumentError::help`] what to
-/// do. Neither names the file: the caller knows it, and it may be a name that needs care on a screen.
+/// The reason why the text of a document was not read. The message names the problem, [`DocumentError::help`] the
+/// remedy. Neither names the file: the caller knows it, and it may be a name that needs care on a screen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
@@ -49,7 +49,7 @@ pub enum DocumentError {
     Disguised {
         /// The suffix, lower case and with its dot.
         suffix: String,
-        /// What the content is, in words and with its article.
+        /// The type of the content, in words and with its article.
         found: &'static str,
     },
     /// The content has a byte that does not occur in text.
@@ -71,7 +71,7 @@ pub enum DocumentError {
     /// The file is named as a mail and has no mail header.
     #[error("not a mail: {reason}")]
     MailBroken {
-        /// What is missing or wrong.
+        /// The part that is missing or wrong.
         reason: String,
     },
     /// The mail has no part with text, only attachments.
@@ -92,13 +92,13 @@ pub enum DocumentError {
     /// The PDF is damaged or cut short.
     #[error("the PDF is damaged: {reason}")]
     PdfBroken {
-        /// What the parser stumbled over.
+        /// The parser's error.
         reason: String,
     },
 }
 
 impl DocumentError {
-    /// One line that says how the person who has the document gets on.
+    /// Returns one line that says how the person who has the document gets on.
     pub fn help(&self) -> String {
         match self {
             Self::TooLarge { .. } => {

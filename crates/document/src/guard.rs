@@ -2,8 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `parse` and turns a panic inside it into its message. The parser must own or only read what it
-/// works on, so that nothing half-changed is seen afterwards.
+/// Runs `parse` and turns a panic inside it into its message. The parser must own its data or only read it, so that
+/// nothing half-changed is seen afterwards.
 pub(crate) fn guarded<T>(parse: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(parse)).map_err(|payload| {
         payload

@@ -1,14 +1,13 @@
 //! The text of a document, as a model or a person may read it.
 //!
-//! [`text()`] takes the bytes of a file and its name and gives back plain text. It knows UTF-8 text in its
-//! many suffixes, mail (`.eml`) and PDF with a text layer. What it cannot read it refuses with a
-//! [`DocumentError`] that says what is wrong and, in [`DocumentError::help`], what to do about it; it never
-//! guesses at bytes.
+//! The function [`text()`] takes the bytes of a file and its name, and returns plain text. It knows UTF-8 text in its
+//! many suffixes, mail (`.eml`) and PDF with a text layer. It refuses every other file with a [`DocumentError`] that
+//! names the problem. The remedy is in [`DocumentError::help`]. It never guesses at bytes.
 //!
-//! Documents come from strangers, so everything is bounded by [`Limits`], no input makes it panic, and a
-//! panic inside a parser that we did not write comes back as an error. Two things are left to the caller.
-//! Time is bounded by the amount of work, not by a clock: who needs a deadline runs this in a process that
-//! can be ended. And the text is foreign: it carries the provenance of the file it came from.
+//! Documents come from strangers. So everything is bounded by [`Limits`], no input causes a panic, and a panic inside
+//! a foreign parser comes back as an error. Two things are left to the caller. Time is bounded by the amount of work,
+//! not by a clock: a caller with a deadline uses a process that can be ended. And the text is foreign: it carries the
+//! provenance of its file.
 //!
 //! The crate opens no file, reads no clock and keeps no state.
 #![forbid(unsafe_code)]
@@ -25,14 +24,14 @@ pub use error::DocumentError;
 pub use limits::Limits;
 pub use media::MediaType;
 
-/// What was read from a document.
+/// The text of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
     /// The text. Lines end in `\n` where this crate made them (mail, PDF); the text of a text file is
     /// unchanged but for a byte order mark at its start. Free of NUL and of other control characters but
     /// tab, line feed, carriage return and form feed.
     pub text: String,
-    /// What the document was read as.
+    /// The type as which the document was read.
     pub media_type: MediaType,
     /// How many pages it has; `None` where pages have no meaning.
     pub pages: Option<usize>,

@@ -2,8 +2,7 @@
 
 use crate::DocumentError;
 
-/// Bounds on what is read from one document. Each field can be set by itself:
-/// `Limits { pages: 20, ..Limits::default() }`.
+/// The limits for reading one document. Each field can be set by itself: `Limits { pages: 20, ..Limits::default() }`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// The largest file that is looked at, in bytes.
@@ -27,7 +26,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether a file of this size, in bytes, may be read at all. Ask before reading it.
+    /// Checks whether a file of this size, in bytes, may be read at all. Call it before reading the file.
     ///
     /// # Errors
     ///

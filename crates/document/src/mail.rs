@@ -8,7 +8,7 @@ use crate::guard::guarded;
 use crate::plain::{no_controls, tidy};
 use crate::{DocumentError, Limits};
 
-/// The text of a mail: `From`, `To`, `Cc`, `Subject`, `Date`, the names of its attachments, an empty line,
+/// Returns the text of a mail: `From`, `To`, `Cc`, `Subject`, `Date`, the names of its attachments, an empty line,
 /// and its text parts. A mail that has only HTML is reduced to its words.
 pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<String, DocumentError> {
     // The body may be in any encoding that extends ASCII, so only the controls are looked at here.
@@ -57,7 +57,7 @@ fn render(message: &Message<'_>, limits: &Limits) -> Result<String, DocumentErro
         text.push_str(tidy(&body).trim_end());
         text.push('\n');
     }
-    // A mail may say it all in its subject; but when what it says is attached, its header is not its text.
+    // A mail may consist of its subject alone. But if its content is attached, the header is not its text.
     if bodies == 0 && !attachments.is_empty() {
         return Err(DocumentError::MailWithoutText { attachments: attachments.len() });
     }
@@ -74,7 +74,7 @@ fn addresses(address: Option<&Address<'_>>) -> String {
     written.filter(|one| !one.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// A header value on one line: an encoded word may hide a line break, and with it a forged header line.
+/// Returns a header value on one line: an encoded word may hide a line break, and with it a forged header line.
 fn one_line(value: &str) -> String {
     value
         .split(|char: char| char.is_whitespace() || char.is_control())

@@ -1,4 +1,4 @@
-//! What a file is, by its content first and by its suffix second.
+//! The type of a file, by its content first and by its suffix second.
 
 use std::fmt;
 
@@ -61,11 +61,11 @@ const ZIPPED: &[(&str, &str)] = &[
 ];
 
 impl MediaType {
-    /// What can be read, in words, for help lines.
+    /// The readable types in words, for help lines.
     pub(crate) const KNOWN: &str =
         "text in UTF-8 (.txt, .md, .json, .csv and the like), mail (.eml), PDF (.pdf)";
 
-    /// The registered name, such as `application/pdf`.
+    /// Returns the registered name, such as `application/pdf`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Plain => "text/plain",
@@ -117,7 +117,7 @@ impl fmt::Display for MediaType {
     }
 }
 
-/// The suffix of a file name in lower case with its dot; empty when there is none.
+/// Returns the suffix of a file name in lower case with its dot; empty when there is none.
 fn suffix(name: &str) -> String {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     match file.rfind('.') {
@@ -127,7 +127,7 @@ fn suffix(name: &str) -> String {
     }
 }
 
-/// The type that a suffix promises. A suffix that is not listed promises nothing.
+/// Returns the type that a suffix promises. A suffix that is not listed promises nothing.
 fn promised(suffix: &str) -> Option<MediaType> {
     Some(match suffix {
         ".pdf" => MediaType::Pdf,
@@ -141,8 +141,8 @@ fn promised(suffix: &str) -> Option<MediaType> {
     })
 }
 
-/// A PDF begins with its mark. Only a file that is named as one may have dirt before it: a text that quotes
-/// the mark is no PDF.
+/// Returns whether the content is a PDF: it begins with the mark. Only a file that is named as a PDF may have dirt
+/// before it, since a text that quotes the mark is no PDF.
 fn is_pdf(bytes: &[u8], promised: Option<MediaType>) -> bool {
     const MARK: &[u8] = b"%PDF-";
     if promised != Some(MediaType::Pdf) {
@@ -152,7 +152,7 @@ fn is_pdf(bytes: &[u8], promised: Option<MediaType>) -> bool {
     head.windows(MARK.len()).any(|window| window == MARK)
 }
 
-/// What a file is that has no mark of its own and is not what its name says.
+/// Returns the type, in words, of a file without a mark of its own whose content contradicts its name.
 fn told(bytes: &[u8]) -> &'static str {
     const UNKNOWN: &str = "not a PDF document";
     let head = bytes.get(..PDF_MARK_WITHIN).unwrap_or(bytes);
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_says_that_it_is_a_pdf_is_told_as_what_it_is() {
+    fn disguised_pdf_is_reported_by_its_real_type() {
         let check = |bytes: &[u8], expected: &str| match MediaType::sniff(bytes, "deck.pdf") {
             Err(DocumentError::Disguised { suffix, found }) => {
                 assert_eq!((suffix.as_str(), found), (".pdf", expected));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn suffixes() {
+    fn suffix_is_lower_case_and_includes_the_dot() {
         let check = |name: &str, expected: &str| assert_eq!(suffix(name), expected, "{name}");
         check("a/b.c/report.PDF", ".pdf");
         check("report", "");

@@ -12,13 +12,13 @@ use crate::guard::guarded;
 use crate::plain::tidy;
 use crate::{DocumentError, Limits};
 
-/// What was read from a PDF.
+/// The text and page count of a PDF.
 pub(crate) struct Read {
     pub(crate) text: String,
     pub(crate) pages: usize,
 }
 
-/// What is left of the limits while a PDF is read.
+/// The rest of the limits while a PDF is read.
 pub(crate) struct Budget<'a> {
     limits: &'a Limits,
     unfolded: usize,
@@ -55,7 +55,7 @@ impl Budget<'_> {
     }
 }
 
-/// The text of a PDF; pages are set apart by an empty line.
+/// Returns the text of a PDF; pages are set apart by an empty line.
 pub(crate) fn text(bytes: &[u8], limits: &Limits) -> Result<Read, DocumentError> {
     match guarded(|| read(bytes, limits)) {
         Ok(read) => read,

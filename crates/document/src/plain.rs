@@ -7,7 +7,7 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Checks that the bytes are text in UTF-8 and hands them back without the byte order mark.
 pub(crate) fn text(bytes: &[u8]) -> Result<String, DocumentError> {
-    // UTF-16 is full of NULs; say what it is rather than which of them came first.
+    // UTF-16 is full of NULs. So the error reports the encoding, not the first NUL.
     if let [byte @ 0xff, 0xfe, ..] | [byte @ 0xfe, 0xff, ..] = bytes {
         return Err(DocumentError::NotUtf8 { byte: *byte, offset: 0 });
     }
@@ -40,8 +40,8 @@ fn is_control(byte: u8) -> bool {
     byte == 0x7f || (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c))
 }
 
-/// Text that was decoded from something else (a mail part, a PDF string), made to keep the promise of
-/// [`Text::text`](crate::Text::text): line ends become `\n`, other controls the replacement character.
+/// Returns a decoded text, such as a mail part or a PDF string, in a form that keeps the promise of
+/// [`Text::text`](crate::Text::text). Line ends become `\n`, other controls the replacement character.
 pub(crate) fn tidy(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -29,7 +29,7 @@ pub(super) struct Reader<'a, 'b> {
     lines: Lines,
 }
 
-/// The graphics state: what `q` saves and `Q` restores.
+/// The graphics state, which `q` saves and `Q` restores.
 #[derive(Clone)]
 struct State<'a> {
     matrix: Matrix,
@@ -62,7 +62,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         Self { document, budget, fonts: HashMap::new(), lines: Lines::default() }
     }
 
-    /// The text of a page. A page that is missing or not a dictionary has none.
+    /// Returns the text of a page. A page that is missing or not a dictionary has none.
     pub(super) fn page(&mut self, page: ObjectId) -> Result<String, DocumentError> {
         self.budget.work(self.document.get_page_contents(page).len())?;
         let content = match self.document.get_page_content_with_limit(page, self.budget.unfolded) {
@@ -88,7 +88,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         Ok(std::mem::take(&mut self.lines).finish())
     }
 
-    /// The resources of a page, its own or those of the nearest ancestor that has some.
+    /// Returns the resources of a page, its own or those of the nearest ancestor that has some.
     fn resources(&self, page: ObjectId) -> Option<&'a Dictionary> {
         let mut node = self.document.get_dictionary(page).ok()?;
         for _ in 0..ANCESTORS {
@@ -276,7 +276,7 @@ impl<'a, 'b> Reader<'a, 'b> {
     }
 }
 
-/// The map that six operands write.
+/// Returns the map that six operands write.
 fn matrix(operands: &[Token<'_>]) -> Option<Matrix> {
     let mut numbers = [0.0; 6];
     if operands.len() != numbers.len() {

@@ -12,7 +12,7 @@ use crate::DocumentError;
 /// The most glyph widths that are kept of one font.
 const WIDTHS: usize = 1 << 16;
 
-/// What reading needs to know of a font.
+/// The parts of a font that reading needs.
 pub(super) struct Font<'a> {
     /// The font's own table from codes to characters, which knows best when there is one.
     unicode: Option<Unicode>,
@@ -27,7 +27,7 @@ pub(super) struct Font<'a> {
     scale: f32,
 }
 
-/// What a string comes to in a font.
+/// The text and width of a string in a font.
 pub(super) struct Shown {
     pub(super) text: String,
     /// How far the pen moves, in text units at size 1.
@@ -84,7 +84,7 @@ impl<'a> Font<'a> {
         self.fallback = Some(missing.unwrap_or(0.0));
     }
 
-    /// Widths of a composite font: `code [w w …]` or `first last w`, over and over.
+    /// Reads the widths of a composite font: `code [w w …]` or `first last w`, over and over.
     fn read_wide_widths(
         &mut self,
         document: &Document,
@@ -151,21 +151,21 @@ impl<'a> Font<'a> {
         shown
     }
 
-    /// The characters of one code; the replacement character when no table knows it.
+    /// Returns the characters of one code; the replacement character when no table knows it.
     fn characters(&self, code: &[u8], number: u32) -> String {
         if let Some(text) = self.unicode.as_ref().and_then(|table| table.get(number)) {
             return apart(text);
         }
         match self.encoding.as_ref().map(|encoding| encoding.bytes_to_string(code)) {
             Some(Ok(text)) if !text.is_empty() => apart(&text),
-            // The table of a simple font leaves out what is not drawn; a glyph of a composite font is drawn.
+            // The table of a simple font leaves out glyphs that are not drawn; a glyph of a composite font is drawn.
             _ if self.wide => char::REPLACEMENT_CHARACTER.to_string(),
             _ => String::new(),
         }
     }
 }
 
-/// The `ToUnicode` table of a font.
+/// Returns the `ToUnicode` table of a font.
 fn unicode(
     document: &Document,
     dictionary: &Dictionary,
@@ -188,7 +188,7 @@ fn unicode(
     }
 }
 
-/// How many entries the encoding of a font lists, for the account of work.
+/// Returns how many entries the encoding of a font lists, for the account of work.
 fn differences(document: &Document, dictionary: &Dictionary) -> usize {
     let encoding = dictionary.get_deref(b"Encoding", document).and_then(Object::as_dict);
     let listed = encoding.and_then(|encoding| encoding.get(b"Differences")).and_then(Object::as_array);
@@ -203,7 +203,7 @@ fn number(document: &Document, object: &Object) -> Option<f32> {
     document.dereference(object).ok().and_then(|(_, found)| found.as_float().ok())
 }
 
-/// The width of a character in a font that does not say, in thousandths: the fonts that every reader must
+/// Returns the width of a character in a font that does not say, in thousandths: the fonts that every reader must
 /// have are allowed to leave their widths out.
 fn estimate(char: char) -> f32 {
     match char {
@@ -218,7 +218,7 @@ fn estimate(char: char) -> f32 {
     }
 }
 
-/// Letters that are joined only in print are written apart, so that words can be found.
+/// Returns the text with ligatures split into letters, so that words can be found.
 fn apart(text: &str) -> String {
     let mut apart = String::with_capacity(text.len());
     for char in text.chars() {

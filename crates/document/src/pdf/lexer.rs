@@ -1,9 +1,8 @@
-//! The words of content streams and of character tables.
+//! The tokens of content streams and of character tables.
 //!
-//! Both are read here rather than by the parser of the file: they are the parts of a PDF that unfold
-//! furthest, and nothing of them needs to be kept. Brackets do not nest in what reading text takes from
-//! them, so nothing here recurses; arrays are flattened and dictionaries passed over as words that mean
-//! nothing.
+//! Both are read here rather than by the parser of the file. They are the parts of a PDF that unfold furthest, and
+//! nothing of them needs to be kept. Brackets do not nest in the parts that hold text, so nothing here recurses.
+//! Arrays are flattened, and dictionaries are passed over as words without a meaning.
 
 /// The most operands of one operation that are kept.
 const OPERANDS: usize = 1 << 16;
@@ -47,7 +46,7 @@ impl<'a> Tokens<'a> {
         self.take(length)
     }
 
-    /// A string in parentheses, which may hold balanced parentheses.
+    /// Returns a string in parentheses, which may hold balanced parentheses.
     fn literal(&mut self) -> Vec<u8> {
         let mut text = Vec::new();
         let mut open = 1_usize;
@@ -171,7 +170,8 @@ impl<'a> Operations<'a> {
         Self { tokens: Tokens::new(content) }
     }
 
-    /// The operator of the next operation; its operands replace what is in `operands`, arrays flattened.
+    /// Returns the operator of the next operation. Its operands replace the content of `operands`, with arrays
+    /// flattened.
     pub(super) fn next(&mut self, operands: &mut Vec<Token<'a>>) -> Option<&'a [u8]> {
         operands.clear();
         loop {
@@ -202,7 +202,7 @@ fn number(word: &[u8]) -> f32 {
     number.filter(|number| number.is_finite()).unwrap_or(0.0)
 }
 
-/// The bytes of hexadecimal digits; other bytes are passed over, and a last digit alone counts sixteenfold.
+/// Returns the bytes of hexadecimal digits; other bytes are passed over, and a last digit alone counts sixteenfold.
 fn hex(digits: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(digits.len() / 2);
     let mut half = None;
@@ -216,7 +216,7 @@ fn hex(digits: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A name in which `#` and two digits stand for a byte.
+/// Returns a name in which `#` and two digits stand for a byte.
 fn name(written: &[u8]) -> Vec<u8> {
     let mut name = Vec::with_capacity(written.len());
     let mut rest = written;

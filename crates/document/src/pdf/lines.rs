@@ -1,8 +1,8 @@
 //! From pieces of text with a place on the page to lines of text.
 //!
-//! Pieces are taken in the order in which the page draws them, which is nearly always the order of reading;
-//! sorting a page by place would interleave its columns. What stands on one baseline, one after the other,
-//! becomes one line, so that the row of a table stays together.
+//! Pieces are taken in the order in which the page draws them, which is nearly always the order of reading. Sorting a
+//! page by place would interleave its columns. Consecutive pieces on one baseline become one line, so that the row of
+//! a table stays together.
 
 /// A gap of this many text sizes is a blank.
 const BLANK: f32 = 0.18;
@@ -58,7 +58,7 @@ impl Lines {
         self.last = Some(run);
     }
 
-    /// The text of the page.
+    /// Returns the text of the page.
     pub(super) fn finish(mut self) -> String {
         self.end_line("\n");
         self.text
@@ -82,7 +82,7 @@ impl Lines {
     }
 }
 
-/// What lies between two pieces.
+/// The gap between two pieces.
 enum Step {
     None,
     Blank,

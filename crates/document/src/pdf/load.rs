@@ -6,7 +6,8 @@ use lopdf::{DecompressError, Document, Error, LoadOptions, Object, ObjectId};
 
 use crate::{DocumentError, Limits};
 
-/// Objects need far more room in memory than in the file, so they may unfold to a part of what pages may.
+/// The divisor of the limit for objects. Objects need far more room in memory than in the file, so they may unfold to
+/// a quarter of the pages' limit.
 const OBJECTS: usize = 4;
 
 thread_local! {
@@ -18,8 +19,8 @@ thread_local! {
 
 /// Loads a document. One that is encrypted with the empty password, as anyone may read it, is decrypted.
 ///
-/// What an object stream unfolds to is bounded in sum, but for such a decrypted document, and for the
-/// tables of a file's object numbers, only stream by stream.
+/// The unfolded size of all object streams is bounded in sum. For such a decrypted document, and for the tables of a
+/// file's object numbers, it is bounded only stream by stream.
 pub(super) fn document(bytes: &[u8], limits: &Limits) -> Result<Document, DocumentError> {
     let share = limits.unfolded / OBJECTS;
     let options =
@@ -56,7 +57,7 @@ fn too_much_unfolded(limits: &Limits) -> DocumentError {
     DocumentError::PdfTooComplex { unit: "unfolded bytes", limit: limits.unfolded }
 }
 
-/// What an error of the parser means to the reader of the document.
+/// Returns the document error for an error of the parser.
 fn fault(error: &Error, limits: &Limits) -> DocumentError {
     match error {
         Error::InvalidPassword | Error::Decryption(_) | Error::UnsupportedSecurityHandler(_) => {

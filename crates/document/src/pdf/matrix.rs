@@ -16,23 +16,23 @@ pub(super) struct Matrix {
 impl Matrix {
     pub(super) const UNIT: Self = Self { a: 1.0, b: 0.0, c: 0.0, d: 1.0, e: 0.0, f: 0.0 };
 
-    /// The map that moves by `(x, y)`.
+    /// Returns the map that moves by `(x, y)`.
     pub(super) fn shift(x: f32, y: f32) -> Self {
         Self { e: x, f: y, ..Self::UNIT }
     }
 
-    /// The map of six numbers in the order in which a PDF writes them.
+    /// Returns the map of six numbers in the order in which a PDF writes them.
     pub(super) fn new([a, b, c, d, e, f]: [f32; 6]) -> Self {
         Self { a, b, c, d, e, f }
     }
 
-    /// The map of an array of six numbers.
+    /// Returns the map of an array of six numbers.
     pub(super) fn read(array: &[Object]) -> Option<Self> {
         let numbers: Vec<f32> = array.iter().map_while(|number| number.as_float().ok()).collect();
         numbers.try_into().ok().map(Self::new)
     }
 
-    /// First `self`, then `next`.
+    /// Returns the matrix that applies first `self`, then `next`.
     pub(super) fn then(self, next: Self) -> Self {
         Self {
             a: self.a * next.a + self.b * next.c,

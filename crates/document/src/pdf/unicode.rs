@@ -1,7 +1,7 @@
-//! The `ToUnicode` table of a font: which characters a code stands for.
+//! The `ToUnicode` table of a font: the characters that a code stands for.
 //!
-//! The table is a PostScript program, and programs that write PDF take liberties with it. Only its tables are
-//! looked for here; what stands around them is passed over.
+//! The table is a PostScript program, and programs that write PDF take liberties with it. Only its tables are looked
+//! for here; the rest is passed over.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ const LETTERS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Unicode {
     map: HashMap<u32, String>,
-    /// How many entries were read, kept or not: what reading the table has cost.
+    /// The number of entries that were read, kept or not: the cost of reading the table.
     pub(super) read: usize,
 }
 
@@ -38,7 +38,7 @@ impl Unicode {
         table
     }
 
-    /// The characters of a code.
+    /// Returns the characters of a code.
     pub(super) fn get(&self, code: u32) -> Option<&str> {
         self.map.get(&code).map(String::as_str)
     }
@@ -98,7 +98,7 @@ impl Unicode {
     }
 }
 
-/// The number of a code; one that is longer than four bytes keeps its last four.
+/// Returns the number of a code; one that is longer than four bytes keeps its last four.
 fn number(code: &[u8]) -> u32 {
     code.iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }

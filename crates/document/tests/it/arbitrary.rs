@@ -1,4 +1,4 @@
-//! No input makes it panic, and what it hands back keeps its promise.
+//! No input causes a panic, and each returned text keeps its promise.
 
 use document::{DocumentError, Limits, text};
 use proptest::collection::vec;
@@ -41,17 +41,17 @@ proptest! {
         keeps_promise(&bytes, NAMES[name])?;
     }
 
-    /// Bytes with the mark of a PDF or the head of a mail get past the door.
+    /// Reads bytes with the mark of a PDF or the head of a mail, which get past the first check.
     #[test]
-    fn behind_the_door(bytes in vec(any::<u8>(), 0..600), words in "\\PC{0,200}") {
+    fn arbitrary_pdf_and_mail_bodies_keep_the_promise(bytes in vec(any::<u8>(), 0..600), words in "\\PC{0,200}") {
         keeps_promise(&[b"%PDF-1.7\n", &*bytes].concat(), "a.pdf")?;
         let head = format!("From: {words}\r\nContent-Type: {words}\r\nSubject: =?utf-8?B?{words}?=");
         keeps_promise(format!("{head}\r\n\r\n{words}").as_bytes(), "a.eml")?;
     }
 
-    /// A sound file with some bytes replaced: most of it still parses.
+    /// Reads a sound file with some bytes replaced: most of it still parses.
     #[test]
-    fn damaged(
+    fn damaged_pdf_keeps_the_promise(
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
         compressed in any::<bool>(),
     ) {
@@ -64,7 +64,7 @@ proptest! {
         keeps_promise(&bytes, "a.pdf")?;
     }
 
-    /// A sound file around a page of arbitrary operations.
+    /// Reads a sound file around a page of arbitrary operations.
     #[test]
     fn operations(words in vec(OPERATION, 0..60)) {
         let page = words.join(" ");
@@ -73,7 +73,7 @@ proptest! {
 }
 
 #[test]
-fn deep_nesting() {
+fn deeply_nested_documents_keep_the_promise() {
     for (open, close) in [("[", "]"), ("<<", ">>"), ("(", ")"), ("<</A ", ">>")] {
         let deep = format!("{}{}", open.repeat(50_000), close.repeat(50_000));
         keeps_promise(&made::pdf(&[&format!("{deep} TJ BT /F1 12 Tf (x) Tj ET")], false), "a.pdf").unwrap();

@@ -1,4 +1,4 @@
-//! What is refused, and with which words.
+//! The documents that are refused, and the words of the errors.
 
 use document::{DocumentError, Limits, text};
 use lopdf::{Document, Stream, dictionary};
@@ -13,7 +13,7 @@ fn check(bytes: &[u8], name: &str, limits: &Limits, expected: DocumentError) {
 }
 
 #[test]
-fn too_large_is_found_before_reading() {
+fn too_large_document_is_refused_before_reading() {
     let limits = Limits::default();
     let gigabyte = 1 << 30;
     let expected = DocumentError::TooLarge { size: gigabyte, limit: limits.bytes };
@@ -26,7 +26,7 @@ fn too_large_is_found_before_reading() {
 }
 
 #[test]
-fn not_text() {
+fn binary_and_disguised_content_is_refused() {
     let check = |bytes: &[u8], name: &str, expected| check(bytes, name, &Limits::default(), expected);
     let disguised = |suffix: &str, found| DocumentError::Disguised { suffix: suffix.into(), found };
     let pdf = made::pdf(&["BT /F1 12 Tf (x) Tj ET"], true);
@@ -46,7 +46,7 @@ fn not_text() {
 }
 
 #[test]
-fn mails() {
+fn broken_and_empty_mails_are_refused() {
     let check = |bytes: &[u8], expected| check(bytes, "a.eml", &Limits::default(), expected);
     let broken = |reason: &str| DocumentError::MailBroken { reason: reason.into() };
     check(b"", broken("it has no header"));
@@ -59,7 +59,7 @@ fn mails() {
 }
 
 #[test]
-fn pdfs() {
+fn unreadable_pdfs_are_refused() {
     let default = Limits::default();
     check(&made::scan(), "scan.pdf", &default, DocumentError::PdfWithoutText { pages: 2 });
     check(&made::encrypted(), "closed.pdf", &default, DocumentError::PdfEncrypted);
@@ -93,7 +93,7 @@ fn pdfs() {
     let complex = DocumentError::PdfTooComplex { unit: "drawing operations", limit: 10_000 };
     check(&made::finish(made, &["/Fm Do"], &resources, true), "forms.pdf", &limits, complex);
 
-    // Cut short at every tenth: text or an error that says what is wrong, never garbage.
+    // Cut short at every tenth: text or a specific error, never garbage.
     let whole = made::pdf(&["BT /F1 12 Tf 72 700 Td (whole) Tj ET"], false);
     for cut in (0..whole.len()).step_by(whole.len() / 10) {
         match text(&whole[..cut], "cut.pdf", &default) {

@@ -1,4 +1,4 @@
-//! The documents of the example inbox are read, and each expected fact is stated in what was read.
+//! The documents of the example inbox are read, and each expected fact is stated in their text.
 
 use std::path::{Path, PathBuf};
 

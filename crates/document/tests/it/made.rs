@@ -2,7 +2,7 @@
 
 use lopdf::{Dictionary, Document, Object, SaveOptions, Stream, dictionary};
 
-/// A PDF with one page per content stream, in Helvetica 12 as `/F1`; `compressed` as files usually are.
+/// Returns a PDF with one page per content stream, in Helvetica 12 as `/F1`; `compressed` as files usually are.
 pub(crate) fn pdf(pages: &[&str], compressed: bool) -> Vec<u8> {
     let mut made = Document::with_version("1.5");
     let font = made.add_object(dictionary! {
@@ -45,7 +45,7 @@ pub(crate) fn finish(
     bytes
 }
 
-/// A page that only draws a line and a small picture: what a scanner makes.
+/// Returns a PDF like a scanner's: its pages only draw a line and a small picture.
 pub(crate) fn scan() -> Vec<u8> {
     let mut made = Document::with_version("1.5");
     let picture = made.add_object(Stream::new(
@@ -59,7 +59,7 @@ pub(crate) fn scan() -> Vec<u8> {
     finish(made, &["q 595 0 0 842 0 0 cm /Im1 Do Q", "0 0 m 100 100 l S"], &resources, true)
 }
 
-/// A PDF that opens only with the password "secret".
+/// Returns a PDF that opens only with the password "secret".
 pub(crate) fn encrypted() -> Vec<u8> {
     use lopdf::{EncryptionState, EncryptionVersion, Permissions};
     let mut made = Document::load_mem(&pdf(&["BT /F1 12 Tf 72 700 Td (closed) Tj ET"], true)).unwrap();
@@ -79,13 +79,13 @@ pub(crate) fn encrypted() -> Vec<u8> {
     bytes
 }
 
-/// A PDF whose only page unfolds to `size` bytes of blanks after a short text.
+/// Returns a PDF whose only page unfolds to `size` bytes of blanks after a short text.
 pub(crate) fn bomb(size: usize) -> Vec<u8> {
     let content = format!("BT /F1 12 Tf (boo) Tj ET{}", " ".repeat(size));
     pdf(&[&content], true)
 }
 
-/// A sound PDF whose objects stand in compressed streams, among them `count` strings of `size` bytes.
+/// Returns a sound PDF whose objects stand in compressed streams, among them `count` strings of `size` bytes.
 pub(crate) fn object_streams(count: usize, size: usize) -> Vec<u8> {
     let mut made = Document::load_mem(&pdf(&["BT /F1 12 Tf (x) Tj ET"], false)).unwrap();
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! What is read: pages of PDF, mails, text.
+//! The documents that are read: pages of PDF, mails, text.
 
 use document::{Limits, text};
 use lopdf::{Document, Stream, dictionary};
@@ -10,7 +10,7 @@ fn read(bytes: &[u8], name: &str) -> String {
 }
 
 #[test]
-fn pdf_pages() {
+fn pdf_pages_give_their_text_in_lines() {
     let check = |pages: &[&str], expected: &str| {
         for compressed in [false, true] {
             assert_eq!(read(&made::pdf(pages, compressed), "a.pdf"), expected, "{pages:?}");
@@ -39,7 +39,7 @@ fn pdf_pages() {
     check(&["BT 3 Tr /F1 12 Tf 72 700 Td (layer) Tj ET"], "layer\n");
     // Bold by drawing twice.
     check(&["BT /F1 12 Tf 72 700 Td (Sum) Tj 0.3 0 Td (Sum) Tj ET"], "Sum\n");
-    // What cannot be parsed ends a page, not the document.
+    // A syntax error ends a page, not the document.
     check(
         &["BT /F1 12 Tf 72 700 Td (kept) Tj ET <<<< ", "BT /F1 12 Tf 72 700 Td (next) Tj ET"],
         "kept\n\nnext\n",
@@ -49,7 +49,7 @@ fn pdf_pages() {
 }
 
 #[test]
-fn pdf_forms_and_composite_fonts() {
+fn pdf_forms_and_composite_fonts_give_their_text() {
     let mut made = Document::with_version("1.5");
     let table = "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def\n\
         1 begincodespacerange <0000> <FFFF> endcodespacerange\n\
