@@ -1,4 +1,4 @@
-//! Bytes that grow with what arrives, up to a bound, and are wiped if that is asked for.
+//! Bytes that grow with the input, up to a bound, and are wiped on request.
 
 use std::io::{self, Read, Write};
 
@@ -69,7 +69,7 @@ impl Buffer {
 }
 
 impl Write for Buffer {
-    /// Keeps what fits and counts the rest, so that whoever is refused learns the length.
+    /// Keeps the bytes that fit and counts the rest, so that a refused caller learns the length.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.offered = self.offered.saturating_add(bytes.len() as u64);
         if self.offered <= self.max_bytes as u64 {

@@ -57,7 +57,7 @@ impl Events {
         Ok(())
     }
 
-    /// The event that the stream ended in. Servers forget the last blank line.
+    /// Returns the event that the stream ended in. Servers forget the last blank line.
     pub fn finish(&mut self) -> Option<Vec<u8>> {
         let complete = self.end_line();
         complete.or_else(|| self.end_line())
@@ -87,7 +87,7 @@ mod tests {
     const MAX_EVENT: usize = 8 << 20;
 
     #[test]
-    fn events_are_the_same_wherever_the_stream_is_cut() {
+    fn events_are_the_same_for_any_cut_of_the_stream() {
         let stream =
             ": hello\r\n\r\ndata: {\"a\":\ndata: 1}\n\nevent: x\rdata:zwei\r\r\n\ndata: é\r\n\r\ndata: last";
         let expected = ["{\"a\":\n1}", "zwei", "é", "last"];
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_refused() {
+    fn endless_line_is_refused() {
         let mut events = Events::up_to(MAX_EVENT);
         let piece = vec![b'x'; 1 << 20];
         assert!((0..9).any(|_| events.push(&piece, |_| {}) == Err(TooLarge)));

@@ -20,7 +20,7 @@ use crate::buffer::Buffer;
 /// The bytes that say how long a frame is.
 const HEAD: usize = 4;
 
-/// Describes the frames of one conversation: how long they may be, and whether what held them is wiped.
+/// Describes the frames of one conversation: how long they may be, and whether their memory is wiped.
 #[derive(Clone, Copy, Debug)]
 pub struct Frames {
     max_bytes: usize,
@@ -194,7 +194,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn message_written_is_message_read(texts: Vec<String>, wipes: bool) {
+        fn written_messages_read_back(texts: Vec<String>, wipes: bool) {
             let frames = Frames { wipes, ..Frames::up_to(1 << 20) };
             let mut bytes = Vec::new();
             for text in &texts {
@@ -206,7 +206,7 @@ mod tests {
         }
 
         #[test]
-        fn foreign_bytes_cost_no_more_than_they_are(bytes: Vec<u8>, wipes: bool) {
+        fn foreign_bytes_are_read_within_the_bound(bytes: Vec<u8>, wipes: bool) {
             let frames = Frames { wipes, ..Frames::up_to(1 << 10) };
             let mut stream = &bytes[..];
             if let Ok(Some((message, length))) = frames.read_within::<serde_json::Value>(&mut stream, || 64) {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 const FRAMES: Frames = Frames::up_to(1 << 10);
 
-/// Bytes as they come, and as the body of a frame: what can be read says the same when it is written again.
+/// Checks that a frame read from any bytes is the same after it is written and read again.
 #[test]
 fn bytes_as_frames() {
     bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<u8>>().for_each(|bytes| {
