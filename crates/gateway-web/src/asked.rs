@@ -1,4 +1,4 @@
-//! What a browser asks a page for, once it is known who asks.
+//! Requests for pages, after the guard has identified the session.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -26,9 +26,9 @@ pub struct Asked {
     pub session: Session,
     /// The parts of the path that differ from page to page, by name.
     pub path: Pairs,
-    /// What stands behind the `?`.
+    /// The parameters of the query string.
     pub query: Pairs,
-    /// What the form has sent; empty for reading.
+    /// The fields that the form sent. Empty for a request that only reads.
     pub body: Pairs,
     /// The files that came with it.
     pub files: Vec<Sent>,
@@ -37,32 +37,33 @@ pub struct Asked {
 /// The name of the field that says where one goes on.
 pub const BACK: &str = "_back";
 
-/// The text of the last pair of this name.
+/// Returns the text of the last pair of this name.
 fn last<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
     pairs.iter().rev().find(|(each, _)| each == name).map(|(_, text)| text.as_str())
 }
 
 impl Asked {
-    /// Asks the daemon.
+    /// Sends a request to the daemon.
     ///
     /// # Errors
-    /// What the daemon says.
+    /// The daemon's error.
     pub fn ask(&self, request: Request) -> Result<Response, Failure> {
         self.site.backend.ask(request)
     }
 
-    /// Looks at something as the store's own host.
+    /// Reads something as the store's own host.
     ///
     /// # Errors
-    /// What the daemon says.
+    /// The daemon's error.
     pub fn look(&self, look: Look) -> Result<Response, Failure> {
         self.ask(Request::Look { look })
     }
 
-    /// Changes something as the store's own host; `text` is what a person would have typed, for the transcript.
+    /// Changes something as the store's own host. The transcript keeps `text`, the command line that would do the
+    /// same.
     ///
     /// # Errors
-    /// What the daemon says.
+    /// The daemon's error.
     pub fn act(&self, verb: &str, text: String, act: AgentAct) -> Result<Reply, Failure> {
         let said = Some(Said { verb: verb.to_owned(), text: Untrusted::new(text) });
         match self.ask(Request::Act { said, act: Box::new(act) })? {
@@ -71,10 +72,10 @@ impl Asked {
         }
     }
 
-    /// The same, for what is answered once: somebody may have been first.
+    /// Changes something that can be answered only once. Another answer may have come first.
     ///
     /// # Errors
-    /// What the daemon says; a conflict, if it was answered before.
+    /// The daemon's error, or a conflict if it was already answered.
     pub fn act_once(&self, verb: &str, text: String, act: AgentAct) -> Result<Reply, Failure> {
         match self.act(verb, text, act)? {
             Reply::AlreadySettled => Err(before()),
@@ -82,10 +83,10 @@ impl Asked {
         }
     }
 
-    /// Answers an approval, once: somebody may have been first.
+    /// Answers an approval, which can be answered only once. Another answer may have come first.
     ///
     /// # Errors
-    /// What the daemon says; a conflict, if it was answered before.
+    /// The daemon's error, or a conflict if it was already answered.
     pub fn answer_once(&self, request: Request) -> Result<(), Failure> {
         match self.ask(request)? {
             Response::Reply(Reply::AlreadySettled | Reply::AlreadyAnswered { .. }) => Err(before()),
@@ -94,7 +95,7 @@ impl Asked {
         }
     }
 
-    /// A part of the path, read.
+    /// Returns a part of the path, read.
     ///
     /// # Errors
     /// When it is none such.
@@ -105,56 +106,56 @@ impl Asked {
         })
     }
 
-    /// A part of the path as it is.
+    /// Returns a part of the path as it is.
     pub fn part_text(&self, name: &str) -> &str {
         last(&self.path, name).unwrap_or("")
     }
 
-    /// The same for what stands on another page, whose own fields are not those of what is drawn there: whoever has
-    /// answered goes on at `place`.
+    /// Returns the same request for a card that is drawn on another page, without that page's fields. After an
+    /// answer, the browser goes on at `place`.
     #[must_use]
     pub fn within(&self, place: &str) -> Asked {
         let body = vec![(BACK.to_owned(), place.to_owned())];
         Asked { body, files: vec![], ..self.clone() }
     }
 
-    /// Where one goes on who has answered, if that is not where the answer is shown: in a conversation.
+    /// Returns where one goes on who has answered, if that is not where the answer is shown: in a conversation.
     pub fn back(&self) -> Option<String> {
         let run: RunNumber = self.field(BACK)?.strip_prefix("/chat/")?.parse().ok()?;
         Some(format!("/chat/{run}"))
     }
 
-    /// What stands behind the `?` under this name.
+    /// Returns the last query parameter of this name.
     pub fn query(&self, name: &str) -> Option<&str> {
         last(&self.query, name)
     }
 
-    /// What the form has sent under this name.
+    /// Returns the last form field of this name.
     pub fn field(&self, name: &str) -> Option<&str> {
         last(&self.body, name)
     }
 
-    /// What the form has sent under this name, if anything but blanks was written there.
+    /// Returns the last form field of this name without surrounding blanks, or `None` if it is blank.
     pub fn filled(&self, name: &str) -> Option<&str> {
         self.field(name).map(str::trim).filter(|text| !text.is_empty())
     }
 }
 
-/// What to say when somebody was first.
+/// Returns the error for a message that was already answered.
 fn before() -> Failure {
     Failure::new(Exit::Conflict, "this was answered before")
         .help("nothing of what you have sent now counts; what was answered stands on its page")
 }
 
-/// A word of a command as a person would type it, for the transcript.
+/// Returns a word of a command as a person would type it, for the transcript.
 pub fn typed(word: &str) -> String {
     let is_plain = |letter: char| !letter.is_whitespace() && letter != '\'' && letter != '"';
     if word.is_empty() || !word.chars().all(is_plain) { format!("{word:?}") } else { word.to_owned() }
 }
 
-/// What to say when a daemon answers something else than it was asked. A fault of ours.
+/// Returns the error for a response of an unexpected kind. Such a response is a bug of ours.
 pub fn unexpected(response: &Response) -> Failure {
-    // Only the kind: what it holds may be anything.
+    // Name only the kind: the content of the response may be anything.
     let kind = serde_json::to_value(response).ok();
     let kind = kind.as_ref().and_then(|json| json.get("response")?.as_str()).unwrap_or("something else");
     Failure::new(Exit::Failure, format!("the daemon answered with {}", visible_line(kind)))

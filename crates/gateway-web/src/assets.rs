@@ -1,4 +1,5 @@
-//! The scripts, the style and the sign, each under a name that has its hash: what changes has another name.
+//! The scripts, the style sheet and the icon. Each path contains a hash of the content, so a changed file has another
+//! path.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -6,14 +7,14 @@ use std::sync::OnceLock;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// What is served beside the pages.
+/// A static file that is served beside the pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
     /// Its name, without the hash.
     stem: &'static str,
     /// Its ending.
     ending: &'static str,
-    /// What it is.
+    /// Its media type.
     pub media: &'static str,
     /// Its text.
     pub text: &'static str,
@@ -27,7 +28,7 @@ pub const SCRIPT: Asset = Asset {
     text: include_str!("../assets/app.js"),
 };
 
-/// The script for what is filled in, on pages that have such a form.
+/// The script for input forms, on pages that have such a form.
 pub const FORMS: Asset = Asset {
     stem: "forms",
     ending: "js",
@@ -56,18 +57,18 @@ pub const SIGN: Asset =
     Asset { stem: "sign", ending: "svg", media: "image/svg+xml", text: include_str!("../assets/sign.svg") };
 
 impl Asset {
-    /// The path under which it is served.
+    /// Returns the path under which it is served.
     pub fn path(&self) -> String {
         let hash = blake3::hash(self.text.as_bytes()).to_hex();
         format!("/assets/{}-{}.{}", self.stem, &hash[..12], self.ending)
     }
 
-    /// The one that is served under this path.
+    /// Returns the one that is served under this path.
     pub fn at(path: &str) -> Option<Asset> {
         ALL.into_iter().find(|asset| asset.path() == path)
     }
 
-    /// The same text in the format of gzip. All are packed once.
+    /// Returns the same text in the format of gzip. All are packed once.
     pub fn packed(&self) -> Vec<u8> {
         static PACKED: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
         let packed = PACKED.get_or_init(|| ALL.iter().map(|asset| pack(asset.text)).collect());
@@ -76,7 +77,7 @@ impl Asset {
     }
 }
 
-/// All of them.
+/// Returns all of them.
 const ALL: [Asset; 5] = [SCRIPT, FORMS, PICK, STYLE, SIGN];
 
 fn pack(text: &str) -> Vec<u8> {
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_is_the_same() {
+    fn packed_assets_unpack_to_the_same_text() {
         for asset in ALL {
             let mut text = String::new();
             flate2::read::GzDecoder::new(&asset.packed()[..]).read_to_string(&mut text).unwrap();

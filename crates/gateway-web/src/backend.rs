@@ -1,4 +1,4 @@
-//! What the pages need of the daemon in whose process they are.
+//! The interface of the daemon in whose process the pages run.
 
 use control::exit::Failure;
 use control::protocol::{Request, Response};
@@ -14,11 +14,12 @@ pub trait Backend: Send + Sync + 'static {
     /// Answers a request.
     ///
     /// # Errors
-    /// What the person is told when it is not done.
+    /// The reason why the request was not done, for the user.
     fn ask(&self, request: Request) -> Result<Response, Failure>;
 
-    /// Tells of every event after `after`, and then of each as it comes, until `tell` says that nobody listens any
-    /// more or the daemon ends. `tell` also gets `None`, at least once a second, so that it can look who is there.
+    /// Calls `tell` with every event after `after`, and then with each new event. It stops when `tell` returns
+    /// `false` or the daemon ends. `tell` also gets `None` at least once a second, so that it can check whether the
+    /// browser is still connected.
     fn follow(&self, after: u64, tell: &mut dyn FnMut(Option<Response>) -> bool);
 
     /// Keeps the sessions, so that they outlive the daemon.
@@ -27,16 +28,16 @@ pub trait Backend: Send + Sync + 'static {
     /// When they cannot be written.
     fn keep(&self, sessions: &Sessions) -> Result<(), Failure>;
 
-    /// The model that a person names, or that the settings name for runs that name none, as a run stores it.
+    /// Returns the model that a person names, or that the settings name for runs that name none, as a run stores it.
     ///
     /// # Errors
     /// When it is none, or none is named anywhere.
     fn model(&self, named: Option<&str>) -> Result<String, Failure>;
 
-    /// What a worker wants of whoever would talk with it.
+    /// Returns the requirements of a worker for a conversation: its inputs and its slots.
     ///
     /// # Errors
-    /// When there is no such worker, something is wrong with its file, or one cannot talk with it.
+    /// When there is no such worker, its file is invalid, or it cannot hold a conversation.
     fn wanted(&self, with: &With) -> Result<Wanted, Failure>;
 
     /// Keeps a file that a browser has brought, for a day at least, under the hash that is answered. When this returns, it
@@ -46,25 +47,25 @@ pub trait Backend: Send + Sync + 'static {
     /// When the disk or the quota does not take it.
     fn bring(&self, bytes: &[u8]) -> Result<BlobHash, Failure>;
 
-    /// What a person has typed of a slot, `SLOT=…`, as behind `-e`; every path begins at the root.
+    /// Parses a slot binding that a user typed as `SLOT=…`, as for `-e`. Every path must begin at the root.
     ///
     /// # Errors
-    /// When it is not written as it should be.
+    /// When the text is not a valid binding.
     fn endowment(&self, text: &str) -> Result<Endowment, Failure>;
 
-    /// How much more a run may use, as a person has typed it: the option of `almoner approve`, and what stands behind it.
-    /// `None` if nothing is said.
+    /// Parses the amounts by which a run's limits are raised. Each pair is an option of `almoner approve` and the
+    /// value that a user typed. Returns `None` if there are no amounts.
     ///
     /// # Errors
-    /// When an amount is not written as it should be.
+    /// When an amount is invalid.
     fn raise(&self, said: &[(&str, String)]) -> Result<Option<Raise>, Failure>;
 
-    /// Random bytes that nobody can guess.
+    /// Returns random bytes that cannot be guessed.
     ///
     /// # Errors
-    /// When the machine has none.
+    /// When the machine has no random source.
     fn random(&self) -> Result<[u8; 32], Failure>;
 
-    /// The time, in milliseconds since 1970.
+    /// Returns the time, in milliseconds since 1970.
     fn now_ms(&self) -> i64;
 }

@@ -1,7 +1,7 @@
-//! Connections: how many there may be, and how long each may take to say what it wants.
+//! Limits on connections: their number, and the time that each may take to send a request.
 //!
-//! Whoever reaches the port can open as many as they like, before anybody knows who they are. They take nothing from
-//! whoever was let in, nor from the daemon in whose process this is.
+//! Any program that reaches the port can open many connections before it is authenticated. These connections must
+//! take no resources from authenticated browsers, nor from the daemon that serves the pages.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -24,12 +24,12 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep};
 
-/// What is borne.
+/// Limits on connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// How many connections there are at most. A browser has six, and one of them follows the events.
     pub most: usize,
-    /// How long one may be silent before what it asks for has been said whole, or between two things that it asks for.
+    /// The timeout for a complete request head, and for the pause between two requests.
     pub head: Duration,
 }
 
@@ -42,7 +42,7 @@ const PIECE: Duration = Duration::from_secs(10);
 /// How long a form may take from its first byte to its last. Files are brought from afar as well.
 const WHOLE: Duration = Duration::from_secs(600);
 
-/// How long nobody is listened to after nothing could be opened.
+/// The pause after a failed accept, before the server accepts connections again.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Who is connected.
@@ -64,12 +64,12 @@ struct One {
     _ends: oneshot::Sender<()>,
 }
 
-/// Whether whoever is at the other end has shown that they were let in. Every request of a connection has it.
+/// A flag that says whether the browser at the other end is authenticated. Every request of a connection carries it.
 #[derive(Clone, Debug, Default)]
 pub struct Known(Arc<AtomicBool>);
 
 impl Known {
-    /// They have.
+    /// Marks the browser as authenticated.
     pub fn note(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -80,7 +80,7 @@ impl Known {
 }
 
 impl Connections {
-    /// None yet.
+    /// Returns an empty table of connections with these limits.
     pub fn new(limits: Limits) -> Arc<Connections> {
         Arc::new(Connections { limits, open: Mutex::default() })
     }
@@ -89,8 +89,9 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes one more: its number, and what ends with it. Once there are too many, whoever nobody knows and has been here
-    /// longest goes; if all are known, there is none more.
+    /// Registers a connection and returns its number, its flag, and a receiver that fires when the connection must
+    /// end. At the limit, the oldest unauthenticated connection is closed. If all connections are authenticated, it
+    /// returns `None`.
     fn begin(&self) -> Option<(u64, Known, oneshot::Receiver<()>)> {
         let mut open = self.lock();
         if open.all.len() >= self.limits.most {
@@ -127,7 +128,7 @@ impl Connections {
             let all = Arc::clone(&self);
             tokio::spawn(async move {
                 tokio::select! {
-                    // Whoever goes away is no trouble of ours.
+                    // A connection that the client breaks off needs no handling.
                     _ = talking => {}
                     _ = ended => {}
                 }
@@ -137,7 +138,7 @@ impl Connections {
     }
 }
 
-/// What comes of a form, as long as it comes.
+/// The body of a form, which fails if it arrives too slowly.
 pub struct InTime {
     body: BodyDataStream,
     /// How long nothing may come.
@@ -147,7 +148,7 @@ pub struct InTime {
 }
 
 impl InTime {
-    /// The same body, which fails if it takes too long.
+    /// Returns the same body, which fails if it takes too long.
     pub fn of(body: Body) -> Body {
         Body::from_stream(InTime::within(body, PIECE, WHOLE))
     }
@@ -189,7 +190,8 @@ mod tests {
 
     use super::*;
 
-    /// At most three connections, as long as the runtime is there; `/known` lets in whoever asks for it.
+    /// Starts a server for at most three connections, which runs as long as the runtime exists. A request for
+    /// `/known` authenticates its connection.
     fn pages(head: Duration) -> (SocketAddr, Runtime) {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -211,7 +213,7 @@ mod tests {
         stream
     }
 
-    /// What comes, up to these words or to the end.
+    /// Returns the text from the stream, up to these words or to its end.
     fn hear(stream: &mut TcpStream, words: &str) -> String {
         let (mut heard, mut some) = (String::new(), [0; 1024]);
         while !heard.contains(words) {
@@ -230,7 +232,7 @@ mod tests {
     const KNOWN: &str = "GET /known HTTP/1.1\r\nHost: x\r\n\r\n";
 
     #[test]
-    fn who_says_nothing_makes_room_and_who_was_let_in_stays() {
+    fn silent_connections_make_room_and_authenticated_ones_stay() {
         let (address, _runtime) = pages(Duration::from_secs(60));
         let mut known = say(address, KNOWN);
         assert!(hear(&mut known, "known").contains("known"));
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_say_what_they_want_is_not_waited_for() {
+    fn incomplete_request_head_times_out() {
         let head = Duration::from_millis(300);
         let (address, _runtime) = pages(head);
         let begun = Instant::now();
@@ -276,11 +278,12 @@ mod tests {
     }
 
     #[test]
-    fn a_form_comes_in_time_or_not_at_all() {
+    fn slow_form_body_fails() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let ms = Duration::from_millis;
-            // Pieces, the time between them, how long one may take, and all; what is taken.
+            // The number of pieces, their interval, the timeouts for a piece and for the whole body, and the number
+            // of bytes received.
             for (pieces, every, piece, whole, expected) in [
                 (4, ms(1), ms(5000), ms(5000), Some(3)),
                 (2, ms(5000), ms(20), ms(5000), None),

@@ -1,12 +1,12 @@
-//! The web pages: where a person sees what is asked, understands it, and endows.
+//! The web pages, on which a user reads requests, understands them, and endows workers.
 //!
-//! An edge: it translates. What a page shows is what a [`control::protocol::Response`] says, and what a person does
-//! there is a [`control::protocol::Request`]; nothing is decided here but who may ask ([`guard`]). Pages are whole
-//! without a script. The script ([`assets`]) keeps them up to date, keeps what is typed, and checks fields early; all
-//! of it through the same addresses.
+//! This crate is an edge: it translates. A page shows the content of a [`control::protocol::Response`], and an action
+//! of the user becomes a [`control::protocol::Request`]. This crate decides only who may ask ([`guard`]). Pages are
+//! complete without a script. The script ([`assets`]) updates pages, keeps drafts, and checks fields early, all
+//! through the same addresses.
 //!
-//! A page is a function from [`asked::Asked`] to [`answer::Answer`], one file each, in `pages/`; what several show is
-//! in `page/`.
+//! A page is a function from [`asked::Asked`] to [`answer::Answer`], one file each, in `pages/`. Parts that several
+//! pages share are in `page/`.
 #![forbid(unsafe_code)]
 #![allow(unreachable_pub, reason = "`pub` says what a module offers to the others")]
 

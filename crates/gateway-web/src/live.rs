@@ -1,7 +1,7 @@
-//! What happens, as it happens: one stream of server-sent events per browser, numbered as the log of events is.
+//! Live events: one stream of server-sent events per browser, numbered like the event log.
 //!
-//! An event says what changed, never how it looks: the script asks for the page again and takes from it what is new.
-//! So there is one way in which things are shown, and one who has missed something misses nothing for long.
+//! An event names the change, never its appearance. The script then loads the page again and takes the new parts from
+//! it. So each part is rendered in one way only, and a browser that missed an event soon catches up.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,7 +27,8 @@ const WAITING: usize = 1024;
 /// How many browsers are told at once: each has a thread.
 const WATCHERS: usize = 64;
 
-/// How long nothing is said at most, in milliseconds, so that whoever has gone is noticed.
+/// The longest silence of a stream, in milliseconds. A keep-alive comment then reveals whether the browser is still
+/// connected.
 const SILENCE_MS: u64 = 15_000;
 
 /// `GET /events?after=SEQ`: everything after that event, or after the one that the browser has seen last.
@@ -65,7 +66,7 @@ fn tell_until_gone(site: &Site, session: u64, after: u64, sender: &Sender<Bytes>
     let mut said = site.backend.now_ms();
     // How long a browser waits before it comes back.
     let mut first = "retry: 500\n\n".to_owned();
-    // Whoever has seen what never happened here has seen another store: it looks at everything anew.
+    // A browser that has seen a later event was connected to another store, so it must reload everything.
     let last = match site.backend.ask(Request::LastEvent) {
         Ok(Response::LastEvent(last)) => last,
         _ => after,
@@ -107,7 +108,7 @@ fn event_line(event: &Event) -> String {
     let (topics, say) = about(&event.change);
     let mut data = json!({ "topics": topics, "say": say });
     let written = match &event.change {
-        // What was shown while it was written is there now as it was kept, or is kept nowhere.
+        // The streamed text of a reply ends here: the page now shows the stored reply, or none was stored.
         Change::Step { run, entry, .. } if entry == "replied" => Some(run),
         Change::RunFinished { run, .. } => Some(run),
         _ => None,
@@ -118,7 +119,7 @@ fn event_line(event: &Event) -> String {
     format!("id: {}\ndata: {data}\n\n", event.seq)
 }
 
-/// What a change concerns, and what is said of it to whoever cannot see the page change.
+/// Returns the topics that a change concerns, and the announcement for screen readers, if there is one.
 fn about(change: &Change) -> (Vec<String>, Option<String>) {
     let own = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
     match change {

@@ -15,19 +15,19 @@ const NAME: usize = 200;
 pub struct Sent {
     /// The field.
     pub field: String,
-    /// What its owner calls it, without directories. Foreign text.
+    /// The file name that the browser sent, without directories. Foreign text.
     pub name: String,
     /// Its bytes.
     pub bytes: Bytes,
 }
 
-/// What stands between the parts, if this kind of content is a form with files.
+/// Returns the boundary between the parts, if this content type is a form with files.
 pub fn boundary(content_type: &str) -> Option<String> {
     multer::parse_boundary(content_type).ok().filter(|text| !text.is_empty())
 }
 
-/// The texts and the files of a form. What is cut off or malformed ends it: whoever reads the form misses what comes
-/// behind.
+/// Returns the texts and the files of a form. A truncated or malformed part ends the form, so the parts after it are
+/// missing.
 pub async fn read(body: Bytes, boundary: &str) -> (Pairs, Vec<Sent>) {
     let (mut pairs, mut files) = (Pairs::new(), Vec::new());
     let mut form = multer::Multipart::new(Body::from(body).into_data_stream(), boundary);
@@ -50,7 +50,7 @@ fn unquoted(name: &str) -> String {
     name.replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n")
 }
 
-/// The last part of a name: some send the way to the file along.
+/// Returns the last part of a name: some send the way to the file along.
 fn plain(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let end = last.char_indices().map(|(at, one)| at + one.len_utf8()).take_while(|end| *end <= NAME).last();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_browsers_send_is_read() {
+    fn browser_multipart_form_is_read() {
         let text = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\none\r\ntwo\r\n";
         let file = "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"C:\\x\\a; b=%22.txt\"\r\nContent-Type: \
                     text/plain\r\n\r\n\r\n--b\r\n\r\n";
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_malformed_is_left_out() {
+    fn truncated_or_malformed_form_is_left_out() {
         for body in [
             "",
             "--B",
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn which_content_is_a_form_with_files() {
+    fn boundary_is_found_in_multipart_content_types_only() {
         for (kind, expected) in [
             ("multipart/form-data; boundary=B", Some("B")),
             ("Multipart/Form-Data; charset=utf-8; Boundary=\"a b\"", Some("a b")),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_no_directories_and_no_end() {
+    fn file_name_loses_directories_and_is_limited() {
         for (name, expected) in [("a.txt", "a.txt"), ("/x/a.txt", "a.txt"), ("..", ".."), ("x/", "")] {
             assert_eq!(plain(name), expected);
         }

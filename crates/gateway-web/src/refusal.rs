@@ -1,4 +1,4 @@
-//! What is not done, and why: a line of text for a program, a page for whoever looks at it in a browser.
+//! Refusals and their reasons: a line of text for a program, a page for a user in a browser.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response as Answered};
@@ -12,10 +12,10 @@ use crate::serve;
 #[derive(Clone, Copy, Debug)]
 struct Why(&'static str);
 
-/// What is said to whoever has no session, and wanted something that is no page.
+/// The reason that a request without a session gets, if it does not load a page.
 pub const OVER: &str = "your session is over: `almoner open` opens another";
 
-/// A refusal, in a line of text. [`as_page`] makes a page of it for whoever would look at that.
+/// Returns a refusal as a line of text. [`as_page`] turns it into a page for a browser that shows it.
 pub fn refused(status: StatusCode, why: &'static str) -> Answered {
     let kind = (header::CONTENT_TYPE, "text/plain; charset=utf-8");
     let mut answer = (status, [kind], format!("{why}\n")).into_response();
@@ -23,7 +23,8 @@ pub fn refused(status: StatusCode, why: &'static str) -> Answered {
     answer
 }
 
-/// Whether a person is shown what is answered. Browsers say so; older ones say at least what they would rather have.
+/// Returns whether a browser shows the answer to a user. Current browsers say so in a header. Older ones are
+/// recognized by the content types that they prefer.
 pub fn is_shown(headers: &HeaderMap) -> bool {
     let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match said("sec-fetch-mode") {
@@ -32,7 +33,7 @@ pub fn is_shown(headers: &HeaderMap) -> bool {
     }
 }
 
-/// The same answer, as a page if it is a refusal. `from` is what was asked for.
+/// Returns the same answer, as a page if it is a refusal. `from` is the path of the request.
 pub fn as_page(answer: Answered, from: &str) -> Answered {
     let Some(Why(why)) = answer.extensions().get().copied() else { return answer };
     let status = answer.status();
@@ -41,13 +42,14 @@ pub fn as_page(answer: Answered, from: &str) -> Answered {
         _ => told(status, why),
     };
     let mut page = serve::html(status, page);
-    // Beside its kind and length, what it says of itself holds for the page as well.
+    // The `Allow` header of the refusal holds for the page as well.
     let kept = answer.headers().iter().filter(|(name, _)| **name == header::ALLOW);
     page.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
     page
 }
 
-/// A page that says why something was not done. It has no script: nothing on it changes, and nobody is known to be let in.
+/// Returns a page with the reason for a refusal. It has no script: nothing on it changes, and its reader may not be
+/// authenticated.
 fn told(status: StatusCode, why: &str) -> Markup {
     html! {
         (DOCTYPE)
@@ -67,7 +69,7 @@ fn told(status: StatusCode, why: &str) -> Markup {
 
 const TITLE: &str = "That was not done";
 
-/// A line of ours as a sentence, with what is typed in it set as such.
+/// Returns a line of ours as a sentence, with the parts between backticks set as code.
 fn sentence(why: &str) -> Markup {
     let mut letters = why.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
@@ -87,12 +89,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_becomes_a_sentence() {
+    fn reason_line_becomes_a_sentence() {
         assert_eq!(sentence("it is over: `x y` opens it").0, "It is over: <code>x y</code> opens it.");
     }
 
     #[test]
-    fn who_looks_at_it_gets_a_page() {
+    fn navigation_is_shown_a_page() {
         for (headers, expected) in [
             (&[("sec-fetch-mode", "navigate"), ("accept", "*/*")][..], true),
             (&[("sec-fetch-mode", "cors"), ("accept", "text/html")], false),

@@ -1,5 +1,5 @@
-//! HTTP: every request is guarded, then given to its page, and every answer has the same headers. What is no HTTP at all,
-//! or has a head without end, is refused before, without a word of ours.
+//! HTTP: every request is guarded, then given to its page, and every answer has the same headers. Input that is not
+//! HTTP, or has a head without end, is refused before that by the HTTP library.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,14 +33,14 @@ use crate::{live, multipart, page, pages};
 /// The largest form, in bytes. A file that is filled in is at most 100,000 bytes.
 const LARGEST: usize = 4 << 20;
 
-/// The largest form of whoever is not let in yet.
+/// The size limit of a form from a browser without a session, in bytes.
 const SMALL: usize = 16 << 10;
 
 /// The most bytes of files that a conversation is handed at once.
 pub const FILES: usize = 64 << 20;
 
-/// The stack of every thread that reads what comes from outside, in bytes: values and patterns may nest as deep as their
-/// limits allow. Only what is used is ever taken.
+/// The stack size of every thread that reads foreign input, in bytes: values and patterns may nest as deep as their
+/// limits allow. The system allocates only the used part.
 const STACK: usize = 16 << 20;
 
 /// The name of the token in forms.
@@ -52,7 +52,7 @@ pub const SIGNED: &str = "x-almoner";
 /// The name of the script's key in forms.
 pub const KEY: &str = "_key";
 
-/// The site: what all requests share.
+/// The site: the state that all requests share.
 pub struct Site {
     /// The daemon.
     pub backend: Arc<dyn Backend>,
@@ -65,7 +65,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// A site with the sessions that were kept.
+    /// Returns a site with the sessions that were kept.
     pub fn new(backend: Arc<dyn Backend>, names: Names, sessions: Sessions) -> Site {
         Site {
             backend,
@@ -76,22 +76,22 @@ impl Site {
         }
     }
 
-    /// Whether a browser has a page before it.
+    /// Returns whether a browser has a page before it.
     pub fn is_looked_at(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) > 0
     }
 
-    /// Ends what [`serve`] does.
+    /// Makes [`serve`] return.
     pub fn end(&self) {
         self.ended.notify_one();
     }
 
-    /// The sessions.
+    /// Returns the sessions.
     pub fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An address that lets one browser in under this, once, and goes to this path then.
+    /// Returns an address that lets one browser in under this, once, and goes to this path then.
     ///
     /// # Errors
     /// When the pages are not served under it, or the machine has no random bytes.
@@ -102,7 +102,7 @@ impl Site {
         })?;
         let random = self.backend.random()?;
         let code = self.sessions().code(under, random, self.backend.now_ms());
-        // What stands behind the `#` is never sent, so it is in no log and no other page learns of it.
+        // A browser never sends the part after the `#`, so no log contains it, and no other page learns it.
         Ok(format!("{url}/login#{code}{to}"))
     }
 
@@ -124,10 +124,10 @@ impl Site {
     }
 }
 
-/// What a page is.
+/// The function that serves a page.
 pub type Show = fn(&Asked) -> Result<Answer, Failure>;
 
-/// All that is served.
+/// Returns all that is served.
 pub fn router(site: Arc<Site>) -> Router {
     let mut router = Router::new().route("/events", get(live::events));
     for (path, read, send) in pages::ROUTES {
@@ -180,7 +180,7 @@ pub fn serve(site: &Arc<Site>, listeners: Vec<std::net::TcpListener>) -> std::io
             Some(ended) = serving.join_next() => ended.map_err(std::io::Error::from),
             () = site.ended.notified() => Ok(()),
         };
-        // Whoever comes next finds the port free.
+        // The next process that binds the port finds it free.
         serving.shutdown().await;
         served
     });
@@ -226,10 +226,10 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
                 Some(boundary) => multipart::read(body, &boundary).await,
                 None => (form(&body), vec![]),
             };
-            // Browsers send every end of a line as two characters, whatever was typed.
+            // Browsers send every line end as two characters.
             let body = body.into_iter().map(|(name, text)| (name, text.replace("\r\n", "\n"))).collect();
             let asked = Asked { site, session, path: parts(&path), query: pairs(uri.query()), body, files };
-            // What a script sends says so in a header, which no form of another page can.
+            // A script signs its requests in a header, which no form of another page can set.
             let mode = headers.get("sec-fetch-mode").and_then(|mode| mode.to_str().ok());
             let by_script = mode.is_some_and(|mode| mode != "navigate");
             let signed = headers.get(SIGNED).and_then(|token| token.to_str().ok());
@@ -242,20 +242,20 @@ fn sent(done: Show) -> MethodRouter<Arc<Site>> {
     )
 }
 
-/// What is said to a form that is too large.
+/// The refusal of a form that is too large.
 const TOO_LARGE: &str = "a form has at most 4 MiB, and with files 64 MiB: go back, and send less at once";
 
-/// What is said to a form that ends before it should, or comes too slowly.
+/// The refusal of a form that ends too early, or arrives too slowly.
 const NOT_WHOLE: &str = "this form did not come whole, and nothing was done: go back, and send it again";
 
-/// What is said to a form that does not carry what its session's forms carry.
+/// The refusal of a form without the token and key of its session.
 const UNSIGNED: &str = "this form belongs to another session, and nothing was done: load its page again, or open the \
                         pages with `almoner open`";
 
-/// What is said where something is sent that can only be read.
+/// The refusal of a form at an address that can only be read.
 const NO_METHOD: &str = "nothing is sent to this address: it can only be read";
 
-/// What is said to a form of which not all was taken.
+/// Returns the refusal of a form whose body was not completely received.
 pub fn cut_off(rejection: &BytesRejection) -> Answered {
     let status = rejection.status();
     refused(status, if status == StatusCode::PAYLOAD_TOO_LARGE { TOO_LARGE } else { NOT_WHOLE })
@@ -277,7 +277,7 @@ fn form(body: &[u8]) -> Pairs {
 async fn answered(asked: Asked, show: Show, is_sent: bool) -> Answered {
     let of = asked.clone();
     let said = tokio::task::spawn_blocking(move || {
-        // What happens while the page is made comes once more as an event, and does no harm.
+        // An event that happens while the page is made is sent a second time, which does no harm.
         let after = match of.ask(Request::LastEvent) {
             Ok(Response::LastEvent(after)) => after,
             _ => 0,
@@ -297,13 +297,13 @@ fn finish(asked: &Asked, answer: Answer, after: u64) -> Answered {
             html(status, page::shell::whole(&asked.session, &page, after))
         }
         Answer::Piece(piece) => html(StatusCode::OK, piece),
-        // The script keeps what was typed until it hears that it was taken.
+        // The script keeps its draft until it sees that the form was accepted.
         Answer::Go(to) if asked.field(KEY).is_some() && !to.contains('#') => go(&format!("{to}#done")),
         Answer::Go(to) => go(&to),
     }
 }
 
-/// A page that says what was wrong and what to do, with something that was sent or with what was to be looked at.
+/// Returns a page with an error and its remedy. `is_sent` says whether the request was a form or a page load.
 pub fn failed(failure: &Failure, is_sent: bool) -> Answer {
     let title = match (is_sent, failure.exit) {
         (true, _) => "That was not done",
@@ -313,7 +313,7 @@ pub fn failed(failure: &Failure, is_sent: bool) -> Answer {
     Page::new("", title, page::parts::failure(title, failure)).status(status(failure)).into()
 }
 
-/// The status of a page that says what was wrong.
+/// Returns the HTTP status of an error page.
 pub fn status(failure: &Failure) -> u16 {
     match failure.exit {
         Exit::Usage => 400,
@@ -334,19 +334,19 @@ pub fn go(to: &str) -> Answered {
     }
 }
 
-/// A page as HTTP.
+/// Returns a page as HTTP.
 pub fn html(status: StatusCode, text: Markup) -> Answered {
     (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], text.into_string()).into_response()
 }
 
-/// What only takes a form is no page: whoever loads such an address again comes to the page that the form stands on, and
-/// nothing is done.
+/// Redirects from an address that only takes a form to the page that contains the form. A reload of such an address
+/// does nothing else.
 async fn above(uri: Uri) -> Answered {
     let parent = uri.path().rsplit_once('/').map_or("", |(parent, _)| parent);
     go(if parent.is_empty() { "/" } else { parent })
 }
 
-/// What is said of an address that nothing stands at.
+/// Returns the error for an unknown address.
 fn nothing() -> Failure {
     Failure::new(Exit::NotFound, "nothing is at this address")
         .help("the parts of the site stand at the top of each page")
@@ -365,7 +365,7 @@ async fn asset(uri: Uri, headers: HeaderMap) -> Answered {
     let kept = (header::CACHE_CONTROL, ASSET.1);
     let varies = (header::VARY, "accept-encoding");
     let takes = headers.get(header::ACCEPT_ENCODING).and_then(|takes| takes.to_str().ok()).unwrap_or("");
-    // Nothing but what is the same for everybody: how long a page is packed would tell of what is in it.
+    // Compress only files that are the same for all users: the compressed size of a page would leak its content.
     match takes.split(',').any(|one| one.trim() == "gzip") {
         true => {
             let packed = (header::CONTENT_ENCODING, "gzip");
@@ -379,7 +379,7 @@ async fn sign() -> Answered {
     go(&crate::assets::SIGN.path())
 }
 
-/// Host, method and origin of every request; the headers of every answer.
+/// Checks the host, the method and the origin of every request, and sets the headers of every answer.
 async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: Next) -> Answered {
     let (headers, uri) = (request.headers(), request.uri());
     let said = |name: &str| said(headers, name);
@@ -422,8 +422,8 @@ async fn guarded(State(site): State<Arc<Site>>, mut request: Http<Body>, next: N
     answer
 }
 
-/// What a request says under this name. What it says twice, or in bytes that are no text, is as good for nothing: it is
-/// not what a browser of ours would say.
+/// Returns the value of a request header. A repeated header, or one that is not text, counts as empty: our browsers
+/// send neither.
 fn said<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {
@@ -433,7 +433,8 @@ fn said<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Only whoever has a session goes further.
+/// Passes on only requests with a session. A page load without one gets the login page, and any other request a
+/// refusal.
 async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, next: Next) -> Answered {
     let under = request.extensions().get().copied().unwrap_or_default();
     match session(&site, request.headers(), under) {
@@ -452,22 +453,22 @@ async fn with_session(State(site): State<Arc<Site>>, mut request: Http<Body>, ne
     }
 }
 
-/// The session whose cookie a request has.
+/// Returns the session whose cookie a request has.
 pub fn session(site: &Site, headers: &HeaderMap, under: Under) -> Option<Session> {
     let now = site.backend.now_ms();
     let sessions = site.sessions();
     cookies(headers).filter_map(|one| sessions.of_cookie(one, under, now).cloned()).next()
 }
 
-/// What a request has of cookies, line by line.
+/// Returns the cookie headers of a request, one by one.
 pub fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok())
 }
 
-/// The cookie for a session's handle.
+/// Returns the cookie for a session's handle.
 pub fn cookie(handle: &str) -> String {
     format!("{COOKIE}={handle}; Secure; HttpOnly; SameSite=Strict; Path=/; Max-Age={}", SESSION_MS / 1000)
 }
 
-/// What an event stream carries can fail at nothing.
+/// The error type of an event stream, which cannot fail.
 pub type Never = Infallible;

@@ -1,4 +1,4 @@
-//! Reading what was typed: the same code while it is typed and when it is sent.
+//! Validation of form input, by the same code during typing and on submission.
 
 use control::view::PickRow;
 use kernel::{FormulaId, Pattern, Value};
@@ -8,19 +8,19 @@ use super::place;
 use super::typed::{Typed, has_secret, of_field};
 use crate::asked::Pairs;
 
-/// What does not fit, and where in the form.
+/// An error of a form's field, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// The place.
     pub place: String,
-    /// What is wrong there; safe to show.
+    /// The problem at this place; safe to show.
     pub why: String,
 }
 
-/// Reads a field. What a picker sends counts only if it was offered.
+/// Reads a field. An identifier from a picker is accepted only if the picker offered it.
 ///
 /// # Errors
-/// All that does not fit, each at another place.
+/// All mismatches, each at another place.
 pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -> Result<Value, Vec<Wrong>> {
     let own = of_field(pairs, prefix);
     let mut resolve = |part: &Pattern, text: &str| picked(part, text, picks);
@@ -35,13 +35,13 @@ pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -
         let why = if mismatch.expected.contains("`:kind`") {
             "choose one of these first".to_owned()
         } else if !typed.is_filled(&place) {
-            // Where nothing was found, as it is asked for there: what else is checked does not matter yet.
+            // Where nothing was found, repeat the description of the field: other checks do not matter yet.
             let asks = own.filter(|_| mismatch.found == "nothing").map(|control| &control.asks);
             format!("fill this in: {}", asks.unwrap_or(&mismatch.expected))
         } else if let Some(why) = gone {
             why
         } else if has_secret(&control) {
-            // What was found may be the secret.
+            // The found value may be the secret.
             format!("expected {}", mismatch.expected)
         } else {
             format!("expected {}, found {}", mismatch.expected, mismatch.found)
@@ -50,7 +50,7 @@ pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -
     };
     let mut all: Vec<Wrong> = Vec::new();
     for wrong in pattern.form_problems_with(&own, &mut resolve).into_iter().take(MOST).map(told) {
-        // What is said of a whole that has no field of its own is said once.
+        // Several mismatches may fall on one field, which reports only the first.
         if all.iter().all(|one| one.place != wrong.place) {
             all.push(wrong);
         }
@@ -58,7 +58,7 @@ pub fn read(pattern: &Pattern, prefix: &str, pairs: &Pairs, picks: &[PickRow]) -
     Err(all)
 }
 
-/// Why something that was picked, and is one of a person's things or was, is not offered any more.
+/// Returns why something that was picked, and is one of a person's things or was, is not offered any more.
 fn not_offered(control: &Control, text: &str, picks: &[PickRow]) -> Option<String> {
     let Widget::Pick { settled, .. } = &control.widget else { return None };
     let id: FormulaId = text.parse().ok()?;
@@ -77,7 +77,7 @@ fn not_offered(control: &Control, text: &str, picks: &[PickRow]) -> Option<Strin
 /// Of how many places at most it is told at once that they do not fit.
 const MOST: usize = 100;
 
-/// What a picker has sent, or what stands in JSON: an identifier that was among what was offered.
+/// Returns the capability for an identifier from a picker or from JSON, if it was among those offered.
 pub(super) fn picked(pattern: &Pattern, text: &str, picks: &[PickRow]) -> Option<Value> {
     let id: FormulaId = text.parse().ok()?;
     let (pending, settled) = (takes_promise(pattern), takes_settled(pattern));
@@ -88,11 +88,11 @@ pub(super) fn picked(pattern: &Pattern, text: &str, picks: &[PickRow]) -> Option
     Some(if row.pending { Value::promise(id) } else { Value::remotable(id) })
 }
 
-/// What a pattern says that a capability should be.
+/// Returns the label that a pattern requires of a capability.
 fn label(pattern: &Pattern) -> Option<String> {
     match pattern.matcher() {
         Matcher::Remotable(label) | Matcher::Promise(label) => Some(label.to_str_lossy().into_owned()),
-        // Of a capability or a promise of one, the capability says what it should be.
+        // For a capability or a promise of one, the capability's pattern has the label.
         Matcher::Or(parts) => parts.iter().find(|part| takes_settled(part)).and_then(label),
         _ => None,
     }
@@ -107,7 +107,7 @@ fn takes_promise(pattern: &Pattern) -> bool {
     }
 }
 
-/// Whether it takes anything but promises.
+/// Returns whether it takes anything but promises.
 fn takes_settled(pattern: &Pattern) -> bool {
     match pattern.matcher() {
         Matcher::Promise(_) => false,
@@ -134,7 +134,7 @@ pub fn read_secret(pattern: &Pattern, prefix: &str, pairs: &Pairs) -> Result<Opt
             Err(Wrong { place: prefix.to_owned(), why: format!("fill this in: {}", pattern.describe()) })
         }
         Ok(()) => Ok(Some(text)),
-        // What was found is the secret.
+        // The found value is the secret.
         Err(mismatch) => {
             Err(Wrong { place: prefix.to_owned(), why: format!("expected {}", mismatch.expected) })
         }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_read_whole_or_left_out() {
+    fn secret_is_read_whole_or_left_out() {
         for (pattern, sent, expected) in [
             ("M.refine('secret')", &[("f0", "a\r\nb")][..], Ok(Some("a\nb"))),
             ("M.refine('secret')", &[("f0", "")], Err("fill this in: a secret")),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_of_what_stands_there() {
+    fn error_describes_the_found_input() {
         let picks = [
             row(1, "counter", "Counter", false),
             row(2, "ledger", "Ledger", false),
@@ -239,7 +239,7 @@ mod tests {
                 &[("f0/0:given", "yes"), ("f0/0/value", "1")],
                 "f0/0/key: fill this in: one of \"a\" or \"b\"",
             ),
-            // Nobody gets what does not fit by saying it as JSON.
+            // JSON input does not bypass the check of the picker.
             (
                 "M.remotable('Counter')",
                 &[("f0:json", &format!(r#"{{"@qclass":"remotable","ref":"{ledger}"}}"#))],

@@ -1,7 +1,7 @@
-//! A control as HTML.
+//! Rendering of controls as HTML.
 //!
-//! No control is `required` in the browser's own sense: branches that were not chosen are part of the form, and what is
-//! missing is said by the same code that reads what is sent.
+//! No control has the browser's own `required` attribute, because the form also contains branches that were not
+//! chosen. The code that reads the form reports missing values.
 
 use std::collections::BTreeMap;
 
@@ -21,22 +21,22 @@ use crate::page::parts;
 /// Up to so many choices are buttons; above, they are a menu.
 const BUTTONS: usize = 5;
 
-/// Up to so many choices are a menu; above, one types what one looks for.
+/// The maximum number of choices for a menu. For more, the user types to search.
 const MENU: usize = 20;
 
-/// Text of at most so many units is a line; any other is an area, which grows with what is written: a line would lose the
-/// ends of lines without a word.
+/// The maximum length of a text that is entered in a single-line field. Any longer text has an area, which grows with
+/// its content: a single-line field silently drops line ends.
 const LINE: f64 = 200.0;
 
-/// What all fields of a form are drawn with.
+/// The data with which all fields of a form are drawn.
 pub struct Drawn<'a> {
-    /// What was typed.
+    /// The typed values.
     pub typed: &'a Typed,
-    /// What can be picked.
+    /// The objects that can be picked.
     pub picks: &'a [PickRow],
-    /// What is wrong, by place.
+    /// The errors, by place.
     pub wrong: &'a BTreeMap<String, String>,
-    /// What is counted, by place.
+    /// The counters, by place.
     pub tallies: &'a Tallies,
     /// Whether something narrower can be made at its pickers.
     pub narrows: bool,
@@ -48,17 +48,17 @@ pub struct Spot<'a> {
     pub control: &'a Control,
     /// Its place, which is the name of its field.
     pub place: &'a str,
-    /// What it is called.
+    /// The label of the control.
     pub title: Markup,
     /// The same for those who do not see it; safe to show.
     pub said: &'a str,
-    /// What else its author says of it.
+    /// A further description by its author.
     pub help: Option<Markup>,
     /// Whether something stands there that one need not touch.
     pub preset: bool,
 }
 
-/// How a part is set between what it is called and what is wrong with it.
+/// The body of a control, and the style of the frame that holds its label and its error.
 struct Framed {
     /// Whether several things are filled in, under a legend.
     several: bool,
@@ -67,7 +67,7 @@ struct Framed {
 }
 
 impl Drawn<'_> {
-    /// A control, with all that belongs to it.
+    /// Returns a control, with all that belongs to it.
     pub fn draw(&self, spot: &Spot<'_>) -> Markup {
         let place = spot.place;
         let json = format!("{place}:json");
@@ -110,7 +110,7 @@ impl Drawn<'_> {
         self.frame(spot, &framed)
     }
 
-    /// A control that is one row of several: a text there is a line, since several lines are several rows.
+    /// Returns a control that is one row of several: a text there is a line, since several lines are several rows.
     pub(super) fn row(&self, control: &Control, place: &str, title: Markup, said: &str) -> Markup {
         let spot = Spot { control, place, title, said, help: None, preset: false };
         match &control.widget {
@@ -124,7 +124,7 @@ impl Drawn<'_> {
         }
     }
 
-    /// The place where it is said what is wrong.
+    /// Returns the element for the error at a place.
     pub fn error(&self, place: &str) -> Markup {
         let text = self.wrong.get(place).map_or("", String::as_str);
         html! {
@@ -152,7 +152,8 @@ impl Drawn<'_> {
             } @else {
                 div class=(framed.class) {
                     label for=(own) { (spot.title) }
-                    // What opens below its field covers nothing that is said of it.
+                    // A picker's list opens below its field, so the error stands above the field, where the list does
+                    // not cover it.
                     @if matches!(spot.control.widget, Widget::Pick { .. }) {
                         (wants) (self.error(spot.place)) (framed.body)
                     } @else { (wants) (framed.body) (self.error(spot.place)) (tally) }
@@ -161,7 +162,7 @@ impl Drawn<'_> {
         }
     }
 
-    /// What a single field has beside its name.
+    /// Returns the value of the `aria-invalid` attribute, if the field has an error.
     fn is_wrong(&self, place: &str) -> Option<&'static str> {
         self.wrong.contains_key(place).then_some("true")
     }
@@ -183,7 +184,7 @@ impl Drawn<'_> {
         let limit = (line.most < 1e9).then_some(line.most as u64);
         let is_area = match line.lines {
             _ if line.secret => false,
-            // A line would lose what stands below the first.
+            // A single-line field would drop the lines after the first.
             _ if text.contains(['\n', '\r']) => true,
             Lines::One => false,
             Lines::Any => line.format.is_none() && line.most > LINE,
@@ -195,7 +196,7 @@ impl Drawn<'_> {
         let kind = match (line.secret, line.format) {
             (true, _) => "password",
             (_, Some("date")) => "date",
-            // Browsers change what is typed into their own fields for addresses.
+            // Browsers change the text in their own fields for addresses.
             _ => "text",
         };
         let mode = match line.format {
@@ -215,7 +216,7 @@ impl Drawn<'_> {
             Some("error") => Some("TypeError"),
             _ => None,
         };
-        // Browsers fill in what they know despite `off`, but nothing where something new is asked for.
+        // Browsers fill in known values despite `off`, but not where a new password is asked for.
         let keep = if line.secret { "new-password" } else { "off" };
         html! {
             input id=(own) type=(kind) inputmode=[mode] name=(place) data-limit=[limit] autocomplete=(keep) spellcheck="false"
@@ -249,7 +250,8 @@ impl Drawn<'_> {
         }
     }
 
-    /// A box if something stands there already; else two buttons of which none is pressed, so that a no is said.
+    /// Returns a checkbox if the field has a preset value. Otherwise it returns two unset radio buttons, so that the
+    /// user has to say no explicitly.
     fn toggle(&self, spot: &Spot<'_>) -> Framed {
         let place = spot.place;
         let typed = self.typed.text(place);
@@ -275,7 +277,7 @@ impl Drawn<'_> {
         let typed = self.typed.text(place);
         let own = id(place);
         let described = format!("{own}-wants {own}-error");
-        // A text as it shows, or anything else by what it is called.
+        // The form must send the visible text of a choice, or its label.
         let plain = |one: &Choice| {
             let text = one.value.as_str().map(visible_line);
             (text.as_deref() == Some(&*one.sent) || one.label == one.sent)
@@ -291,7 +293,7 @@ impl Drawn<'_> {
                     }
                 },
             ),
-            // What is typed is what is sent.
+            // The form sends exactly the typed text.
             count if count > MENU && is_text => single(html! {
                 input id=(own) type="text" name=(place) list={ (own) "-list" } autocomplete="off" spellcheck="false"
                     value=(typed.unwrap_or("")) aria-invalid=[self.is_wrong(place)] aria-describedby=(described);
@@ -310,7 +312,7 @@ impl Drawn<'_> {
         }
     }
 
-    /// Every variant stays in the form with what was typed into it; the style shows the one that is chosen.
+    /// Returns all variants, each with the values typed into it. The style sheet shows only the chosen one.
     fn variants(&self, place: &str, variants: &[Variant]) -> Markup {
         let kind = format!("{place}:kind");
         let typed = self.typed.text(&kind);
@@ -335,7 +337,8 @@ impl Drawn<'_> {
         self.maybe(spot, |title| self.draw(&Spot { control: inner, title, help: None, ..*spot }))
     }
 
-    /// What may be left out. Nothing is not the same as empty text, so it is said.
+    /// Returns an optional control. The user chooses to leave it out, because a missing value differs from an empty
+    /// text.
     pub(super) fn maybe(&self, spot: &Spot<'_>, inner: impl FnOnce(Markup) -> Markup) -> Markup {
         let given = format!("{}:given", spot.place);
         let is_given = match self.typed.text(&given) {
@@ -355,7 +358,7 @@ impl Drawn<'_> {
         }
     }
 
-    /// The picker; `offered` says whether pending answers are offered, and whether anything else is.
+    /// Returns the picker; `offered` says whether pending answers are offered, and whether anything else is.
     fn pick(&self, spot: &Spot<'_>, label: Option<&str>, offered: (bool, bool)) -> Markup {
         let place = spot.place;
         let (pending, settled) = offered;
@@ -373,13 +376,13 @@ impl Drawn<'_> {
             typed: self.typed.text(place),
             wrong: self.is_wrong(place).is_some(),
             fresh: self.typed.is_fresh(place),
-            // What has not come has no methods yet to be left out.
+            // An unresolved promise has no known methods, so it cannot be narrowed.
             narrows: (self.narrows && settled).then_some(spot.said),
         };
         picker.draw()
     }
 
-    /// A script writes the bytes of a file into the text; without one the browser sends the file.
+    /// Returns a script writes the bytes of a file into the text; without one the browser sends the file.
     fn file(&self, spot: &Spot<'_>, most: f64) -> Markup {
         let place = spot.place;
         let own = id(place);
@@ -394,12 +397,12 @@ impl Drawn<'_> {
         }
     }
 
-    /// A control that is a part of another one.
+    /// Returns a control that is a part of another one.
     pub(super) fn part(&self, control: &Control, place: &str, title: Markup, said: &str) -> Markup {
         self.draw(&Spot { control, place, title, said, help: None, preset: false })
     }
 
-    /// A part that has a name of somebody else's.
+    /// Returns a part that has a name of somebody else's.
     pub(super) fn named(&self, name: &str, required: bool, control: &Control, place: &str) -> Markup {
         let below = format!("{place}/{}", step(name));
         let title = parts::line(&Untrusted::new(name));
@@ -412,7 +415,7 @@ impl Drawn<'_> {
     }
 }
 
-/// What JavaScript calls its own errors.
+/// The names of JavaScript's own errors.
 const ERRORS: [&str; 7] =
     ["Error", "TypeError", "RangeError", "SyntaxError", "ReferenceError", "URIError", "EvalError"];
 
@@ -440,12 +443,12 @@ fn several(class: &'static str, body: Markup) -> Framed {
     Framed { several: true, class, body }
 }
 
-/// A radio button or a box with its label beside it.
+/// Returns a radio button or a box with its label beside it.
 pub(super) fn button(kind: &str, name: &str, text: &str, is_on: bool, label: Markup) -> Markup {
     html! { label.beside { input type=(kind) name=(name) value=(text) checked[is_on]; " " (label) } }
 }
 
-/// A value that nobody chooses, in words.
+/// Returns a fixed value, in words.
 fn fixed(value: &serde_json::Value) -> String {
     match Value::<NoRef>::from_json(value) {
         Ok(Value::Null) => "nothing (null)".to_owned(),
@@ -455,7 +458,7 @@ fn fixed(value: &serde_json::Value) -> String {
     }
 }
 
-/// What a control asks for, in words.
+/// Returns a description of the input that a control expects.
 fn wants(control: &Control) -> Markup {
     html! {
         (visible_line(&control.asks))
@@ -476,7 +479,7 @@ fn wants(control: &Control) -> Markup {
 mod tests {
     use super::*;
 
-    /// What is drawn of a pattern, in whose control a text stands.
+    /// Checks the markup that is drawn for a pattern whose control contains this text.
     #[track_caller]
     fn check(pattern: &str, text: &str, has: &[&str], lacks: &[&str]) {
         let control = kernel::Pattern::parse(pattern).unwrap().controls();
@@ -489,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_changes_nothing_that_is_typed() {
+    fn browser_fields_keep_the_typed_text() {
         check("M.refine('email')", "", &["type=\"text\" inputmode=\"email\""], &["type=\"email\""]);
         check("M.refine('uri')", "", &["type=\"text\" inputmode=\"url\""], &["type=\"url\""]);
         // A line would lose the ends of lines.
@@ -513,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_said_in_words() {
+    fn control_describes_its_expected_input() {
         let words = "(NaN, Infinity and -Infinity are written as words)";
         check("M.number()", "", &[words], &[]);
         check("M.and(M.number(), M.gte(1))", "", &["(Infinity is written as a word)"], &["NaN", "-Infinity"]);

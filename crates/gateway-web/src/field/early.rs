@@ -1,4 +1,4 @@
-//! What a script is told of a field that was just written in: by the code that reads the form when it is sent.
+//! The live check of a field that the user has just changed, by the code that reads the submitted form.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,20 @@ use super::{insert, told::told as told_as};
 use crate::answer::Answer;
 use crate::asked::Asked;
 
-/// Whether a place is one of a field's, or lies below it.
+/// Returns whether a place is one of a field's, or lies below it.
 pub fn is_below(place: &str, prefix: &str) -> bool {
     place.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
 }
 
-/// Of what is wrong, what stands where something was written: what nobody has come to yet is not told of.
+/// Returns the errors at places where the user has written something. Untouched places report no errors yet.
 pub fn written(typed: &Typed, wrong: impl IntoIterator<Item = Wrong>) -> BTreeMap<String, String> {
     let is_written = |wrong: &Wrong| typed.text(&wrong.place).is_some_and(|text| !text.trim().is_empty());
     wrong.into_iter().filter(is_written).map(|wrong| (wrong.place, wrong.why)).collect()
 }
 
-/// What is wrong with a field, of which one place was touched, and what stands there, as a piece of the page: whatever the
-/// piece does not name is right. `read` is what came of reading the whole field, whose control stands at the prefix.
+/// Returns the errors of a field after one of its places was touched, and notes on its content, as a piece of the
+/// page. Places without an error in the piece are valid. `read` is the result of reading the whole field, whose
+/// control stands at the prefix.
 pub fn told(
     asked: &Asked,
     touched: &str,
@@ -34,10 +35,11 @@ pub fn told(
     read: Result<(), Vec<Wrong>>,
     (picks, tallies): (&[PickRow], &Tallies),
 ) -> Answer {
-    // The part that was touched: what marks it stands behind it.
+    // The touched place, without the suffix that names its part.
     let place = touched.trim_end_matches(":given").trim_end_matches(":kind").trim_end_matches(":json");
     let typed = Typed::sent(&asked.body);
-    // What is said of a part that nobody has come to yet only disturbs, unless it stands there already.
+    // The error of a part that the user has not reached yet is marked late: it only disturbs, unless the page shows
+    // it already.
     let is_late = |wrong: &Wrong| !is_below(place, &wrong.place) && !typed.is_filled(&wrong.place);
     let said = |name: &str| asked.field(name).filter(|_| !has_secret(own));
     let control = control_at(own, prefix, place);

@@ -5,15 +5,15 @@ use passable::form_of_bytes;
 
 use crate::asked::Asked;
 
-/// What stands before a place in the name of the field that takes a file for it. What begins so is no part of an answer.
+/// The prefix that turns a place into the name of its file field. Fields with this prefix are no part of an answer.
 const FILE: &str = "_file ";
 
-/// The name of the field that takes a file for a place.
+/// Returns the name of the field that takes a file for a place.
 pub fn field(place: &str) -> String {
     format!("{FILE}{place}")
 }
 
-/// The same request, the bytes of each file written where it was chosen for.
+/// Returns the same request, the bytes of each file written where it was chosen for.
 pub fn written(asked: &Asked) -> Asked {
     let mut asked = asked.clone();
     for file in std::mem::take(&mut asked.files) {

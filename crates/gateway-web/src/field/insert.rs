@@ -1,5 +1,5 @@
-//! Capabilities in JSON: one of the person's names is picked, and what it stands for is written into the text, by its
-//! identifier. No name stands in the text, so that none can come to mean something else there.
+//! Insertion of capabilities into JSON: the user picks a name, and the identifier of its object is written into the
+//! text. The text never contains the name, so that a later change of the name cannot change the text's meaning.
 
 use control::view::PickRow;
 use kernel::{FormulaId, Value};
@@ -13,19 +13,20 @@ use super::place::id;
 use super::typed::{ROW, Typed};
 use crate::page::parts;
 
-/// What the button says that inserts.
+/// The first word of the insert button's value.
 const INSERT: &str = "insert";
 
 /// The name under which a script says where in the text the caret stands.
 const CARET: &str = "_at";
 
-/// The name of the field of the picker. What begins so is no part of the answer, and is kept in no draft.
+/// Returns the name of the picker's field. Fields with this prefix are no part of the answer, and no draft keeps
+/// them.
 fn field(place: &str) -> String {
     format!("_insert {place}")
 }
 
 impl Drawn<'_> {
-    /// JSON as text, and what belongs to it; `name` is that of its field.
+    /// Returns the area for JSON, with its picker. `name` is the name of its field.
     pub(super) fn json(&self, spot: &Spot<'_>, name: &str, pending: bool) -> Markup {
         let place = spot.place;
         let text = self.typed.text(name).unwrap_or("");
@@ -64,11 +65,10 @@ impl Drawn<'_> {
     }
 }
 
-/// Does what the button says, if it is one of these: writes what was picked into the text. What is wrong is told at the
-/// place that comes with it.
+/// Handles an insert button: writes the picked object into the text. Other buttons are ignored.
 ///
 /// # Errors
-/// When nothing was picked that was offered there.
+/// The place and the message of the error, when the picked object was not offered there.
 pub fn insert(
     typed: &mut Typed,
     said: &str,
@@ -78,7 +78,7 @@ pub fn insert(
     let Some((INSERT, place)) = said.split_once(' ') else { return Ok(()) };
     let field = field(place);
     let id: Option<FormulaId> = typed.text(&field).and_then(|text| text.parse().ok());
-    // Only what was offered there.
+    // Accept only objects that were offered there.
     let Some(row) = picks.iter().find(|row| Some(row.id) == id && row.fits(None, pending(place))) else {
         typed.freshen(&field);
         return Err((field, "choose one of your names first".to_owned()));
@@ -96,12 +96,12 @@ pub fn insert(
     Ok(())
 }
 
-/// A text with something in it, and where the caret stands behind that. Carets are counted as browsers do.
+/// Returns a text with something in it, and where the caret stands behind that. Carets are counted as browsers do.
 fn written(text: &str, caret: Option<usize>, what: &str) -> (String, usize) {
     let (before, after) = match gap(text) {
         Some(at) => (text.get(..at).unwrap_or(""), text.get(at + 1..).unwrap_or("")),
         None => {
-            // At the very beginning it stands where nobody has put it.
+            // A caret at the very beginning was not placed by the user.
             let at = caret.filter(|at| *at > 0).and_then(|at| place_of(text, at)).unwrap_or(text.len());
             text.split_at_checked(at).unwrap_or((text, ""))
         }
@@ -110,7 +110,7 @@ fn written(text: &str, caret: Option<usize>, what: &str) -> (String, usize) {
     (format!("{before}{what}{after}"), caret)
 }
 
-/// Where the first `?` stands that is in no string.
+/// Returns where the first `?` stands that is in no string.
 fn gap(text: &str) -> Option<usize> {
     let (mut in_string, mut escaped) = (false, false);
     for (at, letter) in text.char_indices() {
@@ -124,7 +124,7 @@ fn gap(text: &str) -> Option<usize> {
     None
 }
 
-/// The byte before which a caret stands.
+/// Returns the byte before which a caret stands.
 fn place_of(text: &str, caret: usize) -> Option<usize> {
     let mut units = 0;
     for (at, letter) in text.char_indices() {
@@ -136,7 +136,7 @@ fn place_of(text: &str, caret: usize) -> Option<usize> {
     None
 }
 
-/// What is told below the text: which capabilities stand in it.
+/// Returns the note below the text: a list of the capabilities in it.
 pub fn told(place: &str, text: &str, picks: &[PickRow]) -> Markup {
     let inserted = inserted(text);
     html! {
@@ -149,8 +149,8 @@ pub fn told(place: &str, text: &str, picks: &[PickRow]) -> Markup {
     }
 }
 
-/// The identifiers of the capabilities in a text, each once, in their order; while it is no JSON yet, those that would be
-/// some.
+/// Returns the identifiers of the capabilities in a text, each once, in their order; while it is no JSON yet, those
+/// that would be some.
 fn inserted(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     match serde_json::from_str(text) {
@@ -184,7 +184,7 @@ fn scan(text: &str, all: &mut Vec<String>) {
     }
 }
 
-/// What an identifier stands for, by our own record.
+/// Returns a description of an identifier, by our own record.
 fn in_words(id: &str, picks: &[PickRow]) -> Markup {
     let read: Option<FormulaId> = id.parse().ok();
     let row = picks.iter().find(|row| Some(row.id) == read);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inserted_goes_to_the_gap_the_caret_or_the_end() {
+    fn insertion_goes_to_the_gap_the_caret_or_the_end() {
         for (text, caret, expected) in [
             ("", None, "X|"),
             ("[1, ]", Some(4), "[1, X|]"),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_offered_is_inserted_and_as_itself() {
+    fn only_offered_objects_are_inserted() {
         let nonsense = ["nonsense".to_owned(), String::new(), id(9).to_string(), id(3).to_string()];
         for (picked, pending, expected) in [
             (id(1).to_string(), false, Some("remotable")),
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inserted_is_told() {
+    fn inserted_capabilities_are_listed() {
         let one = |at: u8| format!(r#"{{"@qclass":"remotable","ref":"{}"}}"#, id(at));
         for (text, expected) in [
             (one(1), vec!["counter", "Counter", "01010101"]),
@@ -300,7 +300,7 @@ mod tests {
             (format!("[{}", one(1)), vec!["counter"]),
             (one(7), vec!["07070707", "nothing that you have a name for"]),
             (r#"{"@qclass":"remotable","ref":"<b>"}"#.to_owned(), vec!["no identifier"]),
-            // What is text is no capability.
+            // An identifier in plain text is no capability.
             (format!("[\"{}\", {{\"ref\":\"{}\"}}]", id(1), id(1)), vec![]),
             (String::new(), vec![]),
             ("\"ref\" : \"".to_owned(), vec![]),

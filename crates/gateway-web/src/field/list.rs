@@ -12,7 +12,7 @@ use super::typed::ROW;
 use crate::page::parts;
 
 impl Drawn<'_> {
-    /// The parts of a control that has such.
+    /// Returns the parts of a control that has such.
     pub(super) fn listed(&self, spot: &Spot<'_>) -> Markup {
         let place = spot.place;
         match &spot.control.widget {
@@ -57,7 +57,7 @@ impl Drawn<'_> {
         }
     }
 
-    /// A box for each choice; or rows, for whoever wants another order, or the same twice.
+    /// Returns a checkbox for each choice, or rows, if the user wants another order or repeats a choice.
     pub(super) fn checks(&self, spot: &Spot<'_>, options: &[Choice]) -> Markup {
         let place = spot.place;
         let other = |what: &str, said: &str| {
@@ -102,7 +102,7 @@ impl Drawn<'_> {
                     @for (at, number) in rows.into_iter().enumerate() {
                         @let below = format!("{place}/{number}");
                         @let fresh = self.typed.is_fresh(&below);
-                        // Whoever has just moved it goes on there, also without a script.
+                        // The row that was just moved gets the focus, also without a script.
                         li.item id={ (id(&below)) "-item" } data-row=(below) tabindex="-1" autofocus[fresh] {
                             // An empty row is a row.
                             @if list.marked { input type="hidden" name={ (below) ":given" } value="yes"; }
@@ -121,7 +121,7 @@ impl Drawn<'_> {
         self.folded(place, "Its rows", shown)
     }
 
-    /// What lies deep is out of sight until somebody looks, or something is there.
+    /// Returns a deep part as folded, unless it has content or an error.
     fn folded(&self, place: &str, said: &str, body: Markup) -> Markup {
         let is_deep = place.matches('/').count() >= DEEP;
         let is_open = self.typed.has(place) || self.wrong.keys().any(|wrong| wrong.starts_with(place));
@@ -137,7 +137,7 @@ const LONGEST: f64 = 10_000.0;
 /// How deep groups lie that are folded.
 const DEEP: usize = 3;
 
-/// What rows are.
+/// The properties of a list of rows.
 struct List {
     /// At most so many.
     max: f64,
@@ -151,7 +151,7 @@ struct List {
     other: Option<Markup>,
 }
 
-/// The buttons of a row.
+/// Returns the buttons of a row.
 fn handles(spot: &Spot<'_>, list: &List, below: &str, (at, count): (usize, usize)) -> Markup {
     let number = at + 1;
     let handle = |what: &str, sign: &str, said: String, ends: bool| {
@@ -179,7 +179,7 @@ mod tests {
     use super::super::typed::Typed;
     use super::*;
 
-    /// The pairs that a browser sends of what is drawn, nothing having been touched.
+    /// Returns the pairs that a browser sends for untouched markup.
     fn sent(markup: &str) -> Vec<(String, String)> {
         let mut pairs = Vec::new();
         let attribute = |tag: &str, name: &str| {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_sends_the_value_that_was_filled_in() {
+    fn drawn_form_sends_the_filled_value() {
         for (pattern, value) in [
             ("M.string()", r#""a \"b\" <c> & \n d""#),
             ("M.string({ stringLengthLimit: 10 })", r#""x""#),
@@ -290,13 +290,13 @@ mod tests {
             let read = pattern.read_form(&pairs);
             let read = read
                 .unwrap_or_else(|e| panic!("{}: {} of {pairs:?}\n{markup}", pattern.to_text(), e.teach()));
-            // What may be left out is left out.
+            // A part that was left out stays left out.
             assert_eq!(pattern.write_form(&read), pattern.write_form(&value), "{markup}");
         }
     }
 
     #[test]
-    fn what_is_secret_is_in_no_page() {
+    fn secrets_are_never_drawn() {
         let pattern = Pattern::parse("{ a: M.string() }").unwrap();
         let mut control = pattern.controls();
         let Widget::Group { fields, .. } = &mut control.widget else { panic!("a group") };
@@ -316,9 +316,9 @@ mod tests {
         assert_eq!(typed, Typed::default());
     }
 
-    /// A secret is forgotten, but not that there is to be one.
+    /// Checks that a secret is forgotten, but not the fact that one is expected.
     #[test]
-    fn where_a_secret_is_to_be_typed_again_its_place_stays() {
+    fn forgotten_secret_keeps_its_place() {
         for (pattern, sent, kept) in [
             ("M.opt(M.refine('secret'))", &["f0", "f0:given"][..], &["f0:given"][..]),
             (

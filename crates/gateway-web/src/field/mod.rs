@@ -1,8 +1,8 @@
-//! Fields: what a pattern asks for, as HTML whose pairs [`passable::Pattern::read_form`] reads.
+//! Fields: the input of a pattern as HTML, whose pairs [`passable::Pattern::read_form`] reads.
 //!
-//! A field is drawn from its [`passable::Control`] and from what was typed into it ([`typed`]), which is what a page
-//! that was refused is drawn from again. What is typed is read and checked by the same code early and late
-//! ([`check`]), so a page never says something else than a submission does.
+//! A field is drawn from its [`passable::Control`] and its typed values ([`typed`]). A refused page is drawn again
+//! from the same values. The same code ([`check`]) validates values during typing and on submission, so a page never
+//! contradicts a submission.
 
 pub mod check;
 pub mod draw;

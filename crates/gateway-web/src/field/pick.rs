@@ -1,5 +1,5 @@
-//! The picker: a menu of what a person has names for, by our own record of what each is. What is sent is an identifier,
-//! never a name. The script makes of the menu a field into which one writes what one looks for.
+//! The picker: a menu of the user's names, described by our own record of each object. The form sends an identifier,
+//! never a name. The script turns the menu into a search field.
 
 use std::collections::BTreeMap;
 
@@ -13,40 +13,40 @@ use super::place::id;
 /// The name of the button that makes something narrower for a picker; its value is the picker's place.
 pub const NARROW: &str = "_narrow";
 
-/// What leads to the page of what is picked, with a table of its methods.
+/// The label of the link to the picked object's page, which has a table of its methods.
 const DETAIL: &str = "What it is, and what it can be asked";
 
 /// A picker.
 pub struct Picker<'a> {
     /// Its place, which is the name of its field.
     pub place: &'a str,
-    /// What it is called, safe to show: as its label on the page.
+    /// The name of the picker, safe to show: the same as its label on the page.
     pub called: &'a str,
-    /// The label of what is asked for.
+    /// The label that the picked object must have.
     pub label: Option<&'a str>,
-    /// Whether promises of which nothing has come are offered.
+    /// Whether unresolved promises are offered.
     pub pending: bool,
     /// Whether data is offered as well, and nothing is asked for by a label.
     pub data: bool,
-    /// What there is.
+    /// The objects that the user has names for.
     pub picks: &'a [PickRow],
-    /// What was picked.
+    /// The identifier that was picked.
     pub typed: Option<&'a str>,
-    /// Whether what was picked is wrong.
+    /// Whether the picked identifier is invalid.
     pub wrong: bool,
-    /// Whether we have picked it, just now: what the browser remembers is older.
+    /// Whether the server has just picked the object, so that the browser's remembered choice is older.
     pub fresh: bool,
-    /// What it picks for, safe to show, if something narrower can be made for it.
+    /// The name of the field for which a narrower object can be made, safe to show. `None` if there is no such step.
     pub narrows: Option<&'a str>,
 }
 
 impl Picker<'_> {
-    /// How something stands to what is asked for.
+    /// Returns how an object fits the requirements of the picker.
     pub fn fit(&self, row: &PickRow) -> Fit {
         if self.data { Fit::Recorded } else { row.fit(self.label, self.pending) }
     }
 
-    /// A label that says no more than what an interface is called.
+    /// Returns the label, if it is the plain name of an interface.
     fn interface(&self) -> Option<&str> {
         self.label.filter(|label| !self.data && !label.is_empty() && Kind::of(label).is_none())
     }
@@ -55,7 +55,7 @@ impl Picker<'_> {
         self.picks.iter().filter(|row| self.fit(row) == fit).collect()
     }
 
-    /// The menu, and what belongs to it.
+    /// Returns the menu, with its search field, its notes and its buttons.
     pub fn draw(&self) -> Markup {
         let own = id(self.place);
         let (recorded, unknown) = (self.of(Fit::Recorded), self.of(Fit::Unknown));
@@ -78,7 +78,8 @@ impl Picker<'_> {
         }
     }
 
-    /// What the script shows in place of the menu: nothing of it is sent. What stands in it is the browser's own.
+    /// Returns the search field that the script shows in place of the menu. It is not sent, and its content is the
+    /// browser's own.
     fn finder(&self, own: &str) -> Markup {
         html! {
             input id={ (own) "-find" } type="text" role="combobox" aria-label=(self.called) aria-autocomplete="list"
@@ -113,7 +114,7 @@ impl Picker<'_> {
 
     fn options(&self, rows: &[&PickRow]) -> Markup {
         let alike = Alike::among(self.picks);
-        // Of several names of what was picked a browser would show the last.
+        // If the picked object has several names, select only one: a browser would show the last.
         let picked = rows.iter().position(|row| self.typed == Some(&row.id.to_string()));
         html! {
             @for (at, row) in rows.iter().enumerate() {
@@ -127,7 +128,8 @@ impl Picker<'_> {
 pub(super) struct Alike(BTreeMap<String, usize>);
 
 impl Alike {
-    /// Among those that can be picked. Spaces at an end show nothing either.
+    /// Counts the names that look alike among those that can be picked. Spaces at an end are ignored, because they
+    /// are invisible.
     pub(super) fn among(picks: &[PickRow]) -> Alike {
         let mut looks = BTreeMap::new();
         for row in picks {
@@ -140,7 +142,7 @@ impl Alike {
         kernel::alike::skeleton(&row.path).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// What is said of a name that has letters of several scripts, or looks like another.
+    /// Returns a warning for a name that mixes scripts or looks like another name.
     pub(super) fn badge(&self, row: &PickRow) -> &'static str {
         match self.0.get(&Alike::look(row)) {
             _ if kernel::alike::mixes_scripts(&row.path) => " · look-alike letters",
@@ -150,7 +152,7 @@ impl Alike {
     }
 }
 
-/// Something that can be picked, in a line.
+/// Returns something that can be picked, in a line.
 fn in_line(row: &PickRow, alike: &Alike) -> String {
     let alike = alike.badge(row);
     let pending = if row.pending { " · ⏳ nothing has come of it yet" } else { "" };
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_another_name_says_so() {
+    fn look_alike_names_get_a_badge() {
         let paths = ["paypal", "paypa1", "раураӏ", "sales", "sales ", "counter", "соunter", "reader"];
         let picks: Vec<PickRow> = (1..).zip(paths).map(|(at, path)| row(at, path, None)).collect();
         let alike = Alike::among(&picks);
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_offered_is_what_was_recorded() {
+    fn picker_offers_objects_by_recorded_interface() {
         let picks = [
             row(1, "counter", Some("Counter")),
             row(2, "ledger", Some("Ledger")),

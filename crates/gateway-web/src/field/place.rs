@@ -6,13 +6,13 @@ use passable::{Control, Label, Mismatch, Segment, Untrusted, Widget};
 use super::typed::{Typed, step};
 use crate::page::parts;
 
-/// The place at which a mismatch is shown: the control for the part of the value that does not fit, as far as there
-/// is one.
+/// Returns the place at which a mismatch is shown: the control for the part of the value that does not fit, as far as
+/// there is one.
 pub fn of(control: &Control, place: &str, typed: &Typed, mismatch: &Mismatch) -> String {
     find(control, place, typed, &mismatch.path)
 }
 
-/// The first step among labels, and what follows it.
+/// Returns the first step among labels, and the labels after it.
 fn next(labels: &[Label]) -> Option<(&Segment, &[Label])> {
     let at = labels.iter().position(|label| label.segment().is_some())?;
     Some((labels.get(at)?.segment()?, labels.get(at + 1..)?))
@@ -49,7 +49,7 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[Label]) -> Strin
         },
         Widget::Pairs { key, value, .. } => pair(key, value, place, typed, steps),
         Widget::Group { fields, rest, of } => {
-            // The two parts of what is tagged are no steps into a value.
+            // The labels of a tagged value's two parts are no steps into the value.
             let of_tagged = steps.first().filter(|label| *of == "tagged" && label.segment().is_none());
             if let Some(field) =
                 of_tagged.and_then(|label| fields.iter().find(|one| one.name == label.text()))
@@ -58,7 +58,7 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[Label]) -> Strin
                 return find(&field.control, &format!("{place}/{}", field.name), typed, further);
             }
             let Some((first, further)) = next(steps) else { return here() };
-            // A record has no elements: what has a number, or says so, is a row of what follows its own fields.
+            // A record has no elements: an index, or a step marked as rest, refers to a row after its own fields.
             let is_rest = steps.first().is_some_and(Label::is_rest);
             let field = match first {
                 Segment::Index(at) if *of == "list" && !is_rest => fields.get(*at),
@@ -71,7 +71,7 @@ fn find(control: &Control, place: &str, typed: &Typed, steps: &[Label]) -> Strin
                 (Some(field), ..) => {
                     find(&field.control, &format!("{place}/{}", step(&field.name)), typed, further)
                 }
-                // What comes after the elements of a list counts on from them, unless it says that it does not.
+                // Indexes after the elements of a list continue their count, unless the step is marked as rest.
                 (None, Some(rest), Segment::Index(at)) if *of == "list" && !is_rest => {
                     let at = Label::index(at.saturating_sub(fields.len()));
                     let steps: Vec<Label> = std::iter::once(at).chain(further.iter().cloned()).collect();
@@ -103,7 +103,7 @@ fn pair(key: &Control, value: &Control, place: &str, typed: &Typed, steps: &[Lab
                 _ => format!("{place}/{row}/key"),
             }
         }
-        // In a record, what was checked is found under its name.
+        // In a record, a mismatch names the entry's key.
         Segment::Name(name) => {
             let is_it = |row: &u32| typed.text(&format!("{place}/{row}/key")) == name.as_str();
             match typed.rows(place).into_iter().find(is_it) {
@@ -115,7 +115,7 @@ fn pair(key: &Control, value: &Control, place: &str, typed: &Typed, steps: &[Lab
     }
 }
 
-/// The control at a place, if the form has one there.
+/// Returns the control at a place, if the form has one there.
 pub fn control_at<'a>(control: &'a Control, own: &str, place: &str) -> Option<&'a Control> {
     if let Widget::Optional { inner } = &control.widget {
         return control_at(inner, own, place);
@@ -152,10 +152,10 @@ pub fn control_at<'a>(control: &'a Control, own: &str, place: &str) -> Option<&'
     }
 }
 
-/// One step to a part of a control: where it stands among the parts beside it, and what it is called.
+/// One step to a part of a control: its position among its siblings, and its label.
 pub(super) type Stop = (usize, Option<Markup>);
 
-/// The steps that lead from a control to a place in it, as a person goes them.
+/// Returns the steps that lead from a control to a place in it, as a person goes them.
 pub(super) fn way(control: &Control, own: &str, place: &str, typed: &Typed) -> Vec<Stop> {
     if let Widget::Optional { inner } = &control.widget {
         return way(inner, own, place, typed);
@@ -208,7 +208,7 @@ pub(super) fn way(control: &Control, own: &str, place: &str, typed: &Typed) -> V
     }
 }
 
-/// What the two sides of a row are called.
+/// Returns the labels of the two sides of a row.
 pub(super) fn sides(of: &str) -> (&'static str, &'static str) {
     match of {
         "bag" => ("value", "how often"),
@@ -217,7 +217,7 @@ pub(super) fn sides(of: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// A place as an identifier: letters, digits, `-` and `_`, and no two places alike.
+/// Returns a place as an identifier: letters, digits, `-` and `_`, and no two places alike.
 pub fn id(place: &str) -> String {
     let mut out = String::new();
     for letter in place.chars() {
@@ -241,21 +241,21 @@ mod tests {
         "M.splitRecord({ a: M.string(), z: M.string() }, {}, M.recordOf(M.string(), M.number()))";
 
     #[test]
-    fn what_does_not_fit_is_said_where_it_was_typed() {
+    fn mismatch_is_reported_where_the_value_was_typed() {
         for (pattern, pairs, expected) in [
             ("M.number()", vec![("value", "x")], "value"),
             ("{ a: { b: M.number() } }", vec![("value/a/b", "x")], "value/a/b"),
             ("{ a: M.number() }", vec![], "value/a"),
             ("{ 'x/y': M.number() }", vec![("value/x~1y", "?")], "value/x~1y"),
             ("M.arrayOf(M.number())", vec![("value/2", "1"), ("value/5", "x")], "value/5"),
-            // Whoever has chosen a variant has said which of several patterns is meant.
+            // The chosen variant decides between several patterns.
             (
                 "M.or(M.string(), M.arrayOf(M.number()))",
                 vec![("value:kind", "1"), ("value/1/0", "1"), ("value/1/4", "x")],
                 "value/1/4",
             ),
             ("M.or(M.string(), M.number())", vec![("value:kind", "1"), ("value/1", "x")], "value/1"),
-            // What stands twice is wrong where it stands for the second time.
+            // A duplicate is reported at its second occurrence.
             ("M.setOf(M.string())", vec![("value/0", "a"), ("value/3", "b"), ("value/7", "a")], "value/7"),
             (
                 "M.mapOf(M.string(), M.string())",
@@ -273,7 +273,7 @@ mod tests {
                 vec![("value/4/key", "k"), ("value/4/value", "x")],
                 "value/4/value",
             ),
-            // What is asked of a name is told at the name.
+            // A mismatch of a name is reported at the name.
             (
                 "M.recordOf(M.or('a', 'b'), M.number())",
                 vec![("value/4/key", "k"), ("value/4/value", "1")],
@@ -284,7 +284,7 @@ mod tests {
                 vec![("value/4/key", "k"), ("value/4/value", "1")],
                 "value/4/key",
             ),
-            // What follows the fields of a record has rows of its own, whatever number they have.
+            // Entries after the fields of a record have rows of their own, with any numbers.
             (
                 SPLIT,
                 vec![

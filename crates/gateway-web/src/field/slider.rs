@@ -1,11 +1,11 @@
-//! A number of which both ends are known, by moving something.
+//! A slider for a number with a known minimum and maximum.
 
 use maud::{Markup, html};
 
 use super::draw::Spot;
 use super::place::id;
 
-/// How far a slider goes, and in which steps: where both bounds are known and there are at most a hundred.
+/// Returns how far a slider goes, and in which steps: where both bounds are known and there are at most a hundred.
 fn steps(min: Option<&(f64, bool)>, max: Option<&(f64, bool)>, whole: bool) -> Option<(f64, f64, f64)> {
     let (&(low, from), &(high, to)) = (min?, max?);
     let integral = low.fract() == 0.0 && high.fract() == 0.0;
@@ -24,7 +24,7 @@ fn steps(min: Option<&(f64, bool)>, max: Option<&(f64, bool)>, whole: bool) -> O
     (low < high && step > 0.0 && count <= 100.5 && count.is_finite()).then_some((low, high, step))
 }
 
-/// The same value as in the field of a number, by moving something. It is not sent.
+/// Returns the same value as in the field of a number, by moving something. It is not sent.
 pub(super) fn slider(
     spot: &Spot<'_>,
     min: Option<&(f64, bool)>,
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slider_has_at_most_a_hundred_steps() {
+    fn slider_has_at_most_a_hundred_steps() {
         for (low, high, whole, expected) in [
             ((1.0, true), (5.0, true), false, Some((1.0, 5.0, 1.0))),
             ((0.0, true), (1.0, true), false, Some((0.0, 1.0, 0.01))),

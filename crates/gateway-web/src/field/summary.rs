@@ -11,7 +11,7 @@ use super::typed::Typed;
 
 /// A field of a form.
 pub struct Part<'a> {
-    /// What it is called.
+    /// The label of the field.
     pub title: Markup,
     /// Its control.
     pub control: &'a Control,
@@ -19,7 +19,7 @@ pub struct Part<'a> {
     pub prefix: &'a str,
 }
 
-/// What is wrong, in the order in which it stands on the page, and of which part it is said.
+/// Returns the errors in the order of the page, each with the path to its part.
 pub fn listed(parts: &[Part<'_>], typed: &Typed, wrong: &BTreeMap<String, String>) -> Markup {
     let mut all = Vec::new();
     for (at, part) in parts.iter().enumerate() {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_told_by_its_part_in_the_order_of_the_page() {
+    fn errors_are_listed_with_their_part_in_page_order() {
         let pattern = "{ where: { town: M.string(), zip: M.nat() }, marks: M.arrayOf(M.number()), \
                        weights: M.recordOf(M.string(), M.opt(M.nat())), either: M.or(M.string(), [M.nat()]), \
                        more: M.splitRecord({ a: M.nat() }, {}, M.recordOf(M.string(), M.nat())) }";

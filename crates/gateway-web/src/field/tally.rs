@@ -1,4 +1,4 @@
-//! How many elements of a list are what it must hold so many of: told below it, as it stands.
+//! Counters for lists that must hold a number of certain elements, shown below each list.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::check::picked;
 use super::place::id;
 use super::typed::{ROOT, Typed};
 
-/// What is counted of a form, by place.
+/// The counters of a form, by place.
 pub type Tallies = BTreeMap<String, Vec<Tally>>;
 
-/// Counts what was typed into a field.
+/// Adds the counters of a field to `into`, from its typed values.
 pub fn count(pattern: &Pattern, prefix: &str, typed: &Typed, picks: &[PickRow], into: &mut Tallies) {
     let pairs = typed.pairs(prefix);
     let counted = pattern.tally_form_with(&pairs, &mut |part, text| picked(part, text, picks));
@@ -24,7 +24,7 @@ pub fn count(pattern: &Pattern, prefix: &str, typed: &Typed, picks: &[PickRow], 
     }
 }
 
-/// What is told at a place.
+/// Returns the counters at a place.
 pub fn told(place: &str, tallies: &[Tally]) -> Markup {
     html! {
         div.note id={ (id(place)) "-tally" } data-told role="status" {

@@ -1,5 +1,4 @@
-//! What is told of what was typed, below its field: what a file is, which form a pattern makes, which capabilities stand
-//! in JSON.
+//! Previews of typed text, below its field: the digest of a file, the form of a pattern, the capabilities in JSON.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +14,11 @@ use super::tally::Tallies;
 use super::typed::Typed;
 use crate::page::parts;
 
-/// The longest pattern of which a form is shown, in bytes.
+/// The maximum length of a pattern whose form is shown, in bytes.
 const LONGEST: usize = 4000;
 
-/// What is told of the text at a place; an empty element, if its control is one of which something can be told.
+/// Returns the preview of the text at a place. It is an empty element if the control supports previews but the text
+/// has none.
 pub fn told(control: &Control, place: &str, text: &str, picks: &[PickRow]) -> Markup {
     let own = id(place);
     html! {
@@ -31,7 +31,7 @@ pub fn told(control: &Control, place: &str, text: &str, picks: &[PickRow]) -> Ma
     }
 }
 
-/// How many bytes, and their digest.
+/// Returns how many bytes, and their digest.
 fn bytes(text: &str) -> Markup {
     match form_bytes(text) {
         Some(bytes) if !text.trim().is_empty() => {
@@ -42,7 +42,7 @@ fn bytes(text: &str) -> Markup {
     }
 }
 
-/// The form that a pattern makes, for looking at.
+/// Returns the form that a pattern makes, for looking at.
 fn preview(place: &str, text: &str) -> Markup {
     let text = text.trim();
     if text.is_empty() || text.len() > LONGEST {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_typed_is_told_of() {
+    fn typed_text_gets_a_preview() {
         for (pattern, text, expected) in [
             (
                 "M.byteArray()",

@@ -1,4 +1,4 @@
-//! What was typed into a form: its pairs, by the place where each stands.
+//! The values typed into a form: its pairs, by their places.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub const PIECE: &str = "_piece";
 /// Up to so many lines become rows at once.
 pub const LINES: usize = 1000;
 
-/// What was typed, by name. Names of fields begin with a prefix of ours and go on as those of the pattern's form.
+/// Typed values, by field name. Each name begins with a prefix of ours and continues as in the pattern's form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typed {
     all: BTreeMap<String, Vec<String>>,
@@ -28,29 +28,29 @@ pub struct Typed {
     caret: Option<usize>,
 }
 
-/// What stands below a row: the rest of each name, and its texts.
+/// The fields below a row: the rest of each name, and its texts.
 type Below = Vec<(String, Vec<String>)>;
 
-/// What stands behind a prefix in a name, if it ends where a step does.
+/// Returns the rest of a name after a prefix, if the prefix ends at a step.
 fn below<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     name.strip_prefix(prefix).filter(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
 }
 
-/// The pairs of one field, as its pattern reads them.
+/// Returns the pairs of one field, as its pattern reads them.
 pub fn of_field(pairs: &Pairs, prefix: &str) -> Pairs {
     let own =
         |(name, text): &(String, String)| Some((format!("{ROOT}{}", below(name, prefix)?), text.clone()));
     pairs.iter().filter_map(own).collect()
 }
 
-/// The number of a row, as a step is written.
+/// Returns the number of a row, as a step is written.
 fn number(step: &str) -> Option<u32> {
     let plain = step == "0" || !step.starts_with('0');
     plain.then(|| step.parse().ok()).flatten()
 }
 
 impl Typed {
-    /// What a form has sent.
+    /// Returns the values that a form has sent.
     pub fn sent(pairs: &Pairs) -> Typed {
         let mut typed = Typed::default();
         for (name, text) in pairs {
@@ -59,14 +59,14 @@ impl Typed {
         typed
     }
 
-    /// The pairs of one field, as its pattern reads them.
+    /// Returns the pairs of one field, as its pattern reads them.
     pub fn pairs(&self, prefix: &str) -> Pairs {
         let own = self.all.iter().filter_map(|(name, texts)| Some((below(name, prefix)?, texts)));
         own.flat_map(|(rest, texts)| texts.iter().map(move |text| (format!("{ROOT}{rest}"), text.clone())))
             .collect()
     }
 
-    /// All of it, as a form would send it.
+    /// Returns all of it, as a form would send it.
     pub fn all(&self) -> Pairs {
         let texts = |(name, texts): (&String, &Vec<String>)| {
             texts.iter().map(|text| (name.clone(), text.clone())).collect::<Vec<_>>()
@@ -79,7 +79,7 @@ impl Typed {
         self.all.insert(name.to_owned(), vec![text]);
     }
 
-    /// Fills a field in that nothing was typed into: with what [`passable::Pattern::write_form`] says of a default.
+    /// Fills an untouched field with a default, as [`passable::Pattern::write_form`] writes it.
     pub fn fill(&mut self, prefix: &str, written: Pairs) {
         for (name, text) in written {
             if let Some(rest) = below(&name, ROOT) {
@@ -88,17 +88,17 @@ impl Typed {
         }
     }
 
-    /// The last text of this name.
+    /// Returns the last text of this name.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.texts(name).last().map(String::as_str)
     }
 
-    /// Every text of this name.
+    /// Returns every text of this name.
     pub fn texts(&self, name: &str) -> &[String] {
         self.all.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether anything stands at a place or below it.
+    /// Returns whether anything stands at a place or below it.
     pub fn has(&self, place: &str) -> bool {
         self.all
             .range(place.to_owned()..)
@@ -106,7 +106,7 @@ impl Typed {
             .any(|(name, _)| below(name, place).is_some())
     }
 
-    /// Whether anybody has written or chosen anything at a place or below it, or added a row there.
+    /// Returns whether anybody has written or chosen anything at a place or below it, or added a row there.
     pub fn is_filled(&self, place: &str) -> bool {
         let written = |(name, texts): (&String, &Vec<String>)| {
             let rest = below(name, place);
@@ -117,14 +117,14 @@ impl Typed {
         all.into_iter().any(written) || !self.rows(place).is_empty()
     }
 
-    /// The numbers of the rows at a place, in order.
+    /// Returns the numbers of the rows at a place, in order.
     pub fn rows(&self, place: &str) -> BTreeSet<u32> {
         let prefix = format!("{place}/");
         let steps = self.all.range(prefix.clone()..).map_while(|(name, _)| name.strip_prefix(&prefix));
         steps.filter_map(|rest| number(rest.split(['/', ':']).next()?)).collect()
     }
 
-    /// Takes what stands at a place, and all below it, away.
+    /// Removes the values at a place and below it.
     pub fn forget(&mut self, place: &str) {
         self.all.retain(|name, _| below(name, place).is_none());
     }
@@ -140,17 +140,18 @@ impl Typed {
         self.caret = Some(caret);
     }
 
-    /// Where the person goes on in the text at a place in which we have changed something.
+    /// Returns where the person goes on in the text at a place in which we have changed something.
     pub fn caret(&self, place: &str) -> Option<usize> {
         self.caret.filter(|_| self.is_fresh(place))
     }
 
-    /// Whether we have changed something at exactly this place.
+    /// Returns whether we have changed something at exactly this place.
     pub fn is_fresh(&self, place: &str) -> bool {
         self.fresh.as_deref() == Some(place)
     }
 
-    /// Does what a button of rows says: `more PLACE`, `ordered PLACE` and `boxes PLACE` for choices, or `less`, `up`, `down` or `split` with `PLACE/ROW`.
+    /// Handles a button of rows: `more PLACE`, and for choices `ordered PLACE` and `boxes PLACE`. The buttons `less`,
+    /// `up`, `down` and `split` come with `PLACE/ROW`.
     pub fn change_rows(&mut self, said: &str) {
         let Some((what, place)) = said.split_once(' ') else { return };
         if what == "more" {
@@ -215,7 +216,7 @@ impl Typed {
         }
     }
 
-    /// Lets two rows change places; what is moved stays what one goes on with.
+    /// Swaps two rows. The moved row keeps the focus.
     fn swap(&mut self, list: &str, row: u32, with: Option<&u32>) {
         let one = format!("{list}/{row}");
         let Some(with) = with else { return self.freshen(&one) };
@@ -271,13 +272,13 @@ impl Typed {
         }
     }
 
-    /// Forgets what was typed where it must not be shown again.
+    /// Removes the values that must not be shown again.
     pub fn forget_secrets(&mut self, control: &Control, place: &str) {
         if !has_secret(control) {
             return;
         }
         match &control.widget {
-            // Of a row, or of what may be left out, it stays said that it is there.
+            // The mark that a row or an optional part exists is kept.
             Widget::Line { .. } => {
                 self.all.remove(place);
                 self.all.remove(&format!("{place}:json"));
@@ -312,27 +313,27 @@ impl Typed {
     }
 }
 
-/// A name of a record's field as a step of a place.
+/// Returns a name of a record's field as a step of a place.
 pub fn step(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1").replace(':', "~2")
 }
 
-/// Whether a control asks for something that must not be shown, in itself or in a part.
+/// Returns whether a control asks for something that must not be shown, in itself or in a part.
 pub fn has_secret(control: &Control) -> bool {
     has(control, &|widget| matches!(widget, Widget::Line { secret: true, .. }))
 }
 
-/// Whether something that the person has a name for can be put into it.
+/// Returns whether something that the person has a name for can be put into it.
 pub fn has_pick(control: &Control) -> bool {
     has(control, &|widget| matches!(widget, Widget::Pick { .. } | Widget::Json { .. }))
 }
 
-/// Whether a file can be given to it.
+/// Returns whether a file can be given to it.
 pub fn has_file(control: &Control) -> bool {
     has(control, &|widget| matches!(widget, Widget::File { .. }))
 }
 
-/// Whether it, or anything in it, is such a widget.
+/// Returns whether it, or anything in it, is such a widget.
 fn has(control: &Control, is: &dyn Fn(&Widget) -> bool) -> bool {
     let has = |control: &Control| has(control, is);
     is(&control.widget)
@@ -357,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_and_go_by_buttons() {
+    fn buttons_add_and_remove_rows() {
         let mut form = typed(&[("f0/0", "a"), ("f0/3:given", "yes"), ("f01/9", "z"), ("f0/x", "no row")]);
         assert_eq!(form.rows("f0").into_iter().collect::<Vec<_>>(), [0, 3]);
         form.change_rows("more f0");
@@ -374,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_change_places_with_all_that_is_in_them() {
+    fn moved_rows_keep_their_content() {
         let pairs =
             [("f0/1", "a"), ("f0/1:given", "yes"), ("f0/4/x", "b"), ("f0/4/x/0", "c"), ("f0/12", "d")];
         for (said, expected, fresh) in [
@@ -394,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_become_rows_and_rows_choices() {
+    fn choices_convert_to_rows_and_back() {
         let shown = |form: &Typed| {
             let all = form.all.iter().map(|(name, texts)| format!("{name}={}", texts.join("|")));
             all.collect::<Vec<_>>().join(" ")
@@ -415,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_become_rows() {
+    fn split_turns_lines_into_rows() {
         let mut form = typed(&[("f0/0", "a"), ("f0/2", "b\r\nc\n\nd"), ("f0/2:given", "yes"), ("f0/3", "e")]);
         form.change_rows("split f0/2");
         let texts: Vec<&str> = (0..5).map(|row| form.text(&format!("f0/{row}")).unwrap()).collect();
@@ -429,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_takes_its_own_pairs_only() {
+    fn field_takes_its_own_pairs_only() {
         let pairs = [("f1", "a"), ("f1:kind", "0"), ("f1/0", "b"), ("f10", "c"), ("f", "d"), ("_token", "e")]
             .map(|(name, text)| (name.to_owned(), text.to_owned()))
             .to_vec();

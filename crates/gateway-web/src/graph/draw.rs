@@ -16,7 +16,7 @@ const LETTERS: usize = 21;
 /// How deep the list goes.
 const DEEPEST: usize = 12;
 
-/// The drawing.
+/// Returns the drawing.
 pub fn drawing(graph: &Graph) -> Markup {
     let edges: Vec<(usize, usize)> = graph.links.iter().map(|link| (link.from, link.to)).collect();
     let found = layout(graph.nodes.len(), &edges);
@@ -44,7 +44,7 @@ pub fn drawing(graph: &Graph) -> Markup {
     }
 }
 
-/// What the drawing shows how: a class, its words, and whether it is a frame.
+/// The entries of the legend: a style class, its words, and whether it is a frame.
 const LEGEND: [(&str, &str, bool); 7] = [
     ("edge holds", "may be used", false),
     ("edge names", "has a name for it", false),
@@ -55,7 +55,7 @@ const LEGEND: [(&str, &str, bool); 7] = [
     ("node folded", "several, not drawn one by one", true),
 ];
 
-/// What its lines and frames mean.
+/// Returns the legend of lines and frames.
 pub fn legend() -> Markup {
     html! {
         ul.legend aria-label="What the lines and frames mean" {
@@ -72,12 +72,12 @@ pub fn legend() -> Markup {
     }
 }
 
-/// The links on which what is secret could come to a way out.
+/// Returns the links through which a secret could reach a way out.
 fn risky(graph: &Graph) -> BTreeSet<usize> {
     graph.risks.iter().flat_map(|risk| risk.secrets.iter().chain(&risk.outlets).flatten().copied()).collect()
 }
 
-/// A smooth way through the points.
+/// Returns a smooth way through the points.
 fn curve(points: &[Point]) -> String {
     let mut path = String::new();
     let mut last: Option<Point> = None;
@@ -114,7 +114,7 @@ fn edge(link: &Link, points: &[Point], is_risky: bool) -> Markup {
     }
 }
 
-/// The words of an edge, where it ends. They stand above all edges.
+/// Returns the words of an edge, where it ends. They stand above all edges.
 fn label(link: &Link, points: &[Point], is_risky: bool) -> Markup {
     let [Some(first), Some(last)] = [points.first(), points.last()] else { return html! {} };
     let leads_on = first.x <= last.x;
@@ -128,7 +128,8 @@ fn label(link: &Link, points: &[Point], is_risky: bool) -> Markup {
     }
 }
 
-/// So many letters of a text: of a longer one the beginning and the end, since either may be what differs.
+/// Shortens a text to so many letters. A longer text keeps its beginning and its end, since either may be
+/// distinctive.
 fn cut(text: &str, letters: usize) -> String {
     let line: Vec<char> = visible_line(text).chars().collect();
     if line.len() <= letters {
@@ -139,7 +140,7 @@ fn cut(text: &str, letters: usize) -> String {
     line[..head].iter().chain(&['…']).chain(&line[tail..]).collect()
 }
 
-/// What a node is called: by the person, or by what it is.
+/// Returns the title of a node: the user's name for it, or its description.
 fn title(node: &Node) -> String {
     match (&node.run, &node.name) {
         (Some(run), _) => run.to_string(),
@@ -164,7 +165,7 @@ fn address(graph: &Graph, node: &Node) -> String {
     node.run.map_or_else(|| link::formula(&node.id), |run| format!("/r/{run}"))
 }
 
-/// What sets a node apart, in words.
+/// Returns the mark of a special node, in words.
 fn sign(node: &Node) -> &'static str {
     match (node.is_secret, node.is_outlet) {
         (true, _) => "secret",
@@ -188,7 +189,7 @@ fn node(graph: &Graph, node: &Node, corner: Point) -> Markup {
     }
 }
 
-/// What a link says, in words.
+/// Returns a description of a link, in words.
 fn words(link: &Link) -> String {
     let how = match link.how {
         How::Names => "name",
@@ -200,7 +201,8 @@ fn words(link: &Link) -> String {
     format!("{how} {}{grant}{limits}", visible_line(&link.label))
 }
 
-/// The same as a list: whatever several lead to stands where it is met first, and is named again elsewhere.
+/// Returns the same as a list. A node that several links lead to appears in full where it is met first, and elsewhere
+/// by name.
 pub fn list(graph: &Graph) -> Markup {
     let mut drawn = Listed { graph, risky: risky(graph), seen: BTreeSet::new() };
     html! { ul.graph-list { (item(&mut drawn, 0, None, 0)) } }
@@ -238,7 +240,7 @@ fn item(list: &mut Listed<'_>, at: usize, by: Option<usize>, depth: usize) -> Ma
     }
 }
 
-/// Who comes both to what is secret or private and to a way out, in sentences.
+/// Returns sentences on the nodes that reach both a secret or private data and a way out.
 pub fn risks(graph: &Graph) -> Markup {
     let way = |links: &Vec<usize>| {
         let labels = links.iter().filter_map(|at| graph.links.get(*at));
@@ -274,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_way_is_drawn_from_point_to_point() {
+    fn curve_passes_through_every_point() {
         let point = |x: f64, y: f64| Point { x, y };
         for (points, path) in [
             (vec![], ""),
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_legend_shows_what_the_style_draws() {
+    fn legend_classes_exist_in_the_style_sheet() {
         let drawn = legend().0;
         for (class, words, _) in LEGEND {
             let own = class.split(' ').next_back().unwrap();
@@ -306,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut_between_letters() {
+    fn long_name_is_shortened_between_letters() {
         for (text, letters, expected) in [
             ("äö", 2, "äö"),
             ("äöü", 2, "ä…"),

@@ -21,10 +21,11 @@ const BEND: f64 = 10.0;
 /// The room around all.
 const MARGIN: f64 = 12.0;
 
-/// How far down the first of all stands at most, where nothing is beside it: what is long begins at the top.
+/// The maximum distance of the first node from the top, if it is alone in its layer. A tall drawing begins at the
+/// top.
 const TOP: f64 = 150.0;
 
-/// How often everything moves towards what it is joined to.
+/// The number of rounds in which every node moves towards its neighbours.
 const ROUNDS: usize = 10;
 
 /// A point of a drawing.
@@ -94,7 +95,8 @@ pub fn layout(nodes: usize, edges: &[(usize, usize)]) -> Layout {
 /// Spreads the ends of edges over the sides of their nodes, in the order in which they come, so that each can be told
 /// from the others.
 fn spread(nodes: usize, found: &Layers, edges: &mut [Vec<Point>]) {
-    // For each side of each node: which end of which edge is there, and how high the edge is before that.
+    // For each side of each node: the edges that end there, whether each begins or ends, and the height of its
+    // neighbouring point.
     let mut sides: Vec<[Vec<(usize, bool, f64)>; 2]> = vec![[vec![], vec![]]; nodes];
     for (edge, (way, points)) in found.ways.iter().zip(edges.iter()).enumerate() {
         let [Some(first), Some(last)] = [way.first(), way.last()] else { continue };
@@ -121,7 +123,7 @@ fn spread(nodes: usize, found: &Layers, edges: &mut [Vec<Point>]) {
     }
 }
 
-/// The middle of each place, from the top.
+/// Returns the middle of each place, from the top.
 fn middles(nodes: usize, found: &Layers) -> Vec<f64> {
     let half = |place: usize| if place < nodes { (HEIGHT + GAP) / 2.0 } else { BEND };
     let mut middles = vec![0.0; found.layer_of.len()];
@@ -166,10 +168,10 @@ fn middles(nodes: usize, found: &Layers) -> Vec<f64> {
     middles
 }
 
-/// As near to where each would like to be as the order of the layer and the room of each allow: those that push one
-/// another move together, to the middle of what they wish.
+/// Returns positions as near to the wished ones as the order and the space of the layer allow. Nodes that collide
+/// move together, to the middle of their wishes.
 fn apart(layer: &[usize], wished: &[f64], half: &dyn Fn(usize) -> f64) -> Vec<f64> {
-    /// Some that stand close together: how many, where the first of them is, and the sum of what they wish of it.
+    /// A group of adjacent nodes: their number, the position of the first, and the sum of its wished positions.
     struct Block {
         count: usize,
         first: f64,
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stands_on_anything_else_and_all_of_it_is_in_the_drawing() {
+    fn nodes_do_not_overlap_and_stay_inside_the_drawing() {
         for (nodes, edges) in graphs() {
             let found = layout(nodes, &edges);
             assert_eq!((found.nodes.len(), found.edges.len()), (nodes, edges.len()));
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_begins_and_ends_at_its_nodes() {
+    fn edge_begins_and_ends_at_its_nodes() {
         for (nodes, edges) in graphs() {
             let found = layout(nodes, &edges);
             for (points, (from, to)) in found.edges.iter().zip(&edges) {
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_straight() {
+    fn chain_is_straight() {
         let found = layout(4, &[(0, 1), (1, 2), (2, 3)]);
         assert!(found.nodes.iter().all(|node| (node.y - found.nodes[0].y).abs() < 0.01));
     }

@@ -57,7 +57,7 @@ pub fn layers(nodes: usize, edges: &[(usize, usize)]) -> Layers {
         if first != last {
             way.push(last);
         }
-        // What was turned round is told as it was.
+        // A reversed edge gets its own direction back.
         if (from, to) != (first, last) {
             way.reverse();
         }
@@ -68,7 +68,7 @@ pub fn layers(nodes: usize, edges: &[(usize, usize)]) -> Layers {
     found
 }
 
-/// The same edges, those that lead back turned round.
+/// Returns the same edges, those that lead back turned round.
 fn without_cycles(nodes: usize, edges: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut next: Vec<Vec<usize>> = vec![vec![]; nodes];
     for &(from, to) in edges {
@@ -80,7 +80,7 @@ fn without_cycles(nodes: usize, edges: &[(usize, usize)]) -> Vec<(usize, usize)>
         if seen[start] {
             continue;
         }
-        // Each with how many of its edges were followed: no recursion, whatever the graph.
+        // Each node with the number of its followed edges. There is no recursion, for any graph.
         let mut stack = vec![(start, 0)];
         seen[start] = true;
         on_way[start] = true;
@@ -106,7 +106,7 @@ fn without_cycles(nodes: usize, edges: &[(usize, usize)]) -> Vec<(usize, usize)>
 }
 
 impl Layers {
-    /// Every step of every edge, from the layer before to the layer behind.
+    /// Returns every step of every edge, from the layer before to the layer behind.
     fn steps(&self) -> Vec<(Place, Place)> {
         let mut steps = Vec::new();
         for way in &self.ways {
@@ -119,7 +119,7 @@ impl Layers {
         steps
     }
 
-    /// Where each place stands in its layer.
+    /// Returns where each place stands in its layer.
     fn positions(&self) -> Vec<usize> {
         let mut positions = vec![0; self.layer_of.len()];
         for layer in &self.layers {
@@ -130,7 +130,7 @@ impl Layers {
         positions
     }
 
-    /// How many steps of edges cross one another.
+    /// Returns how many steps of edges cross one another.
     pub fn crossings(&self) -> usize {
         let positions = self.positions();
         let mut between: Vec<Vec<(usize, usize)>> = vec![vec![]; self.layers.len()];
@@ -145,8 +145,8 @@ impl Layers {
         between.iter().map(|all| crossed(all)).sum()
     }
 
-    /// Orders the places of each layer by the middle of what they are joined to, from one side and from the other, and
-    /// keeps the best that was found.
+    /// Orders the places of each layer by the average position of their neighbours, from one side and then from the
+    /// other. It keeps the order with the fewest crossings.
     fn untangle(&mut self) {
         let steps = self.steps();
         let (mut before, mut behind) = (vec![vec![]; self.layer_of.len()], vec![vec![]; self.layer_of.len()]);
@@ -170,7 +170,7 @@ impl Layers {
                 let positions = self.positions();
                 let middle = |place: Place| {
                     let all = &joined[place];
-                    // What is joined to nothing stays where it is.
+                    // A place without neighbours stays.
                     if all.is_empty() {
                         return positions[place] as f64;
                     }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn every_edge_leads_from_a_layer_to_the_next() {
+    fn edges_connect_adjacent_layers() {
         for (nodes, edges) in some_graphs() {
             let found = layers(nodes, &edges);
             assert_eq!(found.layers.iter().map(Vec::len).sum::<usize>(), found.layer_of.len());
@@ -226,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_cycle_every_edge_leads_on() {
+    fn edges_of_an_acyclic_graph_lead_forward() {
         let edges = [(0, 1), (1, 2), (0, 2), (2, 3), (0, 3)];
         let found = layers(4, &edges);
         assert!(edges.iter().all(|(from, to)| found.layer_of[*from] < found.layer_of[*to]));
     }
 
     #[test]
-    fn what_need_not_cross_does_not() {
+    fn avoidable_crossings_are_removed() {
         // Two layers that are crossed wholly as they come, and three of them.
         for (nodes, edges) in [
             (4, vec![(0, 3), (1, 2)]),

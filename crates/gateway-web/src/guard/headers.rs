@@ -1,4 +1,4 @@
-//! What every answer says to the browser.
+//! The headers of every answer.
 
 /// The content that a page may have: its own script, style, pictures and connections; no frames, and no text that
 /// becomes markup but through the one policy of the script.
@@ -21,5 +21,5 @@ pub const ALWAYS: &[(&str, &str)] = &[
 /// For pages: nothing of them is kept by the browser.
 pub const PAGE: (&str, &str) = ("cache-control", "no-store");
 
-/// For what has its hash in its name.
+/// The cache header for files with a hash in their name.
 pub const ASSET: (&str, &str) = ("cache-control", "public, max-age=31536000, immutable");

@@ -3,12 +3,12 @@
 use super::names::Names;
 use super::sessions::Under;
 
-/// What a request says of itself.
+/// The parts of a request that the guard checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Knock<'a> {
     /// `GET`, `POST`, …
     pub method: &'a str,
-    /// The path.
+    /// Returns the path.
     pub path: &'a str,
     /// The host that the browser believes it is asking.
     pub host: Option<&'a str>,
@@ -36,7 +36,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The status and what is said.
+    /// Returns the status and the message of a refusal.
     pub fn says(self) -> (u16, &'static str) {
         match self {
             Refusal::Host => (421, "these pages are not served under this name; `almoner open` opens them"),
@@ -51,10 +51,11 @@ impl Refusal {
 const DOORS: &[&str] = &["/", "/login"];
 
 impl Knock<'_> {
-    /// Whether it may go on, and under what it asks. The bare address is one of ours only while somebody was let in there.
+    /// Checks whether a request may proceed, and returns the kind of host that it asks. The bare address is accepted
+    /// only while a session or a login code exists for it.
     ///
     /// # Errors
-    /// The first reason why not.
+    /// The first reason for a refusal.
     pub fn judge(&self, names: &Names, by_address: bool) -> Result<Under, Refusal> {
         let host = self.host.ok_or(Refusal::Host)?;
         let under = names.under(host).filter(|under| by_address || *under == Under::Name);
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_goes_on() {
+    fn guard_accepts_only_own_hosts_and_origins() {
         let names = Names::private("0123456789ab", "127.0.0.1:7000".parse().unwrap());
         let own = "almoner-0123456789ab.localhost:7000";
         let ours = "http://almoner-0123456789ab.localhost:7000";

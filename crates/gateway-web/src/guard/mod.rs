@@ -1,7 +1,7 @@
-//! Who may talk to the pages, decided before anything else is: the host name, the origin, the session, its token.
+//! The guard, which decides before any page who may talk to the pages: by host name, origin, session and token.
 //!
-//! Each of them is a question of its own, in this order, and the first no ends it. Reading never changes anything, so
-//! only what changes something needs the token of the session's forms.
+//! The checks run in this order, and the first failure ends them. Reading never changes anything, so only changes
+//! need the token of the session's forms.
 
 pub mod headers;
 pub mod knock;

@@ -17,8 +17,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// A private name on this machine: `almoner-<12 hexadecimal digits>.localhost:PORT`. Cookies do not know ports, so
-    /// a name that nobody else can know keeps them from every other program on a port of this machine.
+    /// Returns a private name on this machine: `almoner-<12 hexadecimal digits>.localhost:PORT`. Cookies ignore
+    /// ports, so a secret name keeps them from every other program on a port of this machine.
     pub fn private(seed: &str, address: SocketAddr) -> Names {
         let hosts = vec![format!("almoner-{seed}.localhost:{}", address.port())];
         Names { hosts, address: Some(address.to_string()), behind_tls: false }
@@ -29,7 +29,7 @@ impl Names {
         Names { hosts, address: None, behind_tls: true }
     }
 
-    /// Under what a browser asks that asks for this host; none if it is not ours.
+    /// Returns the kind of a host, or `None` if it is not ours.
     pub fn under(&self, host: &str) -> Option<Under> {
         let is_it = |own: &String| own.eq_ignore_ascii_case(host);
         if self.hosts.iter().any(is_it) {
@@ -38,13 +38,13 @@ impl Names {
         self.address.as_ref().is_some_and(is_it).then_some(Under::Address)
     }
 
-    /// The origin of pages under this host.
+    /// Returns the origin of pages under this host.
     pub fn origin(&self, host: &str) -> String {
         let scheme = if self.behind_tls { "https" } else { "http" };
         format!("{scheme}://{}", host.to_ascii_lowercase())
     }
 
-    /// Where the pages begin; none if they are not served under this.
+    /// Returns where the pages begin; none if they are not served under this.
     pub fn url(&self, under: Under) -> Option<String> {
         let host = match under {
             Under::Name => self.hosts.first(),

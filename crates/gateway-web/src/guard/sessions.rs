@@ -10,11 +10,11 @@ pub const SESSION_MS: i64 = 12 * 60 * 60 * 1000;
 /// How long a code can be used, in milliseconds.
 pub const CODE_MS: i64 = 60 * 1000;
 
-/// How far the clock may be put back before it is taken for one that was wrong, in milliseconds: clocks are corrected a
-/// little all the time. What began later than that has not begun.
+/// The largest step back of the clock that counts as a correction, in milliseconds: clocks are corrected a little all
+/// the time. A session or code that begins later than that has not begun.
 const PUT_BACK_MS: i64 = 60 * 1000;
 
-/// How many codes may wait at once: more are asked for by nobody in earnest.
+/// The maximum number of codes that wait at once. No user needs more.
 const CODES: usize = 16;
 
 /// After so many wrong codes within [`CODE_MS`], none is taken until it is over.
@@ -23,15 +23,15 @@ const WRONG: usize = 10;
 /// The name of the cookie. `__Host-` binds it to this very host.
 pub const COOKIE: &str = "__Host-almoner";
 
-/// Under what a browser asks for the pages.
+/// The kind of host under which a browser asks for the pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Under {
     /// A name that is ours alone.
     #[default]
     Name,
-    /// `127.0.0.1`, for browsers that do not know names below `localhost`. Cookies do not know ports, so whatever
-    /// listens on another port of this address may be sent this session's cookie.
+    /// `127.0.0.1`, for browsers that do not know names below `localhost`. Cookies ignore ports, so a program on
+    /// another port of this address may receive this session's cookie.
     Address,
 }
 
@@ -46,10 +46,10 @@ pub struct Session {
     pub token: String,
     /// The hash of the key that its script keeps apart from the cookie; none if it came without script.
     key: Option<String>,
-    /// Under what it was let in. It is a session under nothing else.
+    /// The kind of host under which the session began. It is valid under no other.
     #[serde(default)]
     pub under: Under,
-    /// What the browser calls itself. Foreign text.
+    /// The browser's own description of itself. Foreign text.
     pub browser: passable::Untrusted,
     /// When it began, in milliseconds since 1970.
     pub begun_ms: i64,
@@ -57,7 +57,7 @@ pub struct Session {
     pub ends_ms: i64,
 }
 
-/// What is kept of all sessions.
+/// The state of all sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sessions {
     /// The number of the next.
@@ -89,27 +89,27 @@ impl Code {
     }
 }
 
-/// Whether something that lasts so long, and until then, has begun and has not ended.
+/// Returns whether something that lasts so long, and until then, has begun and has not ended.
 fn lasts(until_ms: i64, long_ms: i64, now_ms: i64) -> bool {
     until_ms > now_ms && until_ms - long_ms <= now_ms + PUT_BACK_MS
 }
 
-/// What a browser brings when it wants in.
+/// The data that a browser presents to log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival<'a> {
     /// The code.
     pub code: &'a str,
     /// The key that its script has drawn, if it has one.
     pub key: &'a str,
-    /// Under what it asks.
+    /// The kind of host under which it asks.
     pub under: Under,
     /// The cookies that it has.
     pub cookies: &'a str,
-    /// What the browser calls itself.
+    /// The browser's own description of itself.
     pub browser: &'a str,
 }
 
-/// Why a code lets nobody in.
+/// The reason why a code was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotLetIn {
     /// It was never given out, was used, or is too old.
@@ -132,7 +132,7 @@ impl Sessions {
         code
     }
 
-    /// Whether anybody may ask under the bare address: somebody was let in there, or is about to be.
+    /// Returns whether anybody may ask under the bare address: somebody was let in there, or is about to be.
     pub fn are_under_an_address(&self, now_ms: i64) -> bool {
         self.codes.iter().any(|code| code.is_open(now_ms) && code.under == Under::Address)
             || self.open(now_ms).any(|session| session.under == Under::Address)
@@ -184,7 +184,7 @@ impl Sessions {
         Ok(handle)
     }
 
-    /// The session whose cookie this is, if it was let in under the same.
+    /// Returns the session whose cookie this is, if it was let in under the same.
     pub fn of_cookie(&self, cookies: &str, under: Under, now_ms: i64) -> Option<&Session> {
         let handles = cookies.split(';').filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
         handles.map(hash).find_map(|wanted| {
@@ -193,12 +193,12 @@ impl Sessions {
         })
     }
 
-    /// All that have not ended, newest first.
+    /// Returns all that have not ended, newest first.
     pub fn open(&self, now_ms: i64) -> impl Iterator<Item = &Session> {
         self.open.iter().rev().filter(move |session| session.is_open(now_ms))
     }
 
-    /// Whether the one of this number has not ended.
+    /// Returns whether the one of this number has not ended.
     pub fn is_open(&self, number: u64, now_ms: i64) -> bool {
         self.open(now_ms).any(|session| session.number == number)
     }
@@ -222,12 +222,12 @@ impl Session {
         lasts(self.ends_ms, SESSION_MS, now_ms)
     }
 
-    /// Whether its script keeps a key, without which nothing is changed.
+    /// Returns whether its script keeps a key, without which nothing is changed.
     pub fn has_key(&self) -> bool {
         self.key.is_some()
     }
 
-    /// Whether a form carries this session's token, and its key if it has one.
+    /// Returns whether a form carries this session's token, and its key if it has one.
     pub fn signed(&self, token: Option<&str>, key: Option<&str>) -> bool {
         let has_key = match &self.key {
             Some(kept) => key.is_some_and(|key| same(kept, &hash(key.trim()))),
@@ -237,7 +237,7 @@ impl Session {
     }
 }
 
-/// Hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -246,7 +246,7 @@ fn hash(text: &str) -> String {
     blake3::Hasher::new_derive_key("almoner web v1").update(text.as_bytes()).finalize().to_hex().to_string()
 }
 
-/// Whether two hashes are the same. How long it takes tells of hashes only, never of what was hashed.
+/// Returns whether two hashes are equal. The duration reveals something of hashes only, never of the hashed text.
 fn same(one: &str, other: &str) -> bool {
     one == other
 }
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_lets_one_browser_in_once_and_not_for_long() {
+    fn code_works_once_and_expires() {
         let mut sessions = Sessions::default();
         let code = sessions.code(Under::Name, [1; 32], 0);
         assert_eq!(sessions.let_in(&arrive("no", ""), ([2; 32], [3; 32]), 1), Err(NotLetIn::Code));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_under_the_address_is_let_in_there_alone_and_with_a_key() {
+    fn address_login_needs_a_key_and_is_valid_there_only() {
         let mut sessions = Sessions::default();
         assert!(!sessions.are_under_an_address(0));
         let code = sessions.code(Under::Address, [1; 32], 0);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_that_is_let_in_again_has_one_session() {
+    fn second_login_replaces_the_session() {
         let mut sessions = Sessions::default();
         let first = sessions.code(Under::Name, [1; 32], 0);
         let handle = sessions.let_in(&arrive(&first, "k"), ([2; 32], [3; 32]), 1).unwrap();
@@ -324,9 +324,9 @@ mod tests {
         assert_eq!(sessions.open(3).map(|one| one.number).collect::<Vec<_>>(), [2]);
     }
 
-    /// A clock that was ahead when somebody was let in lets them stay no longer.
+    /// Checks that a clock that was ahead at login does not lengthen the session.
     #[test]
-    fn a_clock_that_was_wrong_lengthens_nothing() {
+    fn wrong_clock_lengthens_no_session() {
         const AHEAD: i64 = 24 * 60 * 60 * 1000;
         let random = ([2; 32], [3; 32]);
         let mut sessions = Sessions::default();
@@ -339,7 +339,7 @@ mod tests {
         {
             assert_eq!(sessions.is_open(1, now), expected, "{now}");
         }
-        // Whoever was stopped is stopped for no longer either.
+        // The lockout is not lengthened either.
         for _ in 0..WRONG {
             let _ = sessions.let_in(&arrive("no", ""), random, AHEAD);
         }
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_tries_codes_is_stopped_for_a_while() {
+    fn wrong_codes_block_logins_for_a_while() {
         let mut sessions = Sessions::default();
         for _ in 0..WRONG {
             assert_eq!(sessions.let_in(&arrive("no", ""), ([0; 32], [0; 32]), 0), Err(NotLetIn::Code));

@@ -5,19 +5,19 @@ use maud::{Markup, html};
 /// How many different hosts of one text are told of.
 const MOST: usize = 10;
 
-/// What ends the host of a link.
+/// Returns whether a character ends the host of a link.
 fn ends(letter: char) -> bool {
     letter.is_whitespace() || letter.is_control() || "/?#\\\"'<>()[]{}`,;".contains(letter)
 }
 
-/// The hosts of the links in a text that have other letters than English ones, each as it is written there and as machines
-/// know it.
+/// Returns the hosts of the links in a text that have other letters than English ones, each as it is written there
+/// and as machines know it.
 fn hosts(text: &str) -> Vec<(&str, String)> {
     let mut all: Vec<(&str, String)> = Vec::new();
     for (at, mark) in text.match_indices("://") {
         let rest = &text[at + mark.len()..];
         let authority = &rest[..rest.find(ends).unwrap_or(rest.len())];
-        // What stands before the `@` is no host, and behind the `:` is a port.
+        // The part before the `@` is no host, and the part after the `:` is a port.
         let host = authority.rsplit('@').next().unwrap_or(authority);
         let host = host.split(':').next().unwrap_or(host);
         if host.is_ascii() || all.iter().any(|(own, _)| *own == host) {
@@ -32,7 +32,7 @@ fn hosts(text: &str) -> Vec<(&str, String)> {
     all
 }
 
-/// Said behind a text, in our own words: where those of its links lead whose letters may look like others.
+/// Returns a note with the hosts of a text's links, if their letters may look like others.
 pub fn told(text: &str) -> Markup {
     let all = hosts(text);
     html! {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_link_leads_to_is_told() {
+    fn links_with_foreign_letters_name_their_hosts() {
         for (text, expected) in [
             ("https://\u{430}\u{440}\u{440}\u{4cf}\u{435}.com/login", "xn--80ak6aa92e.com"),
             (
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_other_texts() {
+    fn ascii_hosts_get_no_note() {
         assert_eq!(told("https://example.com/\u{430}").0, "");
         let told = told("https://\u{430}\u{440}\u{440}\u{4cf}\u{435}.com/").0;
         assert!(told.contains("<code>xn--80ak6aa92e.com</code>)"), "{told}");

@@ -8,7 +8,7 @@ use super::parts;
 /// A hunk of more bytes is folded once the script is there; nothing is done with it before it was unfolded.
 const LONG: usize = 20_000;
 
-/// What stands before the first hunk, and the hunks, each with its head line.
+/// Returns the text before the first hunk, and the hunks, each with its head line.
 fn split(text: &str) -> (&str, Vec<&str>) {
     let begins = |at: &usize| text[..*at].ends_with('\n') || *at == 0;
     let heads: Vec<usize> = text.match_indices("@@ -").map(|(at, _)| at).filter(begins).collect();
@@ -17,12 +17,13 @@ fn split(text: &str) -> (&str, Vec<&str>) {
     (&text[..first], heads.iter().zip(ends).map(|(from, to)| &text[*from..to]).collect())
 }
 
-/// How many hunks there are.
+/// Returns how many hunks there are.
 pub fn count(text: &Untrusted) -> usize {
     split(text.raw()).1.len()
 }
 
-/// The differences of one file, each hunk by itself; with a mark before each, if `choose` names them and there are several.
+/// Returns the differences of one file, each hunk by itself; with a mark before each, if `choose` names them and
+/// there are several.
 pub fn hunks(text: &Untrusted, choose: Option<&str>, is_marked: impl Fn(usize) -> bool) -> Markup {
     let (head, all) = split(text.raw());
     let of = all.len();
@@ -44,7 +45,7 @@ mod tests {
     use super::split;
 
     #[test]
-    fn nothing_of_a_difference_is_lost() {
+    fn splitting_a_difference_loses_no_text() {
         for (text, count) in [
             ("", 0),
             ("no difference\n", 0),

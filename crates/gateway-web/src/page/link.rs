@@ -10,12 +10,12 @@ use passable::visible_line;
 
 use super::parts;
 
-/// Text as part of a query.
+/// Encodes a text as a part of a query.
 pub fn query(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
-/// Text as one part of a path.
+/// Encodes a text as one segment of a path.
 fn segment(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     text.bytes()
@@ -23,17 +23,17 @@ fn segment(text: &str) -> String {
         .collect()
 }
 
-/// The address of what has this path of names; of all names without one.
+/// Returns the address of the page for a path of names. Without a path it is the page of all names.
 pub fn names<'a>(path: impl IntoIterator<Item = &'a String>) -> String {
     path.into_iter().fold("/names".to_owned(), |so_far, name| format!("{so_far}/{}", segment(name)))
 }
 
-/// The address of the page of a formula.
+/// Returns the address of the page of a formula.
 pub fn formula(id: &FormulaId) -> String {
     format!("/thing?id={id}")
 }
 
-/// A thing by the person's own name for it, else by what it is; a link to its page.
+/// Returns a link to the page of an object, by the user's own name for it, or else by its description.
 pub fn called(one: &Called) -> Markup {
     html! {
         @match (&one.name, one.message, one.run) {
@@ -49,28 +49,28 @@ pub fn called(one: &Called) -> Markup {
     }
 }
 
-/// A link to where something comes from.
+/// Returns a link to where something comes from.
 pub fn why(thing: impl Display) -> Markup {
     let thing = thing.to_string();
     html! { a href={ "/why?thing=" (query(&thing)) } aria-label={ "Why " (visible_line(&thing)) } { "why" } }
 }
 
-/// A link to a step.
+/// Returns a link to a step.
 pub fn step(at: StepRef) -> Markup {
     html! { a href={ "/r/" (at.run) "/step/" (at.step) } { (at) } }
 }
 
-/// A link to a message.
+/// Returns a link to a message.
 pub fn message(number: MessageNumber) -> Markup {
     html! { a href={ "/m/" (number) } { "message " (number) } }
 }
 
-/// A link to a grant.
+/// Returns a link to a grant.
 pub fn grant(number: GrantNumber) -> Markup {
     html! { a href={ "/grants/" (number) } { (number) } }
 }
 
-/// Where a link of a chain of reasons leads, if it names something that has a page.
+/// Returns where a link of a chain of reasons leads, if it names something that has a page.
 pub fn of_reason(what: &str) -> Option<String> {
     if let Some(number) = what.strip_prefix("message ") {
         let number: MessageNumber = number.parse().ok()?;
@@ -92,7 +92,7 @@ pub fn of_reason(what: &str) -> Option<String> {
     }
 }
 
-/// What a link of a chain of reasons is about, as a link where there is a page of it.
+/// Returns the subject of a reason, as a link if it has a page.
 pub fn reason(what: &str) -> Markup {
     match of_reason(what) {
         Some(to) => html! { a href=(to) { (visible_line(what)) } },
@@ -112,7 +112,7 @@ pub fn ours(words: &str) -> Markup {
 /// Words in pieces, each that names something with the page of that.
 fn pieces(words: &str) -> Vec<(&str, Option<String>)> {
     let (mut all, mut plain, mut at) = (Vec::new(), 0, 0);
-    // Where a word begins that may say what the next one is the number of.
+    // The start of a word that may be the kind of the next number.
     let mut before: Option<(usize, &str)> = None;
     for word in words.split_inclusive(' ') {
         let bare = word.trim_start_matches('(');
@@ -134,7 +134,7 @@ fn pieces(words: &str) -> Vec<(&str, Option<String>)> {
     all
 }
 
-/// The page of what has this number among those of its kind.
+/// Returns the address of the message or grant with this number.
 fn of_number(kind: &str, number: &str) -> Option<String> {
     match kind {
         "message" => of_reason(&format!("message {number}")),
@@ -142,7 +142,7 @@ fn of_number(kind: &str, number: &str) -> Option<String> {
     }
 }
 
-/// The page of what has this name, wherever it stands.
+/// Returns the address of the run, step or grant with this name.
 fn of_name(name: &str) -> Option<String> {
     match name.parse() {
         Ok(Thing::Run(_) | Thing::Step(_)) => of_reason(name),
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_our_words_name_is_linked_and_nothing_else() {
+    fn our_text_links_named_objects_only() {
         let check = |words: &str, expected: &[(&str, Option<&str>)]| {
             let found = pieces(words);
             let found: Vec<_> = found.iter().map(|(piece, to)| (*piece, to.as_deref())).collect();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reason_names_has_a_page() {
+    fn object_named_by_a_reason_has_a_page() {
         for (what, page) in [
             ("r17", Some("/r/r17")),
             ("r17#9", Some("/r/r17/step/9")),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stays_one_part_of_a_path() {
+    fn name_stays_one_path_segment() {
         let path = ["a b".to_owned(), "50%".to_owned(), "@self".to_owned(), "ü?#".to_owned()];
         assert_eq!(names(&path), "/names/a%20b/50%25/%40self/%C3%BC%3F%23");
         assert_eq!(names(&[]), "/names");

@@ -17,28 +17,29 @@ use crate::serve::TOKEN;
 /// Text of so many bytes is shown folded once the script is there; nothing is approved before it was unfolded.
 const LONG: usize = 2000;
 
-/// Somebody else's words, in a line: set apart in type, in a direction of their own.
+/// Returns foreign text in a line, with its own style and text direction.
 pub fn line(text: &Untrusted) -> Markup {
     html! { bdi.foreign dir="ltr" { (text.visible_line()) } (hosts::told(text.raw())) }
 }
 
-/// Somebody else's words where there is room for all of their lines.
+/// Returns foreign text with all of its lines, where there is room for them.
 pub fn words(text: &Untrusted) -> Markup {
     html! { bdi.foreign.package dir="ltr" { (text.visible()) } (hosts::told(text.raw())) }
 }
 
-/// The beginning of somebody else's words, in a line, and how much more there is: for what has a page of its own.
+/// Returns the beginning of a foreign text in a line, and the number of further bytes. The whole text is on a page of
+/// its own.
 pub fn short(text: &Untrusted) -> Markup {
     let (head, more) = letter::short(text);
     html! { (line(&Untrusted::new(head))) (letter::more_bytes(more)) }
 }
 
-/// A message in a line: words of ours plain, the beginning of its sender's words set apart.
+/// Returns a message in a line: words of ours plain, the beginning of its sender's words set apart.
 pub fn summary(body: &Body) -> Markup {
     in_a_line(letter::apart(body))
 }
 
-/// The same behind the name of whoever sent it.
+/// Returns a message in a line, as it stands after the name of its sender.
 pub fn says(body: &Body) -> Markup {
     in_a_line(letter::says(body))
 }
@@ -52,12 +53,12 @@ fn in_a_line(summary: letter::Summary) -> Markup {
     }
 }
 
-/// Somebody's reason in a line of ours; of a long one the beginning.
+/// Returns a foreign reason within a line of ours. A long one is shortened.
 pub fn reason(text: &Untrusted) -> Markup {
     if text.raw().len() > LONG { short(text) } else { words(text) }
 }
 
-/// All of a reason of which a line holds the beginning.
+/// Returns the whole of a reason, if a line shows only its beginning.
 pub fn rest_of_reason(text: &Untrusted) -> Markup {
     html! { @if text.raw().len() > LONG { (block("The whole reason", text)) } }
 }
@@ -67,25 +68,26 @@ pub fn word(text: &str) -> Markup {
     html! { bdi dir="ltr" { (visible_line(text)) } }
 }
 
-/// A name of the person's: what nobody sees of it is shown.
+/// Returns a name of the user, with invisible characters made visible.
 pub fn name(name: &str) -> Markup {
     html! { bdi dir="ltr" { (kernel::alike::shown(name)) } }
 }
 
-/// Somebody else's words, as a block. Whoever approves something has seen all of it: what is long is unfolded first.
+/// Returns foreign text as a block. A long block must be unfolded before an approval, so that the user has seen all
+/// of it.
 pub fn block(label: &str, text: &Untrusted) -> Markup {
     let bytes = text.raw().len();
     folded(label, bytes, &whole(label, text))
 }
 
-/// What shows so many bytes of somebody else's words, folded if they are many.
+/// Returns this markup, folded if it shows many bytes of foreign text.
 pub fn folded(label: &str, bytes: usize, body: &Markup) -> Markup {
     html! {
         @if bytes > LONG { (unfolded_first(label, bytes, body)) } @else { (body) }
     }
 }
 
-/// What is folded, and must be unfolded before anything is approved.
+/// Returns folded markup that the user must unfold before an approval.
 pub fn unfolded_first(label: &str, bytes: usize, body: &Markup) -> Markup {
     html! {
         details.long data-must-open open {
@@ -100,7 +102,7 @@ pub fn unfold_first() -> Markup {
     html! { p.note.unfold #unfold hidden { "Unfold everything above first: a yes is for all of it." } }
 }
 
-/// The same, never folded: for what is only looked at.
+/// Returns the same block, never folded, where the user only reads.
 pub fn whole(label: &str, text: &Untrusted) -> Markup {
     html! {
         pre.foreign role="group" tabindex="0" aria-label=(label) { (text.visible()) }
@@ -108,24 +110,24 @@ pub fn whole(label: &str, text: &Untrusted) -> Markup {
     }
 }
 
-/// Text of ours or of the person's over several lines.
+/// Returns a text of several lines that is ours or the user's.
 pub fn own_block(label: &str, text: &str) -> Markup {
     html! { pre role="group" tabindex="0" aria-label=(label) { (visible(text)) } }
 }
 
-/// A time.
+/// Returns a time.
 pub fn when(ms: i64) -> Markup {
-    // What is more is in the attribute.
+    // The attribute has the exact time.
     html! { time datetime=(kernel::time::iso(ms)) { (kernel::time::shown(ms)) } }
 }
 
-/// A time to the minute, where there is little room.
+/// Returns a time to the minute, where there is little room.
 pub fn minute(ms: i64) -> Markup {
     let iso = kernel::time::iso(ms);
     html! { time { (iso.get(..16).unwrap_or(&iso).replace('T', " ")) } }
 }
 
-/// How a run stands. Why it stands still is told in words that a model or a server may have chosen.
+/// Returns how a run stands. Why it stands still is told in words that a model or a server may have chosen.
 pub fn state(run: &Run) -> Markup {
     match &run.state {
         State::Stalled { trouble } => html! { "stalled: " (short(&trouble.message)) },
@@ -136,7 +138,7 @@ pub fn state(run: &Run) -> Markup {
     }
 }
 
-/// A sentence of ours, plain, with what it quotes set apart. What our words name is linked.
+/// Returns a sentence of ours, with its quotations set apart. Objects that our own words name are linked.
 pub fn told(said: &Quoting) -> Markup {
     html! {
         @for part in said.parts() {
@@ -145,7 +147,7 @@ pub fn told(said: &Quoting) -> Markup {
     }
 }
 
-/// The same without links, for what is one itself.
+/// Returns the same without links, for use inside a link.
 pub fn told_plainly(said: &Quoting) -> Markup {
     html! {
         @for part in said.parts() {
@@ -154,7 +156,7 @@ pub fn told_plainly(said: &Quoting) -> Markup {
     }
 }
 
-/// What a gate has found, in a line, with its rule.
+/// Returns a finding of a gate in a line, with its rule.
 pub fn finding(found: &Finding) -> Markup {
     let quoted = |text: &String| line(&Untrusted::new(text.as_str()));
     html! {
@@ -165,22 +167,22 @@ pub fn finding(found: &Finding) -> Markup {
     }
 }
 
-/// The digest of a text: its beginning, and all of it when it is unfolded.
+/// Returns the digest of a text: its beginning, and all of it when it is unfolded.
 pub fn digest(hash: &BlobHash) -> Markup {
     html! { details.hash { summary { "digest " code { (hash.short()) } } code { (hash) } } }
 }
 
-/// A link to a run.
+/// Returns a link to a run.
 pub fn run(run: RunNumber) -> Markup {
     html! { a href={ "/r/" (run) } { (run) } }
 }
 
-/// What every form carries.
+/// Returns the hidden field with the session's token, which every form carries.
 pub fn token(session: &Session) -> Markup {
     html! { input type="hidden" name=(TOKEN) value=(session.token); }
 }
 
-/// Words of ours, in which what stands between backticks is something to type.
+/// Returns text of ours, with the parts between backticks set as code.
 pub fn help(text: &str) -> Markup {
     html! {
         @for (at, piece) in text.split('`').enumerate() {
@@ -189,12 +191,12 @@ pub fn help(text: &str) -> Markup {
     }
 }
 
-/// What a form carries that stands in a conversation: where one goes on who has sent it.
+/// Returns the hidden field with the address at which a form in a conversation goes on.
 pub fn back(asked: &Asked) -> Markup {
     html! { @if let Some(back) = asked.back() { input type="hidden" name=(BACK) value=(back); } }
 }
 
-/// What was wrong and what to do, under this title.
+/// Returns an error and its remedy, under this title.
 pub fn failure(title: &str, failure: &Failure) -> Markup {
     html! {
         section.failure #wrong role="alert" tabindex="-1" {
@@ -204,12 +206,12 @@ pub fn failure(title: &str, failure: &Failure) -> Markup {
     }
 }
 
-/// The same below the title of a page that goes on.
+/// Returns the same below the title of a page that goes on.
 pub fn failure_below(failure: &Failure) -> Markup {
     not_done(&with_help(failure))
 }
 
-/// The same with a way to each field that it is about: its id, and what it is called.
+/// Returns the same with a link to each field that it concerns, given by its id and its label.
 pub fn failure_at(failure: &Failure, fields: &[(&str, &str)]) -> Markup {
     not_done(&html! {
         (with_help(failure))
@@ -221,7 +223,7 @@ pub fn failure_at(failure: &Failure, fields: &[(&str, &str)]) -> Markup {
     })
 }
 
-/// Why nothing was done, on a page that goes on: the script goes there first.
+/// Returns why nothing was done, on a page that goes on: the script goes there first.
 pub fn not_done(words: &Markup) -> Markup {
     html! { div.failure #wrong role="alert" tabindex="-1" { (words) } }
 }
@@ -233,7 +235,7 @@ fn with_help(failure: &Failure) -> Markup {
     }
 }
 
-/// What is wrong with one field, beside it. `id` is what the field says that it is described by.
+/// Returns the error of one field, beside it. `id` is the element that the field names in `aria-describedby`.
 pub fn wrong(id: &str, failure: Option<&Failure>) -> Markup {
     html! {
         p.error #(id) role=[failure.map(|_| "alert")] {
@@ -245,7 +247,7 @@ pub fn wrong(id: &str, failure: Option<&Failure>) -> Markup {
     }
 }
 
-/// A difference of two texts, line by line: what goes, what comes.
+/// Returns a difference of two texts, line by line, with removed and added lines marked.
 pub fn difference(label: &str, text: &Untrusted) -> Markup {
     let shown = text.visible();
     html! {

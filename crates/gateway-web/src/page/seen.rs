@@ -1,4 +1,4 @@
-//! What a yes is bound to: exactly what was shown.
+//! The digest that binds an approval to exactly the content that was shown.
 
 use control::exit::{Exit, Failure};
 use maud::{Markup, html};
@@ -7,23 +7,24 @@ use serde::Serialize;
 use crate::asked::Asked;
 use crate::page::parts;
 
-/// A digest of what a page shows.
+/// Returns a digest of the content that a page shows.
 ///
 /// # Errors
-/// When it cannot be written down.
+/// When the content cannot be serialized.
 pub fn digest<T: Serialize>(shown: &T) -> Result<String, Failure> {
     let bytes = serde_json::to_vec(shown).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 
-/// What is said to a yes to what is not so any more.
+/// Returns the refusal of an action whose content has changed since it was shown.
 pub fn changed(done: &str) -> Markup {
     parts::not_done(&html! {
         p { "Nothing was " (done) ": this is not what it was when you saw it. Read it again as it is now." }
     })
 }
 
-/// The paths that were marked, of so many. All of them are no choice: then nothing is left to change meanwhile.
+/// Returns the paths that were marked, of so many. All of them are no choice: then nothing is left to change
+/// meanwhile.
 ///
 /// # Errors
 /// When none is.

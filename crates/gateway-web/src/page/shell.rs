@@ -1,4 +1,4 @@
-//! What all pages have: the head, the way around, the place for what the script says.
+//! The frame that all pages share: the head, the navigation, and the status line of the script.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -22,7 +22,7 @@ const PARTS: &[(&str, &str)] = &[
     ("/sessions", "Sessions"),
 ];
 
-/// A whole page. `after` is the last event that it shows.
+/// Returns a whole page. `after` is the last event that it shows.
 pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
     html! {
         (DOCTYPE)
@@ -54,7 +54,8 @@ pub fn whole(session: &Session, page: &Page, after: u64) -> Markup {
     }
 }
 
-/// The script of all pages, and those for what somebody fills in on this one. Words that only look so bring a script that finds nothing to do.
+/// Returns the script of all pages, and the scripts for the input fields of this one. A text that only resembles a
+/// field's markup loads a script that finds nothing to do.
 fn scripts(main: &Markup) -> Vec<Asset> {
     // A picker may come with the first row that is added.
     let wanted: [(&[&str], Asset); 2] =
@@ -64,7 +65,7 @@ fn scripts(main: &Markup) -> Vec<Asset> {
     [SCRIPT].into_iter().chain(others).collect()
 }
 
-/// The head of a page, with its scripts.
+/// Returns the head of a page, with its scripts.
 pub fn head(title: &str, scripts: &[Asset]) -> Markup {
     html! {
         head {
@@ -76,7 +77,7 @@ pub fn head(title: &str, scripts: &[Asset]) -> Markup {
     }
 }
 
-/// The head of a page that nothing is fetched for.
+/// Returns the head of a page that nothing is fetched for.
 pub fn bare_head(title: &str) -> Markup {
     html! { head { (said(title)) } }
 }

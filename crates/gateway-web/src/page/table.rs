@@ -1,10 +1,10 @@
-//! Tables: where there is no room for columns, what stands beside one another stands one below the other.
+//! Tables. Where there is no room for columns, the cells of a row stand below one another.
 
 use maud::{Markup, html};
 
-/// A table with these columns. The first cell of each row is what the row is about.
+/// Returns a table with these columns. The first cell of each row is its header.
 pub fn table(label: &str, columns: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
-    // What is no table by its looks any more is still one for whoever hears it.
+    // The roles keep it a table for screen readers, even where the style shows it as a list.
     html! {
         div.wide tabindex="0" role="region" aria-label=(label) {
             table.stack role="table" {
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_cell_says_of_which_column_it_is() {
+    fn each_cell_names_its_column() {
         let cell = |text: &str| html! { (text) };
         let drawn = table("Them", &["Name", "What"], [vec![cell("a"), cell("b")]]).0;
         for part in [

@@ -1,4 +1,4 @@
-//! What can be used, and values in which it stands, by the person's own names.
+//! Capabilities, and values that contain them, by the user's own names.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::link::called;
 use super::parts;
 use crate::asked::Asked;
 
-/// Something: what the person calls it, what it is, and what can be done with it.
+/// Returns a capability in words: the user's name for it, its description, its methods and its limits.
 pub fn powers(one: Option<&Powers>) -> Markup {
     let Some(one) = one else { return html! { "something that is gone" } };
     let line = |text: &str| parts::line(&Untrusted::new(text));
@@ -36,7 +36,7 @@ pub fn powers(one: Option<&Powers>) -> Markup {
     }
 }
 
-/// A value as whoever reads the page would write it: what can be used stands there by its name.
+/// Returns a value as the user would write it, with each capability by its name.
 pub fn value(asked: &Asked, label: &str, value: &Value) -> Markup {
     let ids: Vec<FormulaId> = value.references().into_iter().copied().collect();
     let known: BTreeMap<FormulaId, _> = match asked.look(Look::Called { ids }) {

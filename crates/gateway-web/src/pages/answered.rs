@@ -86,7 +86,7 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
         _ => return Err(Failure::new(Exit::Usage, "an answer is yes or no").help("press one of the buttons")),
     };
     match asked.answer_once(request) {
-        // What was written on the card is not lost.
+        // The values that were typed on the card are kept.
         Err(failure) if matches!(failure.exit, Exit::Usage | Exit::Invalid | Exit::Conflict) => {
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
             return message::page(asked, number, Some(form::refused(&failure)), status);
@@ -97,7 +97,7 @@ pub fn answer(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Answer::Go(asked.back().unwrap_or_else(|| format!("/m/{number}"))))
 }
 
-/// The card with what a yes would grant.
+/// Returns the card with a preview of the grants of an approval.
 fn looked(
     asked: &Asked,
     number: MessageNumber,
@@ -115,7 +115,7 @@ fn looked(
     message::page(asked, number, wrong.as_ref().map(form::refused), status)
 }
 
-/// A yes to something else than what it would grant as that was shown, if it was: it is read first.
+/// Refuses an approval whose preview was not shown, or has changed since. The card then shows the current preview.
 fn unread(asked: &Asked, number: MessageNumber, granted: Granted) -> Result<Answer, Failure> {
     if granted.missing().is_some() {
         return looked(asked, number, Ok(Some(granted)));
@@ -131,7 +131,7 @@ fn unread(asked: &Asked, number: MessageNumber, granted: Granted) -> Result<Answ
     message::page(asked, number, Some(wrong), if was_shown { 409 } else { 422 })
 }
 
-/// The entries that were marked, if the card had several.
+/// Returns the entries that were marked, if the card had several.
 fn entries(asked: &Asked, card: &Card) -> Result<Option<Vec<usize>>, Failure> {
     let marked = approval::marked(asked)
         .ok_or_else(|| Failure::new(Exit::Usage, "an entry has a number").help("open the card again"))?;

@@ -1,4 +1,4 @@
-//! The approval card: every argument, what the gates said, where words came from; and the answer.
+//! The approval card: every argument, the findings of the gates, the sources of the words, and the answer.
 
 use control::exit::Failure;
 use control::show::card::{Card, CardEntry, Changed, SAID, source};
@@ -12,15 +12,15 @@ use super::asks::making::{self, Granted};
 use crate::asked::Asked;
 use crate::page::parts;
 
-/// What of a card an answer is bound to: all that it shows.
+/// Returns a digest of everything that the card shows, to which an answer is bound.
 pub fn digest(card: &Card) -> Result<String, Failure> {
-    // What was asked before grows with every answer anywhere, and changes nothing here.
+    // The history of earlier approvals grows with every answer elsewhere, and changes nothing here.
     let bytes = serde_json::to_vec(&Card { asked: vec![], ..card.clone() })
         .map_err(|error| Failure::new(control::exit::Exit::Failure, error.to_string()))?;
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 
-/// The card, with its answers as long as any is missing.
+/// Returns the card, with its answers as long as any is missing.
 ///
 /// # Errors
 /// When it cannot be written down.
@@ -57,22 +57,22 @@ pub fn card(asked: &Asked, card: &Card) -> Result<Markup, Failure> {
     })
 }
 
-/// What a yes would grant, if that was asked for.
+/// Returns the preview of the grants of an approval, if the user asked for it.
 fn granted(asked: &Asked, card: &Card) -> Option<Granted> {
     let wanted = matches!(asked.field("do"), Some("show" | "approve" | "run"));
     let marked = marked(asked).filter(|_| wanted)?;
     let marked = (!marked.is_empty()).then_some(marked);
-    // What cannot be is said above the card.
+    // An error is shown above the card.
     Granted::of(asked, card, marked.as_deref()).ok().flatten()
 }
 
-/// The entries that were marked. `None` if one of the marks is none.
+/// Returns the entries that were marked. `None` if one of the marks is none.
 pub fn marked(asked: &Asked) -> Option<Vec<usize>> {
     let marks = asked.body.iter().filter(|(name, _)| name == "entry");
     marks.map(|(_, text)| text.parse().ok()).collect()
 }
 
-/// How many of the entries were answered in which way, and how many are open.
+/// Returns how many of the entries were answered in which way, and how many are open.
 fn tally(entries: &[CardEntry]) -> String {
     let word = |entry: &CardEntry| match &entry.answer {
         None => "open",
@@ -90,13 +90,13 @@ fn tally(entries: &[CardEntry]) -> String {
             None => counts.push((word, 1)),
         }
     }
-    // What is left to do comes last.
+    // The open entries come last.
     counts.sort_by_key(|(word, _)| *word == "open");
     let words: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
     format!("{} calls: {}", entries.len(), words.join(", "))
 }
 
-/// One entry; of several those that were answered are folded.
+/// Returns one entry; of several those that were answered are folded.
 fn entry(
     asked: &Asked,
     card: &Card,
@@ -137,7 +137,7 @@ fn entry(
     }
 }
 
-/// All that an entry would permit. What is folded already has nothing in it that is to be unfolded first.
+/// Returns everything that an entry would permit. A folded entry contains no blocks that must be unfolded first.
 fn body(
     asked: &Asked,
     card: &Card,
@@ -181,7 +181,7 @@ fn body(
     }
 }
 
-/// Whether an entry is marked: all are, until somebody has taken a mark away.
+/// Returns whether an entry is marked: all are, until somebody has taken a mark away.
 fn is_marked(asked: &Asked, entry: usize) -> bool {
     asked.body.is_empty() || marked(asked).is_some_and(|marked| marked.contains(&entry))
 }
@@ -214,7 +214,7 @@ fn asks_for_more(one: &more::More) -> Markup {
     }
 }
 
-/// What came into the run's sight that nobody vouches for.
+/// Returns a note on the untrusted sources that the run has read.
 fn shown(card: &Card) -> Markup {
     let untrusted: Vec<String> = card.read.iter().filter(|one| !one.is_trusted()).map(source).collect();
     html! {
@@ -240,12 +240,12 @@ fn said(answer: &Said) -> Markup {
     }
 }
 
-/// The answers. None of them is what Enter does: pressing it in the reason only goes on to the buttons.
+/// Returns the buttons for an answer. Enter submits none of them: in the reason, it only leads on to the buttons.
 fn answers(card: &Card, reason: &str, is_shown: bool) -> Markup {
     html! {
         fieldset.answers {
             legend { "Your answer" }
-            // A form's first button is what Enter presses. This one does nothing but show the page again.
+            // Enter presses a form's first button. This one does nothing but show the page again.
             button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" { "Look again" }
             @if card.in_doubt {
                 (parts::unfold_first())
@@ -262,7 +262,7 @@ fn answers(card: &Card, reason: &str, is_shown: bool) -> Markup {
                 (parts::unfold_first())
                 div.buttons {
                     button name="do" value="deny" { "Deny" }
-                    // What it would grant is read before anybody says yes.
+                    // The user reads the preview of the grants before approving.
                     @let looks = making::is_open(card) && !is_shown;
                     @let can = around::can_be_approved(card) && !looks;
                     @if looks { button name="do" value="show" { "Show what this would grant" } }
@@ -280,7 +280,7 @@ fn answers(card: &Card, reason: &str, is_shown: bool) -> Markup {
     }
 }
 
-/// Text as part of a query.
+/// Encodes a text as a part of a query.
 fn url_of(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }

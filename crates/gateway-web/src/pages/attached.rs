@@ -1,4 +1,4 @@
-//! Files that come with what is said: brought to the daemon first, then attached to the next thing that is said.
+//! Attached files: the browser uploads them to the daemon first, and the next message then attaches them.
 
 use control::exit::{Exit, Failure};
 use control::protocol::Document;
@@ -10,27 +10,27 @@ use crate::asked::Asked;
 use crate::page::parts;
 use crate::serve::FILES;
 
-/// What a file is called that has no name.
+/// The name of a file without a name.
 const NAMELESS: &str = "file";
 
 /// A file that the daemon has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// What its owner calls it. Foreign text.
+    /// The file name that the browser sent. Foreign text.
     pub name: String,
     /// Its bytes.
     pub hash: BlobHash,
-    /// How many they are.
+    /// Returns how many they are.
     pub bytes: usize,
 }
 
 impl Kept {
-    /// As a form carries it: hash, size, name.
+    /// Returns the text with which a form carries the file: hash, size, name.
     pub fn written(&self) -> String {
         format!("{} {} {}", self.hash, self.bytes, self.name)
     }
 
-    /// The same, read.
+    /// Returns the same, read.
     pub fn read(text: &str) -> Option<Kept> {
         let mut words = text.splitn(3, ' ');
         let (hash, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -38,8 +38,8 @@ impl Kept {
     }
 }
 
-/// The files that a form has: those that were brought before and are still wanted, and those that come with it, which
-/// are brought now.
+/// Returns the files that a form has: those that were brought before and are still wanted, and those that come with
+/// it, which are brought now.
 ///
 /// # Errors
 /// When one cannot be kept; those before it are there.
@@ -60,13 +60,13 @@ pub fn brought(asked: &Asked) -> Result<Vec<Kept>, Failure> {
     Ok(all)
 }
 
-/// The files that a form names as brought before.
+/// Returns the files that a form names as brought before.
 pub fn before(asked: &Asked) -> Vec<Kept> {
     let named = asked.body.iter().filter(|(name, _)| name == "kept");
     named.filter_map(|(_, text)| Kept::read(text)).collect()
 }
 
-/// All documents that a form names: files that were brought, and paths of this machine.
+/// Returns all documents that a form names: files that were brought, and paths of this machine.
 ///
 /// # Errors
 /// When a path does not begin at the root: a browser is in no directory.
@@ -81,7 +81,7 @@ pub fn documents(asked: &Asked, kept: &[Kept]) -> Result<Vec<Document>, Failure>
     Ok(files.chain(paths.into_iter().map(|path| Document::File { path: path.to_owned() })).collect())
 }
 
-/// The part of a form with the files that are there, and what is wrong with them.
+/// Returns the part of a form that lists the uploaded files, with their error.
 pub fn list(kept: &[Kept], wrong: Option<&Failure>) -> Markup {
     html! {
         div #attached {
@@ -96,7 +96,7 @@ pub fn list(kept: &[Kept], wrong: Option<&Failure>) -> Markup {
     }
 }
 
-/// The fields with which documents are handed over.
+/// Returns the fields with which documents are handed over.
 pub fn fields(asked: &Asked, kept: &[Kept], wrong: Option<&Failure>) -> Markup {
     let is_wrong = wrong.map(|_| "true");
     html! {
@@ -113,7 +113,7 @@ pub fn fields(asked: &Asked, kept: &[Kept], wrong: Option<&Failure>) -> Markup {
     }
 }
 
-/// The button that brings the files and says nothing yet.
+/// Returns the button that brings the files and says nothing yet.
 pub fn button() -> Markup {
     html! { button name="do" value="attach" formnovalidate { "Only bring the files" } }
 }
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_form_carries_is_read_back() {
+    fn uploaded_file_is_read_back_from_its_form_text() {
         let hash = BlobHash::of(b"x");
         for name in ["a.txt", "a b  c.txt", " ", "<b>\u{202e}"] {
             let kept = Kept { name: name.to_owned(), hash, bytes: 1 };

@@ -1,4 +1,4 @@
-//! The log of events: whether it is whole, and what it says.
+//! The event log: its integrity, and its events.
 
 use std::collections::BTreeSet;
 
@@ -115,7 +115,7 @@ fn verified(found: &Audited) -> Markup {
     }
 }
 
-/// Of the formulas that were named, those that are still there.
+/// Returns those of the named formulas that still exist.
 fn there(asked: &Asked, events: &[&Event]) -> Result<BTreeSet<FormulaId>, Failure> {
     let named = events.iter().filter_map(|event| match &event.change {
         Change::Named { id, .. } => Some(*id),
@@ -135,7 +135,7 @@ fn table(events: &[&Event], there: &BTreeSet<FormulaId>) -> Markup {
     table::table("The table of events", &["Event", "When", "What"], events.iter().map(row))
 }
 
-/// A link to what an event tells of, if it is still there.
+/// Returns a link to the subject of an event, if it still exists.
 fn about(change: &Change, there: &BTreeSet<FormulaId>) -> Markup {
     match change {
         Change::RunStarted { run, .. } | Change::RunFinished { run, .. } => parts::run(*run),

@@ -1,6 +1,6 @@
-//! Doctor: whether all is well with the daemon, its store, and what it stands on.
+//! Doctor: the health of the daemon, of its store, and of its environment.
 //!
-//! What takes time is asked for apart: by the script as soon as the page is there, by a link without it.
+//! Slow checks are requested apart: by the script as soon as the page is there, by a link without it.
 
 use control::examined::{Examined, PARTS};
 use control::exit::{Exit, Failure};

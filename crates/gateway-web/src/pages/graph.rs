@@ -1,4 +1,4 @@
-//! What leads to what: the graph of capabilities.
+//! The graph of capabilities: which object leads to which.
 
 use control::exit::Failure;
 use control::protocol::Look;

@@ -1,4 +1,4 @@
-//! The inbox: what needs the person, apart from what is there to know.
+//! The inbox: messages that need the user, apart from messages for information.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ const KINDS: &[&str] =
 const STANDINGS: &[(&str, Standing)] =
     &[("open", Standing::Open), ("answered", Standing::Answered), ("dismissed", Standing::Dismissed)];
 
-/// What of the inbox is looked at.
+/// The filter of the inbox.
 #[derive(Clone, Copy)]
 struct Filter<'a> {
     kind: Option<&'a str>,
@@ -38,7 +38,7 @@ struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    /// The address of the inbox so filtered; from a message on down, if one is said.
+    /// Returns the address of the inbox so filtered; from a message on down, if one is said.
     fn address(self, below: Option<MessageNumber>) -> String {
         let named = STANDINGS.iter().find(|(_, one)| Some(*one) == self.standing);
         let parts = [
@@ -55,8 +55,8 @@ impl Filter<'_> {
     }
 }
 
-/// `GET /`, with `?kind=` for messages of one kind, `?state=` for those that stand so, `?below=` for older ones; with
-/// `?thread=` for what belongs together with a message, with `?of=` for what else its sender asks.
+/// Serves `GET /`, with `?kind=` for messages of one kind, `?state=` for messages in one state, and `?below=` for
+/// older ones. With `?thread=` it shows the thread of a message, with `?of=` the other requests of its sender.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let number = |name: &str| asked.query(name).and_then(|text| text.parse::<MessageNumber>().ok());
     let below = number("below");
@@ -105,7 +105,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Page::new("/", title, main).live("inbox runs").into())
 }
 
-/// What is said where no message stands.
+/// Returns the note for an empty list of messages.
 fn none(filter: Filter<'_>) -> Markup {
     html! {
         @match filter.standing {
@@ -120,7 +120,7 @@ fn none(filter: Filter<'_>) -> Markup {
     }
 }
 
-/// Links to the inbox by kind and by how messages stand; each keeps what the other has chosen.
+/// Returns links to the inbox by kind and by state. Each link keeps the other filter.
 fn filters(filter: Filter<'_>, open: usize) -> Markup {
     let link = |words: &str, to: Filter<'_>, chosen: bool| {
         html! { a href=(to.address(None)) aria-current=[chosen.then_some("true")] { (words) } }
@@ -142,7 +142,7 @@ fn filters(filter: Filter<'_>, open: usize) -> Markup {
     }
 }
 
-/// What needs an answer. Of what a filter hides, it is said that it is there.
+/// Returns the messages that need an answer. A note counts those that the filter hides.
 fn needs(
     asked: &Asked,
     known: &BTreeMap<FormulaId, String>,
@@ -183,14 +183,14 @@ fn needs(
     }
 }
 
-/// What one asks: the newest as rows, the others folded into one.
+/// Returns the requests of one asker: the newest as rows, the others folded into one.
 fn asker(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Asker) -> Markup {
     let oldest = one.oldest;
     html! {
         @for line in &one.lines { (item(asked, known, line)) }
         @if let (Some(last), 1..) = (one.lines.last(), one.more) {
             @let to = format!("/?of={oldest}&below={}", last.letter.number);
-            // The oldest of them stays the oldest, whatever comes.
+            // The oldest message stays the oldest, so it identifies the row.
             li #{ "f-" (oldest) } {
                 details #{ "o-" (oldest) } {
                     summary.row { (one.more) " more of " (parts::word(&who(asked, known, one.run, &last.letter))) }
@@ -201,7 +201,7 @@ fn asker(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Asker) -> Mar
     }
 }
 
-/// Who asks: a run with all that it has started goes by its own number and its worker's name.
+/// Returns who asks: a run with all that it has started goes by its own number and its worker's name.
 fn who(
     asked: &Asked,
     known: &BTreeMap<FormulaId, String>,
@@ -231,7 +231,7 @@ fn thread(asked: &Asked, known: &BTreeMap<FormulaId, String>, thread: &Thread) -
     }
 }
 
-/// The place of rows that come once they are unfolded; without scripts a link leads to them.
+/// Returns the place of rows that come once they are unfolded; without scripts a link leads to them.
 fn fold(id: &str, to: &str) -> Markup {
     html! { div.fold #(id) data-load=(to) { a href=(to) { "Show them" } } }
 }
@@ -240,8 +240,8 @@ fn counted(many: usize) -> String {
     if many == 1 { "1 message below".to_owned() } else { format!("{many} messages below") }
 }
 
-/// A page of what belongs together with a message, or of what its sender asks. The same list comes into the inbox where it
-/// is unfolded there.
+/// Returns a page of a message's thread, or of its sender's requests. The inbox loads the same list where the user
+/// unfolds it.
 fn part(
     asked: &Asked,
     known: &BTreeMap<FormulaId, String>,
@@ -288,7 +288,7 @@ fn part(
     Ok(Page::new("/", title, main).live("inbox runs").into())
 }
 
-/// The person's own names, by what they stand for.
+/// Returns the user's own names, by the identifiers of their objects.
 fn names(asked: &Asked) -> Result<BTreeMap<FormulaId, String>, Failure> {
     let rows = take!(asked.look(Look::Names { path: None })?, Names);
     Ok(rows.into_iter().filter_map(|row| Some((row.id?, row.name))).collect())
@@ -316,7 +316,7 @@ fn row(asked: &Asked, known: &BTreeMap<FormulaId, String>, line: &Line) -> Marku
     }
 }
 
-/// The person's own name for whoever sent it; nothing for what the person did.
+/// Returns the user's own name for the sender of a message. It is empty for the user's own commands.
 fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> String {
     let named = one.message.as_ref().and_then(|message| known.get(&message.from));
     match one.body() {
@@ -335,11 +335,11 @@ fn sender(asked: &Asked, known: &BTreeMap<FormulaId, String>, one: &Letter) -> S
     }
 }
 
-/// What it says, in a line. Who said it stands before.
+/// Returns the content of a message in a line, which follows the name of its sender.
 fn summary(asked: &Asked, line: &Line) -> Markup {
     let one = &line.letter;
     match one.body() {
-        // What a guest proposes is told apart by what it says.
+        // Proposals of guests are told apart by their content.
         Some(Body::Definition { by: None, .. }) => match asked.look(Look::Letter { number: one.number }) {
             Ok(Response::Letter(view)) => proposed(&view),
             _ => html! { "code that is gone" },
@@ -365,7 +365,7 @@ fn summary(asked: &Asked, line: &Line) -> Markup {
     }
 }
 
-/// A call in a line: what it does to the world, through what, with what.
+/// Returns a call in a line: its effect, its slot and method, and its arguments.
 fn call(call: &AskedCall) -> Markup {
     html! {
         (call.effect.as_words()) " " code { (visible_line(&call.slot)) "." (visible_line(&call.method)) }
@@ -373,7 +373,7 @@ fn call(call: &AskedCall) -> Markup {
     }
 }
 
-/// Code or a worker that somebody proposes: over what, and how it begins.
+/// Returns a proposal of code or of a worker in a line: its slots, and the beginning of its text.
 fn proposed(view: &LetterView) -> Markup {
     let slots: Vec<&str> = view.holes.iter().map(|hole| hole.name.as_str()).collect();
     html! {

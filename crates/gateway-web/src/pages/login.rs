@@ -15,18 +15,18 @@ use crate::page::shell;
 use crate::refusal::refused;
 use crate::serve::{self, KEY, Site};
 
-/// Why nobody was let in.
+/// The reason why a browser is not logged in.
 pub enum Trouble {
     /// They have only just come.
     None,
-    /// What was sent came with no session, or with one that has ended.
+    /// A form was sent without a session, or after the session had ended.
     Over,
     /// The code, in a sentence of ours.
     Code(String),
 }
 
-/// The page that asks for the code, and goes on to `to` then. The script takes the code from the address; without one it
-/// is typed.
+/// Returns the page that asks for the code, and goes on to `to` then. The script takes the code from the address;
+/// without one it is typed.
 pub fn page(trouble: &Trouble, to: &str) -> Markup {
     let wrong = match trouble {
         Trouble::Code(wrong) => Some(wrong.as_str()),
@@ -120,7 +120,8 @@ pub async fn send(
     }
 }
 
-/// The code that somebody has typed, and where they want to go with it: the whole address, or what stands behind its `#`.
+/// Returns the typed code, and the page to open after login. The text is the whole address, or the part after its
+/// `#`.
 fn typed(text: &str) -> (&str, Option<&str>) {
     let text = text.trim();
     let behind = text.rsplit('#').next().unwrap_or(text);
@@ -130,7 +131,7 @@ fn typed(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A path of ours, or the first page.
+/// Returns a path of ours, or the first page.
 fn local(to: &str) -> &str {
     let ours = to.starts_with('/')
         && !to.starts_with("//")
@@ -141,7 +142,7 @@ fn local(to: &str) -> &str {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_code_is_found_in_what_was_pasted() {
+    fn code_is_found_in_a_pasted_address() {
         for (text, expected) in [
             ("00ff", ("00ff", None)),
             (" 00ff/m/4 ", ("00ff", Some("/m/4"))),
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_sent_elsewhere() {
+    fn login_redirects_to_local_paths_only() {
         for (to, expected) in [
             ("/m/4", "/m/4"),
             ("", "/"),

@@ -1,4 +1,4 @@
-//! One message: a card for what asks, the words of what tells.
+//! One message: a card for a request, text for a notice.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Request};
@@ -22,11 +22,11 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     page(asked, number, None, 200)
 }
 
-/// `POST /m/NUMBER`: what a card of this kind is answered with.
+/// Handles `POST /m/NUMBER`: the answer to a card, by the card's kind.
 pub fn send(asked: &Asked) -> Result<Answer, Failure> {
     let view = letter(asked)?;
     Ok(match (sent(asked, &view)?, asked.back()) {
-        // What was answered in a conversation leads back to it.
+        // An answer in a conversation leads back to the conversation.
         (Answer::Go(_), Some(back)) => Answer::Go(back),
         (answer, _) => answer,
     })
@@ -56,7 +56,7 @@ fn sent(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     }
 }
 
-/// What came of something that was written below a message; if it was not taken, the message again, with what was written.
+/// Returns the result of a form below a message. After an error, it returns the message again with the typed text.
 fn again(
     asked: &Asked,
     view: &LetterView,
@@ -69,7 +69,7 @@ fn again(
     page(asked, view.letter.number, Some(wrong), serve::status(&failure))
 }
 
-/// The message that an address names.
+/// Returns the message that an address names.
 ///
 /// # Errors
 /// When there is none.
@@ -78,7 +78,7 @@ pub fn letter(asked: &Asked) -> Result<LetterView, Failure> {
     Ok(*take!(asked.look(Look::Letter { number })?, Letter))
 }
 
-/// The page of a message, with what was wrong with what was sent there.
+/// Returns the page of a message, with the error of a form that was sent there.
 ///
 /// # Errors
 /// When there is no such message.
@@ -93,7 +93,7 @@ pub fn page(
     Ok(with_card(asked, &view, &card, wrong, status))
 }
 
-/// The card of a message: what it says, and a place for an answer.
+/// Returns the card of a message: its content, and a form for an answer.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -117,7 +117,7 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
     }
 }
 
-/// The page of a message around its card.
+/// Returns the page of a message around its card.
 pub fn with_card(
     asked: &Asked,
     view: &LetterView,
@@ -142,12 +142,12 @@ pub fn with_card(
     Page::new("/", title, main).status(status).live(format!("message:{number} inbox names{topics}")).into()
 }
 
-/// Who, to whom, when, in answer to what, by the person's own names.
+/// Returns the sender, the recipient, the time, and the message that it answers, by the user's own names.
 fn envelope(view: &LetterView) -> Markup {
     let mail = &view.letter.mail;
     html! {
         p.envelope {
-            // Of what was dismissed only the envelope is left, which names nobody.
+            // A dismissed message has only its envelope left, which names no sender.
             @if !view.from.is_empty() { "from " strong { (sender(view)) } " to " (parts::word(&view.to)) ", " }
             (parts::when(mail.envelope.sent_ms))
             @if let Some(number) = view.answers { ", in answer to " (link::message(number)) }
@@ -156,7 +156,7 @@ fn envelope(view: &LetterView) -> Markup {
     }
 }
 
-/// Who sent it; a run with its page.
+/// Returns who sent it; a run with its page.
 fn sender(view: &LetterView) -> Markup {
     html! {
         @match view.letter.body().and_then(Body::said_by) {
@@ -166,7 +166,7 @@ fn sender(view: &LetterView) -> Markup {
     }
 }
 
-/// How a message that asks for one thing was answered.
+/// Returns how a message that asks for one thing was answered.
 fn answers(view: &LetterView) -> Markup {
     let own_card =
         matches!(view.letter.body(), Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. }));
@@ -197,7 +197,7 @@ fn answers(view: &LetterView) -> Markup {
 
 fn dismissal(asked: &Asked, view: &LetterView) -> Markup {
     let number = view.letter.number;
-    // What waits for a yes or a no is answered, and not put aside.
+    // A message that waits for yes or no must be answered, and cannot be dismissed.
     let asks = matches!(
         view.letter.body(),
         Some(Body::Approval { .. } | Body::Doubt { .. } | Body::Budget { .. } | Body::Release { .. })

@@ -24,12 +24,12 @@ mod workers;
 
 use crate::serve::Show;
 
-/// Whether forms that are sent here have files.
+/// Returns whether forms that are sent here have files.
 pub fn takes_files(path: &str) -> bool {
     path == "/chat" || path == "/chat/{run}"
 }
 
-/// Every address: its path, what shows it, and what takes what its form sends.
+/// Every address: its path, the function that shows it, and the function that handles its form.
 pub const ROUTES: &[(&str, Option<Show>, Option<Show>)] = &[
     ("/", Some(inbox::show), None),
     ("/m/{number}", Some(message::show), Some(message::send)),

@@ -1,4 +1,4 @@
-//! Models: which can be asked, which were, and what that cost.
+//! Models: those that can be asked, those that were asked, and their cost.
 
 use control::exit::{Exit, Failure};
 use control::models::KnownModel;
@@ -15,7 +15,7 @@ use crate::asked::{Asked, take};
 use crate::page::parts;
 use crate::pages::runs::figures::took;
 
-/// What a model is asked to try it: it costs next to nothing, and its run says how many tokens that was.
+/// The worker that tries a model. It costs next to nothing, and its run shows the number of tokens.
 const TRIAL: &str = "---\ndescription: Tries a model.\n---\nAnswer with the one word: ready\n";
 
 /// How many tokens trying a model may take.
@@ -67,7 +67,7 @@ fn page(asked: &Asked, wrong: Option<&Failure>) -> Result<Page, Failure> {
     Ok(Page::new("/models", "Models", main))
 }
 
-/// The models that are there, each with a button that tries it.
+/// Returns the models that are there, each with a button that tries it.
 fn askable(asked: &Asked, all: &[KnownModel]) -> Markup {
     html! {
         @if all.is_empty() {
@@ -90,7 +90,7 @@ fn askable(asked: &Asked, all: &[KnownModel]) -> Markup {
     }
 }
 
-/// A field for any model.
+/// Returns a field for any model.
 fn another(asked: &Asked, stats: &Stats, wrong: Option<&Failure>) -> Markup {
     html! {
         form.card method="post" action="/models" {
@@ -114,7 +114,7 @@ pub fn try_it(asked: &Asked) -> Result<Answer, Failure> {
     }
 }
 
-/// Where the run is that asks it.
+/// Returns where the run is that asks it.
 fn tried(asked: &Asked) -> Result<String, Failure> {
     let model = asked.site.backend.model(asked.filled("model"))?;
     let request = RunRequest {
@@ -132,7 +132,7 @@ fn tried(asked: &Asked) -> Result<String, Failure> {
     }
 }
 
-/// A bar for each model below its name: by what it cost, or by its tokens where nothing did.
+/// Returns a bar for each model below its name: by its cost, or by its tokens where no model had a cost.
 fn spent(models: &[OfModel]) -> Markup {
     let is_paid = models.iter().any(|one| one.asked.usd_micros > 0);
     let size = |one: &OfModel| if is_paid { one.asked.usd_micros } else { one.asked.tokens() };
@@ -158,7 +158,7 @@ fn spent(models: &[OfModel]) -> Markup {
     }
 }
 
-/// How long a bar is. What is anything at all can be seen.
+/// Returns the length of a bar. Any amount above zero is visible.
 fn length(part: u64, most: u64) -> u64 {
     let long = u128::from(part) * u128::from(LONGEST) / u128::from(most.max(1));
     let long = u64::try_from(long).unwrap_or(LONGEST).min(LONGEST);
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_is_as_long_as_its_part() {
+    fn bar_length_is_proportional_to_its_part() {
         for (part, most, long) in [
             (0, 0, 0),
             (0, 9, 0),

@@ -1,4 +1,4 @@
-//! Words that somebody has sent, with what came along.
+//! The words of a message, with the objects that came along.
 
 use kernel::MessageNumber;
 use maud::{Markup, html};
@@ -8,7 +8,7 @@ use super::asks::said;
 use crate::asked::Asked;
 use crate::page::{hosts, parts};
 
-/// The card. Words that are many are folded.
+/// Returns the card. Words that are many are folded.
 pub fn card(
     asked: &Asked,
     number: MessageNumber,

@@ -1,4 +1,4 @@
-//! The operator's policies: which are in force, and what is wrong with the file.
+//! The operator's policies: those in force, and the problems of the file.
 
 use control::exit::Failure;
 use control::protocol::{PolicyRow, Request};

@@ -10,12 +10,12 @@ use crate::asked::Asked;
 use crate::page::parts;
 use crate::pages::runs::below;
 
-/// How a message stands, if anything came of it: for a row that is a link.
+/// Returns how a message stands, if anything came of it: for a row that is a link.
 pub fn state(asked: &Asked, one: &Letter) -> Markup {
     if let Some(came) = &one.mail.came {
         return parts::told_plainly(&came::told(came));
     }
-    // What a run that was started comes to its own page says as well.
+    // A command that started a run has the state of the run, as on the run's own page.
     if let Some(Body::Command { run: Some(run), .. }) = one.body()
         && let Ok(Response::Run(run)) = asked.ask(Request::GetRun { run: *run })
     {
@@ -27,7 +27,7 @@ pub fn state(asked: &Asked, one: &Letter) -> Markup {
     html! { @if one.mail.needs_you { "needs you" } @else { (said.join(", ")) } }
 }
 
-/// An answer to a message of a kind, in the words of the command that gives it.
+/// Returns an answer to a message of a kind, in the words of the command that gives it.
 fn word(kind: &str, said: &Said) -> &'static str {
     match (kind, said) {
         (_, Said::Approved { for_run: true, .. }) => "approved for the run",
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_called_by_what_gives_it() {
+    fn answer_is_named_after_its_command() {
         let (approved, denied) = (
             Said::Approved { for_run: false, at_ms: 0 },
             Said::Denied { reason: Untrusted::new("no"), at_ms: 0 },

@@ -41,7 +41,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Page::new("/why", title, main).status(status).into())
 }
 
-/// The chain of reasons for a thing.
+/// Returns the chain of reasons for a thing.
 fn chain(asked: &Asked, thing: &str) -> Result<Vec<Reason>, Failure> {
     let origin = |thing: &str| reasons(asked.look(Look::Origin { thing: thing.to_owned() })?);
     let is_name = matches!(thing.parse(), Ok(Thing::Name(_)) | Err(_)) && !thing.starts_with('/');

@@ -1,4 +1,4 @@
-//! Workers: which have run or were endowed, and what came of it.
+//! Workers: those that have run or were endowed, and their results.
 
 use control::exit::Failure;
 use control::protocol::{Look, Request};
@@ -34,7 +34,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Page::new("/workers", "Workers", main).into())
 }
 
-/// What the table tells of each worker.
+/// The columns of the table of workers.
 const COLUMNS: &[&str] = &["Worker", "Runs", "With a result", "Asked models", "Tokens", "Cost"];
 
 fn row(one: &OfWorker) -> Vec<Markup> {
@@ -48,7 +48,7 @@ fn row(one: &OfWorker) -> Vec<Markup> {
     ]
 }
 
-/// How many of the runs that are over have a result, as a bar with its figures.
+/// Returns how many of the runs that are over have a result, as a bar with its figures.
 fn success(runs: &Runs) -> Markup {
     let over = runs.done + runs.failed + runs.cancelled;
     html! {

@@ -1,5 +1,5 @@
-//! What an approval says around the calls themselves: what was asked before, what has become of a yes, and how much more a
-//! run may use.
+//! The context of an approval around its calls: earlier approvals, the state of an answer, and the amounts by which
+//! limits are raised.
 
 use control::exit::Failure;
 use control::show::asked::{self, Instead};
@@ -12,7 +12,7 @@ use passable::visible_line;
 use crate::asked::Asked;
 use crate::page::parts;
 
-/// How often the person was asked about the same before, and what would stop that.
+/// Returns how often the user was asked about the same before, and the rule that would prevent it.
 pub fn asked_before(card: &Card) -> Markup {
     html! {
         @for one in &card.asked {
@@ -33,7 +33,7 @@ pub fn asked_before(card: &Card) -> Markup {
     }
 }
 
-/// When something was cut off, why a yes would come to nothing, and why nothing came of one.
+/// Returns when something was cut off, why a yes would come to nothing, and why nothing came of one.
 pub fn state(entry: &CardEntry) -> Markup {
     html! {
         @if let Some(cut_off) = entry.cut_off { p { (cut_off.in_words()) } }
@@ -44,12 +44,12 @@ pub fn state(entry: &CardEntry) -> Markup {
     }
 }
 
-/// Whether a yes to anything on a card could come to something.
+/// Returns whether a yes to anything on a card could come to something.
 pub fn can_be_approved(card: &Card) -> bool {
     card.more.is_some() || card.entries.iter().any(|entry| entry.answer.is_none() && entry.ended.is_none())
 }
 
-/// The field of an amount.
+/// Returns the field of an amount.
 fn field(flag: &str) -> String {
     format!("more-{flag}")
 }
@@ -74,7 +74,7 @@ pub fn amounts(asked: &Asked, card: &Card) -> Markup {
     }
 }
 
-/// The amounts that were written, read, and as they would be typed.
+/// Returns the amounts that were written, read, and as they would be typed.
 ///
 /// # Errors
 /// When one of them cannot be read.

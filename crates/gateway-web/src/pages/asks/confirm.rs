@@ -1,5 +1,5 @@
-//! A fresh word for what weighs most: a session that began a while ago is asked for it before it hands over programs, the
-//! network or a secret, so that a browser left open is not enough for that.
+//! Confirmation of high-risk grants. In an older session, the user types a word before handing over programs, the
+//! network or a secret. A browser that was left open is not enough for that.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Look, Response};
@@ -13,10 +13,10 @@ use crate::asked::Asked;
 /// How long a session counts as fresh, in milliseconds.
 const FRESH_MS: i64 = 15 * 60 * 1000;
 
-/// The name of the field. What begins so is kept in no draft.
+/// The name of the field. No draft keeps fields with this prefix.
 const FIELD: &str = "_confirm";
 
-/// What is written there.
+/// The word that the user types.
 const WORD: &str = "endow";
 
 /// The types of things that carry a secret or all powers, and are of no kind of slot.
@@ -25,35 +25,36 @@ const HEAVY: [&str; 2] = ["secret", "host"];
 /// The types of things in which others have names.
 const WITH_NAMES: [&str; 2] = ["guest", "directory"];
 
-/// Of a value that holds more than so many capabilities, nobody looks at each.
+/// The maximum number of capabilities in a value that are looked at one by one. A value with more counts as
+/// high-risk.
 const MANY: usize = 50;
 
-/// Returns whether something of this type starts programs, reaches the network or carries a secret. A model that has a
-/// name is a worker that may ask it, and what it may use up was said when it got the name.
+/// Returns whether an object of this type starts programs, reaches the network or carries a secret. A named model is
+/// exempt: it is a worker that may ask the model, and its budget was set with the name.
 fn is_heavy(type_name: &str) -> bool {
     let weighs = |row: &&Row| row.weighs && row.kind != Kind::Model;
     HEAVY.contains(&type_name) || KINDS.into_iter().filter(weighs).any(|row| row.type_name == type_name)
 }
 
-/// Whether a form hands over something that weighs so much, among what it names of these.
+/// Returns whether a form hands over a high-risk object from this list.
 pub fn picks(asked: &Asked, all: &[PickRow]) -> bool {
     let heavy: Vec<String> =
         all.iter().filter(|row| is_heavy(&row.kind)).map(|row| row.id.to_string()).collect();
     asked.body.iter().any(|(_, text)| heavy.contains(text))
 }
 
-/// The same of what was read from a form, however it was written there.
+/// Returns the same for identifiers that were read from a form, in any notation.
 pub fn holds(ids: &[FormulaId], all: &[PickRow]) -> bool {
     all.iter().any(|row| is_heavy(&row.kind) && ids.contains(&row.id))
 }
 
-/// The same of what was written behind `-e`, without the slot.
+/// Returns the same for a binding as for `-e`, without the slot.
 pub fn written(fill: &str) -> bool {
     Row::begun(fill.trim_start()).0.weighs
 }
 
-/// The same of something that is given a name where others find it: what it is, what it was kept with, or what may have a
-/// name in it.
+/// Returns the same for an object that gets a name where others find it. The check covers the object, the
+/// capabilities in its value, and objects that may contain names.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -66,7 +67,7 @@ pub fn leads_to(asked: &Asked, thing: &Thing) -> Result<bool, Failure> {
     for id in ids {
         match asked.look(Look::Formula { id: *id }) {
             Ok(Response::Formula(view)) if !weighs(&view.thing.kind) => {}
-            // What has ended leads nowhere.
+            // An object that has ended leads nowhere.
             Err(failure) if failure.exit == Exit::Denied => {}
             Err(failure) => return Err(failure),
             _ => return Ok(true),
@@ -79,12 +80,12 @@ fn is_old(asked: &Asked) -> bool {
     asked.site.backend.now_ms().saturating_sub(asked.session.begun_ms) > FRESH_MS
 }
 
-/// The field, if the session is old; `what` says when it is needed.
+/// Returns the confirmation field, if the session is old. Its label begins with the given condition.
 pub fn field(asked: &Asked, what: &str) -> Markup {
     field_of(asked, "", what)
 }
 
-/// The same, on a page with several such forms, for the one of this name.
+/// Returns the same, on a page with several such forms, for the one of this name.
 pub fn field_of(asked: &Asked, form: &str, what: &str) -> Markup {
     let id = format!("{form}confirm");
     html! {
@@ -95,10 +96,10 @@ pub fn field_of(asked: &Asked, form: &str, what: &str) -> Markup {
     }
 }
 
-/// Refuses what weighs so much in an old session, unless the word was written.
+/// Refuses a high-risk action in an old session, unless the word was typed.
 ///
 /// # Errors
-/// When it was not.
+/// When the word is missing.
 pub fn check(asked: &Asked, weighs: bool) -> Result<(), Failure> {
     if weighs && is_old(asked) && asked.filled(FIELD) != Some(WORD) {
         let message =
@@ -114,7 +115,7 @@ mod tests {
     use super::{is_heavy, written};
 
     #[test]
-    fn programs_the_network_and_secrets_weigh() {
+    fn programs_network_and_secrets_need_confirmation() {
         for (fill, expected) in [
             ("program:sh", true),
             (" https://example.org", true),
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn things_that_start_programs_or_carry_secrets_weigh() {
+    fn types_with_programs_or_secrets_need_confirmation() {
         for (type_name, expected) in [
             ("program", true),
             ("web", true),

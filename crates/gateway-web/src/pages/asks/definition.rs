@@ -1,5 +1,5 @@
-//! The definition card: exactly what would run, what it does with what it is given, a choice for each slot, and, once all
-//! is chosen, what each choice grants. Only then is there a button that endows, and it is bound to what is shown.
+//! The definition card: the exact text that would run, its use of each slot, a choice for each slot, and the
+//! resulting grants. Only a complete choice shows the button that endows, which is bound to that preview.
 
 mod chosen;
 mod endowed;
@@ -33,23 +33,23 @@ pub use source::numbered;
 /// The field of how often something had been done with a definition when its text was changed.
 const DONE: &str = "_done";
 
-/// A hash of what an answer is bound to.
+/// Returns a hash of the content to which an answer is bound.
 ///
 /// # Errors
-/// When it cannot be written down.
+/// When the content cannot be serialized.
 pub fn hashed<T: Serialize>(shown: &T) -> Result<String, Failure> {
     let bytes = serde_json::to_vec(shown).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 
-/// What is said when something else would happen than what was shown.
+/// Returns the refusal of an action that would differ from its preview.
 pub fn stale() -> Markup {
     parts::not_done(&html! {
         p { "Nothing was done: this is not what you saw when you pressed the button. Read it again as it is now." }
     })
 }
 
-/// What is said when a name has come to stand for something else.
+/// Returns the error for a chosen name that is gone or stands for another object.
 pub fn gone() -> Failure {
     Failure::new(
         Exit::Conflict,
@@ -58,7 +58,7 @@ pub fn gone() -> Failure {
     .help("choose again")
 }
 
-/// The card, with nothing chosen.
+/// Returns the card, with nothing chosen.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -70,7 +70,7 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
     })
 }
 
-/// The card with what was chosen, and something that was picked just now.
+/// Returns the card with the choices so far, and with an object that was just picked.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -80,7 +80,7 @@ pub fn redrawn(asked: &Asked, view: &LetterView, place: &str) -> Result<Markup, 
     Ok(shown.draw(asked, view, &chosen, None))
 }
 
-/// The picker at a place.
+/// Returns the picker at a place.
 ///
 /// # Errors
 /// When there is none.
@@ -89,7 +89,7 @@ pub fn hole(asked: &Asked, view: &LetterView, place: &str) -> Result<Hole, Failu
     Chosen::sent(&shown.proposed, &asked.body).hole(&shown.proposed, place).ok_or_else(no_picker)
 }
 
-/// What its sender has got for it, once it has got anything.
+/// Returns the result that the sender has received, once there is one.
 fn result(asked: &Asked, view: &LetterView, shown: &Shown) -> Markup {
     let promise = view.letter.body().and_then(Body::asks).map(|(promise, _)| promise);
     let promise = promise.filter(|_| shown.author.name.is_some());
@@ -110,11 +110,11 @@ fn result(asked: &Asked, view: &LetterView, shown: &Shown) -> Markup {
 
 /// Whose words a definition has.
 struct Author {
-    /// The person's name for whoever gets what comes of it; nothing, if that is the person alone.
+    /// The user's name for the recipient of the results, or `None` if that is the user alone.
     name: Option<String>,
     /// The run that has written it.
     run: Option<RunNumber>,
-    /// The message of which it is the person's own changed copy.
+    /// The original message, if this is the user's own changed copy of it.
     copy_of: Option<MessageNumber>,
 }
 
@@ -141,7 +141,7 @@ impl Author {
         Author { name, run, copy_of }
     }
 
-    /// Who says what the slots are for.
+    /// Returns the author of the slot descriptions.
     fn speaker(&self) -> &'static str {
         match (&self.name, self.copy_of) {
             (_, Some(_)) => "The original",
@@ -154,7 +154,7 @@ impl Author {
 /// How many copies of copies are gone back.
 const COPIES: usize = 20;
 
-/// Whether the person has sent it.
+/// Returns whether the person has sent it.
 fn is_own(view: &LetterView) -> bool {
     view.letter.message.as_ref().is_some_and(|message| message.from == message.to)
 }
@@ -162,12 +162,12 @@ fn is_own(view: &LetterView) -> bool {
 /// All that a card is made from.
 struct Shown {
     proposed: Proposed,
-    /// What the person has names for, each thing once.
+    /// The objects that the user has names for, each once.
     picks: Vec<PickRow>,
     /// How often something was done with the definition.
     done: u64,
     author: Author,
-    /// What has come of it so far, oldest first.
+    /// The endowments of the definition so far, oldest first.
     endowed: Vec<EndowedView>,
 }
 
@@ -181,7 +181,7 @@ impl Shown {
         Ok(Shown { proposed, picks, done: view.letter.mail.done, author, endowed })
     }
 
-    /// The card. `granted` is what the choices come to, once they come to something.
+    /// Returns the card. `granted` is the preview of the choices, once they are complete.
     fn draw(&self, asked: &Asked, view: &LetterView, chosen: &Chosen, granted: Option<&Granted>) -> Markup {
         self.with_copy(asked, view, chosen, granted, None)
     }
@@ -196,7 +196,7 @@ impl Shown {
     ) -> Markup {
         let number = view.letter.number;
         let shown = &self.proposed;
-        // As long as it is this, nobody's choices are drawn anew.
+        // As long as this value stays the same, an update does not redraw the user's choices.
         let same = format!("endow {} {} {}", shown.digest, self.done, said::is_open(view));
         html! {
             (self.words(view))
@@ -205,7 +205,7 @@ impl Shown {
                 data-draft={ "endow " (number) } data-same=(same) data-dirty[granted.is_some()] {
                 (parts::token(&asked.session))
                 (parts::back(asked))
-                // What Enter presses: it shows what would be granted, and grants nothing.
+                // Enter presses this button: it shows the preview of the grants, and grants nothing.
                 button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate {
                     "Look"
                 }
@@ -221,7 +221,7 @@ impl Shown {
             }
             @if said::is_open(view) {
                 (source::edit(asked, number, shown, self.done, changed))
-                // Whoever has got something for it is not refused any more.
+                // A sender that has received a result is not refused any more.
                 @if view.letter.mail.answers.is_empty() {
                     (said::refusal(asked, number, "Or send it back", "Send it back with this note"))
                 }
@@ -229,7 +229,7 @@ impl Shown {
         }
     }
 
-    /// What it is, who proposes it, and what they say of it, apart from what we say.
+    /// Returns the kind, the author and the author's description of the proposal, apart from our own words.
     fn words(&self, view: &LetterView) -> Markup {
         let (shown, author) = (&self.proposed, &self.author);
         let draft = match view.letter.body() {
@@ -283,7 +283,7 @@ impl Shown {
     }
 }
 
-/// Each thing once, by the first of its names, which says what else it is called.
+/// Returns each object once, by the first of its names. The description lists its other names.
 fn each_once(rows: Vec<PickRow>) -> Vec<PickRow> {
     let mut others: BTreeMap<FormulaId, Vec<String>> = BTreeMap::new();
     let mut all: Vec<PickRow> = Vec::new();
@@ -301,11 +301,11 @@ fn each_once(rows: Vec<PickRow>) -> Vec<PickRow> {
     all
 }
 
-/// Said of what cannot be told from a text.
+/// The description of a use that the text does not reveal.
 const ELSEWHERE: &str =
     "does something with it that the text does not tell: hands it on, or calls it by a name that is computed";
 
-/// What is done with one slot.
+/// Returns the uses of one slot.
 fn use_of(slot: &ProposedSlot, is_worker: bool) -> Markup {
     let foreign = |text: String| parts::line(&Untrusted::new(text));
     let plain = !slot.uses.is_empty() || !slot.given.is_empty();
@@ -338,7 +338,7 @@ fn use_of(slot: &ProposedSlot, is_worker: bool) -> Markup {
     }
 }
 
-/// What was read in the text, without running it.
+/// Returns the result of the static analysis of the text.
 fn analysis(shown: &Proposed) -> Markup {
     html! {
         section.entry aria-labelledby="analysis" {
@@ -369,7 +369,7 @@ fn analysis(shown: &Proposed) -> Markup {
     }
 }
 
-/// `POST /m/NUMBER`: shows what the choices would grant, endows, or proposes a changed copy.
+/// Handles `POST /m/NUMBER`: shows the preview of the grants, endows, or proposes a changed copy.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -408,7 +408,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         Ok(_) => Ok(Answer::Go(format!("/m/{number}"))),
         Err(failure) => {
             let status = if failure.exit == Exit::Conflict { 409 } else { 422 };
-            // What has happened since is told as well.
+            // Read the message again, to show events that have happened since.
             let number: MessageNumber = number;
             let view = *take!(asked.look(Look::Letter { number })?, Letter);
             let shown = Shown::of(asked, &view)?;
@@ -418,7 +418,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     }
 }
 
-/// `do=edit`. What was typed is there again if it is not taken.
+/// Handles `do=edit`. A refused copy is shown again with its typed text.
 fn edited(asked: &Asked, view: &LetterView, shown: &Shown) -> Result<Answer, Failure> {
     let number = view.letter.number;
     let source = asked.field("source").unwrap_or_default().replace("\r\n", "\n");
@@ -433,7 +433,7 @@ fn edited(asked: &Asked, view: &LetterView, shown: &Shown) -> Result<Answer, Fai
     if source.trim().is_empty() {
         return refused(&Failure::new(Exit::Invalid, "the copy has no text").help("write what should run"));
     }
-    // What a file is called would not be known any more, nor what its slots were.
+    // A copy of another kind would lose the name of the file and its slots.
     if is_worker != source.trim_start().starts_with("---") {
         let (message, help) = match is_worker {
             true => ("a worker file begins with `---`", "begin the copy as the original begins"),
@@ -451,7 +451,7 @@ fn edited(asked: &Asked, view: &LetterView, shown: &Shown) -> Result<Answer, Fai
         slots: BTreeMap::new(),
         result_name: None,
         edit: Some(number),
-        // Without it nobody knows what was seen.
+        // Without the counter, the daemon cannot know the state that the user saw.
         done: Some(asked.field(DONE).and_then(|done| done.parse().ok()).unwrap_or(u64::MAX)),
     };
     match asked.act("edit", format!("edit {number}"), act) {
@@ -466,7 +466,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thing_of_two_names_is_offered_once() {
+    fn object_with_two_names_is_offered_once() {
         let row = |at: u8, path: &str| PickRow {
             path: path.to_owned(),
             id: FormulaId { number: [at; 32], node: [9; 32] },

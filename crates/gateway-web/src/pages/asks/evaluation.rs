@@ -1,5 +1,5 @@
-//! A request to run code over what its sender holds already: the code, what it would use by the person's own names, and
-//! a yes or a no. Nothing in it can be changed: who wants it otherwise says no, and why.
+//! A request to run code over objects that its sender already holds: the code, the objects by the user's own names,
+//! and yes or no. The request cannot be edited. A user who wants a change denies it with a reason.
 
 use control::exit::Failure;
 use control::protocol::{AgentAct, Look, Response};
@@ -17,12 +17,12 @@ use crate::answer::Answer;
 use crate::asked::Asked;
 use crate::page::{parts, told};
 
-/// What of the card an answer is bound to: all that it shows.
+/// Returns a digest of everything that the card shows, to which an answer is bound.
 fn digest(view: &LetterView) -> Result<String, Failure> {
     definition::hashed(&(view.letter.number, &view.from, &view.source, &view.uses))
 }
 
-/// The card.
+/// Returns the card.
 ///
 /// # Errors
 /// When it cannot be written down.
@@ -55,7 +55,7 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
     })
 }
 
-/// What the code has come to, once it was let run.
+/// Returns the result of the code, once it was allowed to run.
 fn came(asked: &Asked, view: &LetterView) -> Markup {
     let promise = view.letter.body().and_then(Body::asks).map(|(promise, _)| promise);
     let state = match promise.map(|id| asked.look(Look::Formula { id })) {
@@ -76,7 +76,7 @@ fn came(asked: &Asked, view: &LetterView) -> Markup {
     }
 }
 
-/// `POST /m/NUMBER`: a yes to exactly what was shown.
+/// Handles `POST /m/NUMBER`: an approval of exactly the shown content.
 ///
 /// # Errors
 /// When the daemon refuses.

@@ -1,4 +1,4 @@
-//! The form card: one field for each that is asked for, checked by the code that reads what is sent.
+//! The form card: one field for each requested value, checked by the code that reads the submission.
 
 mod answered;
 
@@ -57,7 +57,7 @@ impl Fields {
         Ok(Fields { all, picks: take!(asked.look(Look::Picks)?, Picks) })
     }
 
-    /// What stands in the fields before anybody has typed anything.
+    /// Returns the default values of the fields.
     fn defaults(&self) -> Typed {
         let mut typed = Typed::default();
         for one in &self.all {
@@ -68,7 +68,7 @@ impl Fields {
         typed
     }
 
-    /// What is counted of what was typed; of secrets nothing is.
+    /// Returns the counters of the typed values. Secrets are not counted.
     fn tallies(&self, typed: &Typed) -> Tallies {
         let mut tallies = Tallies::new();
         for one in self.all.iter().filter(|one| !has_secret(&one.control)) {
@@ -77,20 +77,20 @@ impl Fields {
         tallies
     }
 
-    /// Whether promises are offered where JSON is typed.
+    /// Returns whether promises are offered where JSON is typed.
     fn takes_promises(&self, place: &str) -> bool {
         let control = self.all.iter().find_map(|one| control_at(&one.control, &one.prefix, place));
         !matches!(control, Some(Control { widget: Widget::Json { pending: false }, .. }))
     }
 
-    /// What is wrong with what was typed, wherever anything was.
+    /// Returns the errors of the typed values, at the places where something was typed.
     fn told(&self, typed: &Typed) -> BTreeMap<String, String> {
         let pairs = typed.all();
         let wrong = self.all.iter().filter_map(|one| one.read(&pairs, &self.picks).err()).flatten();
         early::written(typed, wrong)
     }
 
-    /// The field in which a button has changed something.
+    /// Returns the field in which a button has changed something.
     fn piece(&self, change: &str, typed: &Typed, wrong: &BTreeMap<String, String>) -> Answer {
         let place = change.split_once(' ').map_or("", |(_, place)| place);
         let tallies = self.tallies(typed);
@@ -99,7 +99,7 @@ impl Fields {
         Answer::Piece(html! { @for one in own { (one.draw(&form)) } })
     }
 
-    /// What was typed, without what must not be shown again.
+    /// Returns the typed values, without those that must not be shown again.
     fn sent(&self, pairs: &Pairs) -> Typed {
         let mut typed = Typed::sent(pairs);
         self.all.iter().for_each(|one| typed.forget_secrets(&one.control, &one.prefix));
@@ -107,7 +107,7 @@ impl Fields {
     }
 }
 
-/// The control for what is sealed: text that is not shown, whatever else is asked of it.
+/// Returns the control for a sealed value: text that is not shown, for any pattern.
 fn sealed(control: Control, may_be_left_out: bool) -> Control {
     let mut line = control;
     while let Widget::Optional { inner } = line.widget {
@@ -129,7 +129,8 @@ fn sealed(control: Control, may_be_left_out: bool) -> Control {
 }
 
 impl OneField {
-    /// What is sent of it, and its value unless that is sealed. Of a secret that was left out nothing is sent.
+    /// Returns the submission of the field, and its value unless that is sealed. A secret that was left out is not
+    /// submitted.
     fn read(&self, pairs: &Pairs, picks: &[PickRow]) -> Result<(Option<Written>, Option<Value>), Vec<Wrong>> {
         if self.field.secret {
             return match check::read_secret(&self.pattern, &self.prefix, pairs) {
@@ -142,7 +143,7 @@ impl OneField {
         Ok((Some(Written::Value { value: value.clone() }), Some(value)))
     }
 
-    /// Whether a secret was typed, which is not shown again.
+    /// Returns whether a secret was typed, which is not shown again.
     fn has_secret_text(&self, pairs: &Pairs) -> bool {
         has_secret(&self.control)
             && pairs
@@ -150,7 +151,7 @@ impl OneField {
                 .any(|(name, text)| is_below(name, &self.prefix) && !name.contains(':') && !text.is_empty())
     }
 
-    /// What it is called; safe to show.
+    /// Returns the label of the field; safe to show.
     fn said(&self) -> String {
         let label = self.field.label.visible_line();
         if label.is_empty() { visible_line(&self.field.name).into_owned() } else { label.to_string() }
@@ -178,7 +179,7 @@ impl OneField {
     }
 }
 
-/// The card, as nobody has typed into it.
+/// Returns the untouched card.
 ///
 /// # Errors
 /// When its patterns cannot be read.
@@ -188,7 +189,7 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
     Ok(drawn(asked, view, &fields, &typed, &BTreeMap::new()))
 }
 
-/// The card with what was filled in, and with something that was picked just now.
+/// Returns the card with the typed values, and with an object that was just picked.
 ///
 /// # Errors
 /// When its patterns cannot be read.
@@ -199,7 +200,7 @@ pub fn redrawn(asked: &Asked, view: &LetterView, place: &str) -> Result<Markup, 
     Ok(drawn(asked, view, &fields, &typed, &BTreeMap::new()))
 }
 
-/// The picker at a place.
+/// Returns the picker at a place.
 ///
 /// # Errors
 /// When there is none.
@@ -240,7 +241,7 @@ fn drawn(
                 enctype=[fields.all.iter().any(|one| has_file(&one.control)).then_some("multipart/form-data")] {
                 (parts::token(&asked.session))
                 (parts::back(asked))
-                // What Enter presses: it looks, and sends nothing.
+                // Enter presses this button: it checks the values, and sends nothing.
                 button.default type="submit" name="do" value="look" tabindex="-1" aria-hidden="true" formnovalidate {
                     "Look again"
                 }
@@ -264,10 +265,10 @@ fn drawn(
     }
 }
 
-/// What is said of secrets where the page is another one than that in which they were typed.
+/// The note on secrets, for a page other than the one on which they were typed.
 const TYPED_AGAIN: &str = "What is secret is not kept: type it again before you send it.";
 
-/// What is wrong, each with a way to it, above the form.
+/// Returns the errors above the form, each with a link to its field.
 fn summary(wrong: &BTreeMap<String, String>, typed: &Typed, fields: &Fields, lost: bool) -> Markup {
     let all: Vec<Part<'_>> = fields
         .all
@@ -284,7 +285,7 @@ fn summary(wrong: &BTreeMap<String, String>, typed: &Typed, fields: &Fields, los
     }
 }
 
-/// `POST /m/NUMBER`: adds or takes rows, looks at what was typed, or sends it.
+/// Handles `POST /m/NUMBER`: adds or removes rows, checks the typed values, or sends them.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -320,7 +321,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
         let card = drawn(asked, view, &fields, &typed, wrong);
         Ok(message::with_card(asked, view, &card, said, status))
     };
-    // What was typed in secret is in no page.
+    // No page contains a typed secret.
     let lost = fields.all.iter().any(|one| one.has_secret_text(&asked.body));
     if asked.field("do") != Some("submit") {
         let fits = html! {
@@ -347,7 +348,7 @@ pub fn send(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     }
 }
 
-/// What the daemon says where it knows more than the page did.
+/// Returns an error of the daemon, which knows more than the page.
 pub fn refused(failure: &Failure) -> Markup {
     html! {
         section.failure #wrong role="alert" tabindex="-1" {
@@ -358,7 +359,7 @@ pub fn refused(failure: &Failure) -> Markup {
     }
 }
 
-/// A field as it stands in the transcript; secrets are left out.
+/// Returns a field as it stands in the transcript; secrets are left out.
 fn in_words(one: &OneField, value: Option<&Value>, picks: &[PickRow]) -> String {
     let name = &one.field.name;
     match value {
@@ -376,7 +377,7 @@ fn in_words(one: &OneField, value: Option<&Value>, picks: &[PickRow]) -> String 
     }
 }
 
-/// `POST /m/NUMBER/check`: what is wrong with one field as it stands now, for the script.
+/// Handles `POST /m/NUMBER/check`: returns the errors of one field in its current state, for the script.
 pub fn check(asked: &Asked) -> Result<Answer, Failure> {
     let number: MessageNumber = asked.part("number")?;
     let view = *take!(asked.look(Look::Letter { number })?, Letter);

@@ -1,5 +1,5 @@
-//! A worker that a run wants to make, on the card that asks about it: its digest, what each of its slots gets, what a person
-//! can put there or in place of what the model wrote, and, before a yes, what all of that grants.
+//! A worker that a run wants to make, on its approval card: its digest, and the content of each slot. The user can
+//! fill slots, or replace the model's text. Before an approval, the card shows all resulting grants.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,10 @@ use crate::field::pick::Picker;
 use crate::page::{link, parts};
 use crate::pages::approval;
 
-/// The field with what a yes is bound to of what it would grant.
+/// The field with the digest of the preview, to which an approval is bound.
 pub const GRANTED: &str = "_granted";
 
-/// The field with the place of what was picked just now.
+/// The field with the place of the object that was just picked.
 const FRESH: &str = "_fresh";
 
 /// The fields of a worker that an entry makes.
@@ -34,35 +34,35 @@ struct Fields {
 }
 
 impl Fields {
-    /// What begins the names of menus for its slots.
+    /// Returns the prefix of the menus for its slots.
     fn picks(self) -> String {
         format!("p{}-{}-", self.message, self.entry)
     }
 
-    /// What begins the names of lines for its slots.
+    /// Returns the prefix of the text fields for its slots.
     fn fills(self) -> String {
         format!("fill-{}-{}-", self.message, self.entry)
     }
 
-    /// The field of its text.
+    /// Returns the field of its text.
     fn text(self) -> String {
         format!("edited-{}-{}", self.message, self.entry)
     }
 }
 
-/// What was chosen for the worker that an entry makes.
+/// The user's choices for the worker that an entry makes.
 #[derive(Default)]
 struct Chosen {
-    /// What fills slots by a name, by slot.
+    /// The picked objects, by slot.
     picked: BTreeMap<String, PickRow>,
-    /// What was typed of slots, without their names.
+    /// The typed bindings, by slot.
     typed: BTreeMap<String, String>,
     /// The text, if it was changed.
     edited: Option<String>,
 }
 
 impl Chosen {
-    /// What a form has sent.
+    /// Returns the choices that a form has sent.
     fn sent(asked: &Asked, fields: Fields, entry: &CardEntry) -> Result<Chosen, Failure> {
         let (picks, fills) = (fields.picks(), fields.fills());
         let filled = |prefix: &str| -> BTreeMap<String, String> {
@@ -82,7 +82,7 @@ impl Chosen {
         }
         let own = source(entry);
         let sent = asked.field(&fields.text()).map(str::to_owned);
-        // What is shown written out was not changed by showing it.
+        // A text with invisible characters written out, as the page shows it, does not count as edited.
         let edited = sent.filter(|text| *text != visible(&own) && *text != own);
         Ok(Chosen { picked, typed: filled(&fills), edited })
     }
@@ -91,7 +91,7 @@ impl Chosen {
         self.picked.is_empty() && self.typed.is_empty() && self.edited.is_none()
     }
 
-    /// The same as a request, and as it would be typed.
+    /// Returns the same as a request, and as it would be typed.
     fn added(&self, asked: &Asked) -> Result<(Added, String), Failure> {
         let (mut added, mut words) = (Added::default(), String::new());
         for (slot, row) in &self.picked {
@@ -114,32 +114,33 @@ impl Chosen {
     }
 }
 
-/// The text of the worker that an entry makes.
+/// Returns the text of the worker that an entry makes.
 fn source(entry: &CardEntry) -> String {
     let found = entry.arguments.iter().find(|(name, _)| name == "source");
-    // A browser sends its own line ends, whatever they were.
+    // A browser sends its own line ends in place of the original ones.
     found.map(|(_, text)| text.raw().replace("\r\n", "\n")).unwrap_or_default()
 }
 
-/// What a yes to a card would grant beside what the card shows.
+/// The grants of an approval beyond those that the card shows.
 pub struct Granted {
     /// For each entry that makes a worker to which something is added, or must be.
     all: Vec<(usize, Adding)>,
-    /// What is added, if it is added to one.
+    /// The additions to a worker, if there is exactly one such worker.
     pub added: Added,
     /// The same as it would be typed.
     pub words: String,
-    /// What a yes is bound to.
+    /// The digest to which an approval is bound.
     pub digest: String,
     /// Whether it needs a fresh word in an old session.
     pub weighs: bool,
 }
 
 impl Granted {
-    /// What is added to the workers that these entries of a card make; nothing, if nothing is, and nothing must be.
+    /// Returns the additions to the workers that these entries of a card make. `None` if there are none, and no slot
+    /// needs one.
     ///
     /// # Errors
-    /// When what was chosen cannot be, or is gone.
+    /// When a choice is invalid, or its object is gone.
     pub fn of(asked: &Asked, card: &Card, entries: Option<&[usize]>) -> Result<Option<Granted>, Failure> {
         let (mut all, mut all_added, mut weighs) = (Vec::new(), Vec::new(), false);
         for (at, entry) in card.entries.iter().enumerate() {
@@ -167,12 +168,12 @@ impl Granted {
         Ok(Some(Granted { all, added, words, digest, weighs }))
     }
 
-    /// The worker of an entry as it would be made.
+    /// Returns the worker of an entry as it would be made.
     fn at(&self, entry: usize) -> Option<&Adding> {
         self.all.iter().find(|(at, _)| *at == entry).map(|(_, adding)| adding)
     }
 
-    /// Why nobody can say yes to it yet, if nobody can.
+    /// Returns the reason why the card cannot be approved yet, if there is one.
     pub fn missing(&self) -> Option<Failure> {
         let missing: Vec<String> = self.all.iter().flat_map(|(_, one)| one.missing.iter().cloned()).collect();
         let named: Vec<String> = missing.iter().map(|slot| format!("`{}`", visible_line(slot))).collect();
@@ -182,7 +183,7 @@ impl Granted {
             .then(|| Failure::new(Exit::Invalid, what).help("choose something for each, or deny it"))
     }
 
-    /// What would be granted, above the button that does it.
+    /// Returns the preview of the grants, above the button that approves them.
     pub fn draw(&self, asked: &Asked) -> Markup {
         html! {
             section.entry #granted aria-labelledby="granted-title" {
@@ -206,7 +207,7 @@ impl Granted {
     }
 }
 
-/// What fills a slot, in sentences.
+/// Returns the content of a slot, in sentences.
 fn told(one: &Granting) -> Markup {
     // Methods of code are called as the code has called them.
     let is_of_code = one.methods.iter().any(|method| method.effect.is_empty());
@@ -225,7 +226,7 @@ fn told(one: &Granting) -> Markup {
     }
 }
 
-/// Whether a yes waits for something that is filled in, and for what that would grant.
+/// Returns whether an approval must wait for a slot to be filled, and for the preview of the grants.
 pub fn is_open(card: &Card) -> bool {
     let mut open = card.entries.iter().filter(|entry| entry.answer.is_none());
     open.any(|entry| {
@@ -233,7 +234,7 @@ pub fn is_open(card: &Card) -> bool {
     })
 }
 
-/// What stands on the card.
+/// Returns the part of the card for the worker that an entry makes.
 pub fn draw(
     asked: &Asked,
     card: &Card,
@@ -284,7 +285,7 @@ pub fn draw(
     }
 }
 
-/// A place to change the text of the worker.
+/// Returns a place to change the text of the worker.
 fn text(asked: &Asked, fields: Fields, entry: &CardEntry) -> Markup {
     let (name, source) = (fields.text(), source(entry));
     let shown = visible(&source);
@@ -304,7 +305,7 @@ fn text(asked: &Asked, fields: Fields, entry: &CardEntry) -> Markup {
     }
 }
 
-/// What a person fills a slot with.
+/// Returns the fields with which a user fills a slot.
 fn choice(asked: &Asked, fields: Fields, slot: &MadeSlot, picks: &[PickRow], is_missing: bool) -> Markup {
     let shown = visible_line(&slot.name);
     let place = format!("{}{}", fields.picks(), slot.name);
@@ -336,7 +337,7 @@ fn choice(asked: &Asked, fields: Fields, slot: &MadeSlot, picks: &[PickRow], is_
     }
 }
 
-/// The picker at a place of an approval, while something narrower is made for it.
+/// Returns the picker at a place of an approval, while something narrower is made for it.
 ///
 /// # Errors
 /// When there is none.
@@ -370,7 +371,7 @@ fn card(asked: &Asked, view: &LetterView) -> Result<Card, Failure> {
     }
 }
 
-/// The card with what was filled in, and something that was picked just now.
+/// Returns the card with the typed values, and with an object that was just picked.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -385,7 +386,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_field_of_one_worker_is_taken_for_one_of_another() {
+    fn field_names_of_two_workers_never_collide() {
         let fields = |message, entry| Fields { message: MessageNumber(message), entry };
         let all = [fields(1, 1), fields(1, 11), fields(11, 1), fields(11, 11)];
         for (at, one) in all.iter().enumerate() {

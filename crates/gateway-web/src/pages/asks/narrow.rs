@@ -1,7 +1,7 @@
-//! A step at a picker: of something that a person has a narrower one is made, and the card goes on with that.
+//! A step at a picker: the user makes a narrower version of an object, and the card goes on with that.
 //!
-//! What was filled in so far goes along in the form of this page, so the card is there again as it was, with scripts and
-//! without. What is left of a thing is the daemon's to say and to keep.
+//! The form of this page carries the card's values along, so the card comes back as it was, with scripts and without.
+//! The daemon computes and enforces the remaining authority.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ const LASTS: &str = "_n-lasts";
 const TO: &str = "_n-to";
 const FORCE: &str = "_n-force";
 
-/// The limits that are written: which, the name of the field, what it is called, and what is written there.
+/// The limits that the user types: the limit, the name of its field, its label, and its hint.
 const WRITTEN: [(Limit, &str, &str, &str); 4] = [
     (Limit::Suffixes, "_n-suffixes", "Only files whose names end so", "as in .pdf .md; empty: all"),
     (
@@ -47,13 +47,13 @@ const WRITTEN: [(Limit, &str, &str, &str); 4] = [
 
 /// The picker for which something is made.
 pub struct Hole {
-    /// The label of what is asked for.
+    /// The label that the picked object must have.
     pub label: Option<String>,
     /// Whether anything may be picked, data as well.
     pub data: bool,
-    /// What the picker is called, safe to show.
+    /// The name of the picker, safe to show.
     pub said: String,
-    /// What was filled in so far, but for what must not be shown again.
+    /// The typed values, without those that must not be shown again.
     pub filled: Pairs,
 }
 
@@ -64,12 +64,12 @@ impl Hole {
     }
 }
 
-/// Refused: the form has no such picker.
+/// Returns the error for a place without a picker.
 pub fn no_picker() -> Failure {
     Failure::new(Exit::Usage, "nothing can be picked at this place").help("open the message again")
 }
 
-/// What of a form's pairs goes along: no marks of ours, no buttons.
+/// Returns the pairs of a form that are carried along, without our own marks and buttons.
 pub fn carried(pairs: &Pairs, keep: impl Fn(&str) -> bool) -> Pairs {
     let own = |(name, _): &&(String, String)| !name.starts_with('_') && name != "do" && keep(name);
     pairs.iter().filter(own).cloned().collect()
@@ -85,7 +85,7 @@ fn hole(asked: &Asked, view: &LetterView, place: &str) -> Result<Hole, Failure> 
     }
 }
 
-/// The card again, with what was filled in, and this picked.
+/// Returns the card again, with its typed values, and with the new object picked.
 fn back(
     asked: &Asked,
     view: &LetterView,
@@ -192,7 +192,7 @@ fn new_name(asked: &Asked) -> Result<NamePath, Failure> {
     path(name).map_err(|failure| failure.help("a name has no `@`; a path has `/` between names"))
 }
 
-/// The same as a person would have typed it.
+/// Returns the same as a person would have typed it.
 fn in_words(of: &str, to: &NamePath, by: &Narrowing) -> String {
     let mut text = format!("narrow {of} {to}");
     if let Some(methods) = &by.methods {
@@ -221,12 +221,12 @@ struct At<'a> {
     picks: &'a [PickRow],
     row: Option<&'a PickRow>,
     thing: Option<Narrowable>,
-    /// What would be left, and what the button is bound to.
+    /// The remaining authority, and the digest to which the button is bound.
     left: Option<(Untrusted, String)>,
 }
 
 impl At<'_> {
-    /// Whether what was sent was filled in for the thing that is chosen now.
+    /// Returns whether the sent values were typed for the object that is chosen now.
     fn is_shown(&self) -> bool {
         self.row.is_some_and(|row| self.asked.field(SHOWN) == Some(row.id.to_string().as_str()))
     }
@@ -235,7 +235,7 @@ impl At<'_> {
         if self.is_shown() || name == TO { self.asked.field(name).unwrap_or("").trim() } else { "" }
     }
 
-    /// The methods that stay, among those that are shown.
+    /// Returns the methods that stay, among those that are shown.
     fn kept(&self) -> BTreeSet<String> {
         let kept = self.asked.body.iter().filter(|(name, _)| name == METHOD);
         kept.map(|(_, method)| method.clone()).collect()
@@ -245,7 +245,7 @@ impl At<'_> {
         let all = self.thing.as_ref().map_or(&[][..], |thing| &thing.methods);
         let named = self.text(NAMED).split([' ', ',', '\n', '\r']).filter(|name| !name.is_empty());
         let methods: BTreeSet<String> = self.kept().into_iter().chain(named.map(str::to_owned)).collect();
-        // All that it has, if nobody knows what that is.
+        // If the methods of the object are unknown and none is named, keep all.
         let methods = Some(methods).filter(|methods| !(all.is_empty() && methods.is_empty()));
         let text = |name: &str| self.text(name).to_owned();
         Narrowing {
@@ -391,7 +391,7 @@ impl At<'_> {
     }
 }
 
-/// Text of several lines comes back as it was from a hidden area only.
+/// Returns a hidden field. A text of several lines survives only in a hidden area.
 fn hidden(name: &str, text: &str) -> Markup {
     html! {
         @if text.contains(['\n', '\r']) {

@@ -13,12 +13,12 @@ use crate::answer::Answer;
 use crate::asked::Asked;
 use crate::page::{link, parts, told};
 
-/// What of the card an answer is bound to: all that it shows.
+/// Returns a digest of everything that the card shows, to which an answer is bound.
 fn digest(view: &LetterView) -> Result<String, Failure> {
     definition::hashed(&(view.letter.number, view.answers, &view.withheld))
 }
 
-/// The card.
+/// Returns the card.
 ///
 /// # Errors
 /// When it cannot be written down.

@@ -1,4 +1,4 @@
-//! What can be said to any message: a refusal, words, a name for something that came with it.
+//! Replies that fit any message: a refusal, words, a name for an object that came with it.
 
 use control::exit::{Exit, Failure};
 use control::messages::{MessageFilter, PageBounds};
@@ -15,7 +15,7 @@ use crate::asked::{Asked, typed};
 use crate::page::parts;
 use crate::pages::standing;
 
-/// Whether a message that asks for one thing can still be answered.
+/// Returns whether a message that asks for one thing can still be answered.
 pub fn is_open(view: &LetterView) -> bool {
     let again =
         matches!(view.letter.body(), Some(Body::Form { repeatable: true, .. } | Body::Definition { .. }));
@@ -48,7 +48,7 @@ pub fn reject(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     let reason = asked.filled("reason").unwrap_or("no");
     let text = format!("reject {number} -r {}", typed(reason));
     let act = match view.letter.body() {
-        // What asks for an approval is denied, and not rejected.
+        // A request for an approval is denied, and not rejected.
         Some(Body::Release { .. }) => {
             let (message, entries, reason) = (number, None, Untrusted::new(reason));
             let text = Untrusted::new(text);
@@ -61,7 +61,7 @@ pub fn reject(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     Ok(Answer::Go(format!("/m/{number}")))
 }
 
-/// A place for words to whoever sent a message.
+/// Returns a form for a reply to the sender of a message.
 pub fn answer_in_words(asked: &Asked, number: MessageNumber) -> Markup {
     html! {
         form.card method="post" action={ "/m/" (number) } data-draft={ "reply " (number) } {
@@ -86,7 +86,7 @@ pub fn reply(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
     Ok(Answer::Go(format!("/m/{number}")))
 }
 
-/// Something that came with a message, and a place for a name of the person's.
+/// Returns something that came with a message, and a place for a name of the person's.
 pub fn adoption(asked: &Asked, number: MessageNumber, edge: &str, at: usize) -> Markup {
     let typed = asked.field("path").filter(|_| asked.field("edge") == Some(edge)).unwrap_or("");
     html! {
@@ -121,8 +121,8 @@ pub fn adopt(asked: &Asked, view: &LetterView) -> Result<Answer, Failure> {
 /// How many of the messages that came in answer to one are shown at once.
 const ANSWERS: usize = 50;
 
-/// What came in answer to a message, one way or another, oldest first. Of much the newest is shown, and the page of what is
-/// older.
+/// Returns all messages that came in answer to a message, oldest first. Of a long list it shows the newest, with a
+/// link to the older ones.
 pub fn chain(asked: &Asked, view: &LetterView) -> Markup {
     let message = view.letter.number;
     let below = asked.query("below").and_then(|text| text.parse::<MessageNumber>().ok());

@@ -20,7 +20,7 @@ use crate::pages::message;
 /// The name of the menu.
 const PICK: &str = "pick";
 
-/// The card.
+/// Returns the card.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -28,7 +28,7 @@ pub fn card(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
     drawn(asked, view, false)
 }
 
-/// The card with what was filled in, and something that was picked just now.
+/// Returns the card with the typed values, and with an object that was just picked.
 ///
 /// # Errors
 /// When the daemon does not answer.
@@ -36,7 +36,7 @@ pub fn redrawn(asked: &Asked, view: &LetterView) -> Result<Markup, Failure> {
     drawn(asked, view, true)
 }
 
-/// The picker of a request.
+/// Returns the picker of a request.
 ///
 /// # Errors
 /// When it has none at this place.
@@ -97,7 +97,7 @@ fn drawn(asked: &Asked, view: &LetterView, fresh: bool) -> Result<Markup, Failur
     })
 }
 
-/// What only a run can be given: words, and what has no name.
+/// Returns the fields for answers that only a run takes: words, and things without a name.
 fn for_run(asked: &Asked, wish: &Wish) -> Markup {
     html! {
         fieldset {
@@ -177,8 +177,8 @@ fn again(asked: &Asked, view: &LetterView, failure: &Failure) -> Result<Answer, 
     Ok(message::with_card(asked, view, &card, Some(form::refused(failure)), status))
 }
 
-/// What was chosen. To an agent goes exactly what was shown; a run is handed what a name stands for, if it still stands
-/// for that.
+/// Returns the chosen answer. An agent gets exactly the object that was shown. A run gets the object of a name, if
+/// the name still stands for that object.
 fn picked(asked: &Asked, to_run: bool) -> Result<(Answered, String), Failure> {
     let id: Option<FormulaId> = asked.field(PICK).and_then(|text| text.parse().ok());
     let picks = take!(asked.look(Look::Picks)?, Picks);

@@ -1,4 +1,4 @@
-//! Messages that tell: a value, what the person did.
+//! Messages that inform: a value, or a command of the user.
 
 use control::exit::Failure;
 use control::protocol::{Look, Request, Response};
@@ -14,7 +14,7 @@ use super::said;
 use crate::asked::Asked;
 use crate::page::{link, parts, told};
 
-/// The card.
+/// Returns the card.
 ///
 /// # Errors
 /// None now.
@@ -40,7 +40,8 @@ pub fn card(asked: &Asked, view: &LetterView, body: &Body) -> Result<Markup, Fai
     })
 }
 
-/// What came of a command; of one that started a run, or that an earlier version has kept, how its run stands.
+/// Returns the outcome of a command. For a command that started a run, or one stored by an earlier version, it
+/// returns the state of the run.
 fn outcome(asked: &Asked, view: &LetterView, run: Option<RunNumber>) -> Markup {
     let Some(came) = &view.letter.mail.came else {
         let run = run.map(|run| asked.ask(Request::GetRun { run }));
@@ -50,7 +51,7 @@ fn outcome(asked: &Asked, view: &LetterView, run: Option<RunNumber>) -> Markup {
             }
         };
     };
-    // What stands in the line in part stands below in full.
+    // The line may be shortened, so the full text stands below.
     let whole = match came {
         Came::Done { to: Some(CameTo::Value { value }) } => {
             Some(("The value", Untrusted::new(control::show::value::argument(value))))
@@ -66,7 +67,7 @@ fn outcome(asked: &Asked, view: &LetterView, run: Option<RunNumber>) -> Markup {
     }
 }
 
-/// What was sent, as far as it is data.
+/// Returns the sent value, as far as it is data.
 fn value(asked: &Asked, view: &LetterView) -> Markup {
     let path = NamePath::new(["@mail".to_owned(), view.letter.number.to_string(), "@value".to_owned()]);
     let thing = path.ok().and_then(|path| asked.look(Look::Thing { path }).ok());

@@ -1,4 +1,4 @@
-//! Cards that are answered with yes or no, and nothing else: what would happen, a button that is bound to it, a refusal.
+//! Cards that are answered only with yes or no: a preview, a button that is bound to it, and a refusal.
 
 use control::exit::{Exit, Failure};
 use control::view::LetterView;
@@ -14,18 +14,18 @@ use crate::pages::message;
 pub struct YesOrNo {
     /// Its kind, in a word.
     pub kind: &'static str,
-    /// What an answer is bound to.
+    /// The digest to which an answer is bound.
     pub digest: String,
-    /// What would happen.
+    /// The preview of the action.
     pub shown: Markup,
     /// The button that says yes. Without one only a no is of use.
     pub yes: Option<&'static str>,
-    /// What stands over the refusal.
+    /// The heading over the refusal.
     pub or: &'static str,
 }
 
 impl YesOrNo {
-    /// The card.
+    /// Returns the card.
     pub fn draw(&self, asked: &Asked, view: &LetterView) -> Markup {
         let number = view.letter.number;
         html! {
@@ -53,10 +53,10 @@ impl YesOrNo {
     }
 }
 
-/// `POST /m/NUMBER`: a yes to exactly what was shown, by its digest.
+/// Handles `POST /m/NUMBER`: an approval of exactly the shown content, by its digest.
 ///
 /// # Errors
-/// When it is no answer, or the daemon refuses.
+/// When the form has no answer, or the daemon refuses.
 pub fn send(
     asked: &Asked,
     view: &LetterView,

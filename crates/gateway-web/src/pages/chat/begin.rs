@@ -1,4 +1,4 @@
-//! The form that begins a conversation: with whom, with which model, what is handed over, what is said first.
+//! The form that begins a conversation: the worker, the model, the endowments, and the first message.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ use crate::pages::attached::{self, Kept};
 /// Where the inputs of a worker stand in the form.
 const INPUT: &str = "i";
 
-/// What stands before the name of a slot in the name of its field.
+/// The prefix that turns the name of a slot into the name of its field.
 pub(super) const SLOT: &str = "slot-";
 
 /// The form, as far as it was filled in.
@@ -39,13 +39,13 @@ pub(super) const SLOT: &str = "slot-";
 pub(super) struct Form {
     /// The files that were brought.
     pub(super) kept: Vec<Kept>,
-    /// What is wrong.
+    /// The errors of the form.
     pub(super) told: Told,
-    /// What is wrong with inputs, by place.
+    /// The errors of the inputs, by place.
     inputs: BTreeMap<String, String>,
-    /// What the chosen worker wants.
+    /// The requirements of the chosen worker.
     wanted: Option<Wanted>,
-    /// What was typed, with rows that came and went.
+    /// The typed values, with added and removed rows.
     typed: Typed,
 }
 
@@ -71,7 +71,7 @@ impl Form {
         })
     }
 
-    /// All that is wrong, each with a way to its field.
+    /// Returns all that is wrong, each with a way to its field.
     pub(super) fn wrong(&self) -> Result<Markup, Failure> {
         let pattern =
             self.wanted.as_ref().filter(|_| !self.inputs.is_empty()).map(input).transpose()?.flatten();
@@ -83,7 +83,7 @@ impl Form {
         Ok(self.told.all(inputs.as_ref()))
     }
 
-    /// What the chosen worker wants: its inputs, and something for each of its slots.
+    /// Returns the requirements of the chosen worker: its inputs, and a field for each of its slots.
     fn wants(&self, asked: &Asked, wanted: &Wanted) -> Result<Markup, Failure> {
         let inputs = self.inputs(asked, wanted)?;
         Ok(html! {
@@ -118,7 +118,7 @@ impl Form {
         }
     }
 
-    /// The controls of its inputs, if it has any.
+    /// Returns the controls of its inputs, if it has any.
     fn inputs(&self, asked: &Asked, wanted: &Wanted) -> Result<Option<Markup>, Failure> {
         let Some(pattern) = input(wanted)? else { return Ok(None) };
         let control = pattern.controls();
@@ -138,7 +138,7 @@ impl Form {
         })))
     }
 
-    /// What else can be said of slots: in lines, as behind `-e` and `--allow`.
+    /// Returns fields for further bindings of slots, in lines, as for `-e` and `--allow`.
     fn more(&self, asked: &Asked) -> Markup {
         let typed = |name: &str| asked.field(name).unwrap_or("");
         let wrong = self.told.at(&Place::Slots);
@@ -158,7 +158,7 @@ impl Form {
     }
 }
 
-/// The pattern of a worker's inputs, if it has any.
+/// Returns the pattern of a worker's inputs, if it has any.
 fn input(wanted: &Wanted) -> Result<Option<Pattern>, Failure> {
     let pattern = Pattern::from_value(&wanted.input)
         .map_err(|error| Failure::new(Exit::Invalid, error.to_string()).help("mend the worker file"))?;
@@ -171,13 +171,13 @@ fn picks(asked: &Asked) -> Result<Vec<PickRow>, Failure> {
     Ok(take!(asked.look(Look::Picks)?, Picks))
 }
 
-/// What was typed in the lines of a field.
+/// Returns the lines of a field that are not blank.
 fn lines<'a>(asked: &'a Asked, name: &str) -> impl Iterator<Item = &'a str> {
     let text = asked.field(name).unwrap_or("");
     text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
-/// What is handed over, as it would be typed behind `-e`, each with the place where that was done.
+/// Returns the bindings as they would be typed after `-e`, each with its place in the form.
 fn fills(asked: &Asked, wanted: &Wanted) -> Vec<(Place, String)> {
     let own = wanted.slots.iter().filter_map(|slot| {
         let fill = asked.filled(&format!("{SLOT}{}", slot.name))?;
@@ -186,7 +186,8 @@ fn fills(asked: &Asked, wanted: &Wanted) -> Vec<(Place, String)> {
     own.chain(lines(asked, "fills").map(|line| (Place::Slots, line.to_owned()))).collect()
 }
 
-/// `POST /chat`: begins a conversation and says the first thing; or shows what the chosen worker works with.
+/// Handles `POST /chat`: begins a conversation and sends the first message, or shows the requirements of the chosen
+/// worker.
 pub fn begin(asked: &Asked) -> Result<Answer, Failure> {
     let mut form = Form { typed: Typed::sent(&asked.body), ..Form::default() };
     match attached::brought(asked) {
@@ -222,8 +223,8 @@ pub fn begin(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 impl Form {
-    /// What begins the conversation, with what is said first; nothing, if something is wrong with it, which is told at
-    /// its place then, all of it at once.
+    /// Returns the request that begins the conversation, and the first message. If something is invalid, it records
+    /// all errors at their places and returns `None`.
     fn request(&mut self, asked: &Asked) -> Result<Option<(RunRequest, String)>, Failure> {
         let said = self.told.ok(Place::Said, what_is_said(asked));
         let model = self.told.ok(Place::Model, asked.site.backend.model(asked.filled("model")));
@@ -263,7 +264,7 @@ impl Form {
         Ok(Some((request, said)))
     }
 
-    /// The inputs, as JSON.
+    /// Returns the inputs, as JSON.
     fn values(
         &mut self,
         asked: &Asked,
@@ -289,7 +290,7 @@ impl Form {
         }
     }
 
-    /// What is handed over; what is missing, or cannot be read, is told at each slot.
+    /// Returns the bindings of slots. Missing and invalid ones are recorded as errors at their slots.
     fn endow(&mut self, asked: &Asked, wanted: &Wanted) -> Vec<Endowment> {
         let all = fills(asked, wanted);
         let fill = |line: &str| line.split_once('=').map_or("", |(_, fill)| fill).to_owned();
@@ -324,7 +325,7 @@ fn started(asked: &Asked, (request, said): (RunRequest, String)) -> Result<RunNu
     Ok(run)
 }
 
-/// Where a refusal to begin belongs: to the documents, if there would be none without them.
+/// Returns where a refusal to begin belongs: to the documents, if there would be none without them.
 fn whose(asked: &Asked, request: RunRequest, failure: Failure) -> (Place, Failure) {
     let had = !request.spec.documents.is_empty();
     let spec = StartSpec { documents: vec![], dry_run: true, ..request.spec };

@@ -1,4 +1,4 @@
-//! Conversations: which there are, what was said in each, and how one begins another.
+//! Conversations: their list, the messages of each, and the form that begins another.
 
 mod begin;
 mod talk;
@@ -33,9 +33,9 @@ enum Place {
     Said,
     Worker,
     Model,
-    /// The slot of this name.
+    /// Returns the slot of this name.
     Slot(String),
-    /// What fills slots, in lines.
+    /// The lines that fill slots.
     Slots,
     Documents,
     /// The whole of it.
@@ -43,7 +43,7 @@ enum Place {
 }
 
 impl Place {
-    /// The id of its field, and what that is called; the form has none.
+    /// Returns the id and the label of its field. The form as a whole has none.
     fn field(&self) -> Option<(String, String)> {
         let (id, called) = match self {
             Place::Said => ("said", "What you say"),
@@ -60,7 +60,7 @@ impl Place {
     }
 }
 
-/// What is wrong with what was sent, each where it is told.
+/// The errors of a form, each with its place.
 #[derive(Clone, Debug, Default)]
 struct Told(Vec<(Place, Failure)>);
 
@@ -69,12 +69,12 @@ impl Told {
         Told(vec![(place, failure)])
     }
 
-    /// What is wrong at this place.
+    /// Returns the error at this place.
     fn at(&self, place: &Place) -> Option<&Failure> {
         self.0.iter().find(|(at, _)| at == place).map(|(_, failure)| failure)
     }
 
-    /// All that is wrong, each with a way to its field; `inputs` says what is wrong with those of a worker.
+    /// Returns all errors, each with a link to its field. `inputs` lists the errors of a worker's inputs.
     fn all(&self, inputs: Option<&Markup>) -> Markup {
         match self.0.as_slice() {
             [] => html! {},
@@ -94,7 +94,7 @@ impl Told {
         }
     }
 
-    /// What came of something, if it is well; else that is told at this place.
+    /// Returns the value of a result, or records its error at this place.
     fn ok<T>(&mut self, place: Place, read: Result<T, Failure>) -> Option<T> {
         read.map_err(|failure| self.0.push((place, failure))).ok()
     }
@@ -105,7 +105,7 @@ pub fn list(asked: &Asked) -> Result<Answer, Failure> {
     Ok(begins(asked, &Form::default())?.into())
 }
 
-/// The conversations that there are, and the form that begins one.
+/// Returns the conversations that there are, and the form that begins one.
 fn begins(asked: &Asked, form: &Form) -> Result<Page, Failure> {
     let chats = |open: bool, below: Option<RunNumber>, limit: usize| {
         Ok::<Vec<ChatRow>, Failure>(take!(asked.ask(Request::Chats { open, below, limit })?, Chats))
@@ -157,7 +157,7 @@ fn conversations(rows: &[ChatRow]) -> Markup {
     }
 }
 
-/// The field for what is said.
+/// Returns the field for the user's message.
 fn what_you_say(asked: &Asked, rows: &str, wrong: Option<&Failure>) -> Markup {
     html! {
         label for="said" { "What you say" }
@@ -167,7 +167,7 @@ fn what_you_say(asked: &Asked, rows: &str, wrong: Option<&Failure>) -> Markup {
     }
 }
 
-/// What is said, if it is something, and not too much.
+/// Returns the user's message, if it is neither empty nor too long.
 fn what_is_said(asked: &Asked) -> Result<String, Failure> {
     match asked.filled("said") {
         None => Err(Failure::new(Exit::Invalid, "nothing was said")),
@@ -187,12 +187,12 @@ fn speak(asked: &Asked, run: RunNumber, said: String, documents: Vec<Document>) 
     Ok(())
 }
 
-/// Whether files are brought and nothing is said yet.
+/// Returns whether files are brought and nothing is said yet.
 fn is_bringing(asked: &Asked) -> bool {
     asked.field("do") == Some("attach")
 }
 
-/// A page again with what was sent, and what is wrong with it; the script gets the list of files alone.
+/// Returns a page again with the sent values and their errors. The script gets the list of files alone.
 fn answered(
     asked: &Asked,
     kept: &[Kept],

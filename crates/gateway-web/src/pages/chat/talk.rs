@@ -1,4 +1,4 @@
-//! One conversation: what was said, what is answered while it is written, and what is asked in between, as cards.
+//! One conversation: its messages, the answer while it is written, and the open requests as cards.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Document, Look, Request, Response};
@@ -25,7 +25,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let number: RunNumber = asked.part("run")?;
     let run = take!(asked.ask(Request::GetRun { run: number })?, Run);
     if run.shape != Shape::Chat {
-        // Nothing can be said to it; what there is to see is on its own page.
+        // A run of another shape takes no messages, so it has only its own page.
         return Ok(Answer::Go(format!("/r/{number}")));
     }
     Ok(page(asked, &run, &[], &Told::default())?.into())
@@ -79,7 +79,7 @@ fn page(asked: &Asked, run: &Run, kept: &[Kept], told: &Told) -> Result<Page, Fa
     Ok(Page::new("/chat", format!("Chat {number} {}", visible_line(&run.name)), main).live(topics))
 }
 
-/// How it stands, and a way to end it.
+/// Returns how it stands, and a way to end it.
 fn state(asked: &Asked, run: &Run) -> Markup {
     let number = run.number;
     let cancelled = run.cancelled.as_ref().filter(|why| why.raw() != OVER);
@@ -116,7 +116,8 @@ fn form(asked: &Asked, number: RunNumber, kept: &[Kept], told: &Told) -> Markup 
     }
 }
 
-/// What was to be said in a conversation that was over by then. It stays there, whatever happens meanwhile.
+/// Returns a message that was not sent because the conversation was over by then. It stays on the page during
+/// updates.
 fn unsaid(asked: &Asked) -> Markup {
     html! {
         @if let Some(said) = asked.filled("said") {
@@ -126,7 +127,7 @@ fn unsaid(asked: &Asked) -> Markup {
     }
 }
 
-/// What stands in the place of the form once it is over.
+/// Returns the note in the place of the form, once the conversation is over.
 fn over(run: &Run) -> Markup {
     let ended = run.cancelled.as_ref().is_some_and(|why| why.raw() == OVER);
     html! {
@@ -137,7 +138,7 @@ fn over(run: &Run) -> Markup {
     }
 }
 
-/// The documents with which a conversation began.
+/// Returns the documents with which a conversation began.
 fn begun_with(run: &Run, steps: &[Step]) -> Vec<Attachment> {
     let later = |document: &&Attachment| {
         steps.iter().any(|step| match &step.entry {
@@ -161,8 +162,8 @@ fn shown(documents: &[Attachment]) -> Markup {
     }
 }
 
-/// What is asked meanwhile: the oldest in full, the others as links. One after the other is answered, and no two cards of
-/// one page have places of the same name.
+/// Returns the open requests: the oldest in full, the others as links. They are answered one after the other, so that
+/// no two cards of a page have places of the same name.
 fn asks(asked: &Asked, run: RunNumber, messages: &[MessageNumber]) -> Markup {
     let within = asked.within(&format!("/chat/{run}"));
     html! {
@@ -182,7 +183,7 @@ fn asks(asked: &Asked, run: RunNumber, messages: &[MessageNumber]) -> Markup {
     }
 }
 
-/// The whole journal.
+/// Returns the whole journal.
 fn all_steps(asked: &Asked, run: RunNumber) -> Result<Vec<Step>, Failure> {
     let mut steps: Vec<Step> = Vec::new();
     loop {
@@ -195,7 +196,7 @@ fn all_steps(asked: &Asked, run: RunNumber) -> Result<Vec<Step>, Failure> {
     }
 }
 
-/// What a step is in a conversation, if anything.
+/// Returns a step as a part of the conversation, if it belongs there.
 fn turn(asked: &Asked, step: &Step) -> Result<Option<Markup>, Failure> {
     Ok(match &step.entry {
         Entry::Said { text, documents, .. } => Some(html! {
@@ -222,7 +223,7 @@ fn text(asked: &Asked, hash: BlobHash) -> Result<String, Failure> {
         .ok_or_else(|| Failure::new(Exit::Failure, "what is kept there is no text"))
 }
 
-/// Whether a conversation takes these documents; nothing is said.
+/// Checks whether a conversation accepts these documents, without sending a message.
 fn expect_taken(asked: &Asked, run: RunNumber, documents: Vec<Document>) -> Result<(), Failure> {
     if !documents.is_empty() {
         let nothing = || Untrusted::new(String::new());
@@ -249,7 +250,7 @@ pub fn say(asked: &Asked) -> Result<Answer, Failure> {
     })
 }
 
-/// Where the conversation goes on: a script comes to the newest by itself.
+/// Returns where the conversation goes on: a script comes to the newest by itself.
 fn newest(asked: &Asked, number: RunNumber) -> String {
     let place = if asked.field(KEY).is_some() { "" } else { "#newest" };
     format!("/chat/{number}{place}")

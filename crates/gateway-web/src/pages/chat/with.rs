@@ -10,10 +10,10 @@ use crate::asked::{Asked, take};
 use crate::page::parts;
 use crate::pages::attached::Kept;
 
-/// What stands before the name of a worker that is chosen by that.
+/// The prefix of a worker that is chosen by its name.
 const NAMED: &str = "name:";
 
-/// The fields with which somebody is chosen.
+/// Returns the fields with which somebody is chosen.
 pub(super) fn fields(asked: &Asked, wrong: Option<&Failure>) -> Result<Markup, Failure> {
     let typed = |name: &str| asked.field(name).unwrap_or("");
     let talkers = take!(asked.ask(Request::Talkers)?, Talkers);
@@ -42,7 +42,7 @@ pub(super) fn fields(asked: &Asked, wrong: Option<&Failure>) -> Result<Markup, F
     })
 }
 
-/// What is sent for a worker, and what is read of it.
+/// Returns the value and the label of a worker's menu option.
 fn option(talker: &Talker) -> (String, String) {
     let with = match talker.slots.as_slice() {
         [] => String::new(),
@@ -60,7 +60,7 @@ fn option(talker: &Talker) -> (String, String) {
     }
 }
 
-/// The worker file that came with the form, or was brought with it before.
+/// Returns the worker file that came with the form, or was brought with it before.
 fn brought(asked: &Asked) -> Option<Kept> {
     let sent = asked.files.iter().find(|file| file.field == "worker-file" && !file.bytes.is_empty());
     match sent {
@@ -72,10 +72,10 @@ fn brought(asked: &Asked) -> Option<Kept> {
     }
 }
 
-/// Who was chosen.
+/// Returns the chosen worker.
 ///
 /// # Errors
-/// When what was brought is no text, or what was sent names nobody.
+/// When the uploaded file is not text, or the form names no worker.
 pub(super) fn chosen(asked: &Asked) -> Result<With, Failure> {
     if let Some(kept) = brought(asked) {
         let name = kept.name.strip_suffix(".worker").unwrap_or(&kept.name).to_owned();

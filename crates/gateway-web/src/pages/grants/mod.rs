@@ -1,4 +1,4 @@
-//! Grants: who holds what, since when, by which message.
+//! Grants: the holder, the object, the time and the message of each.
 
 pub mod one;
 
@@ -17,7 +17,7 @@ use crate::page::{link, parts};
 /// How many grants a page shows.
 const PAGE: usize = 100;
 
-/// How a grant stands, in a word.
+/// Returns how a grant stands, in a word.
 pub fn state(row: &GrantRow, now_ms: i64) -> &'static str {
     match row.grant.ended(now_ms) {
         None => "in force",
@@ -69,7 +69,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Page::new("/grants", "Grants", main).live("grants").into())
 }
 
-/// What is said where no grant stands.
+/// Returns the note for an empty list of grants.
 fn none(all: bool, find: Option<&str>) -> Markup {
     html! {
         @if find.is_some() { "No grant is found." }
@@ -90,7 +90,7 @@ fn is_found(row: &GrantRow, find: &str) -> bool {
         || row.held_by.raw().contains(find)
 }
 
-/// Who holds a grant, with their page if they are still there.
+/// Returns who holds a grant, with their page if they are still there.
 pub fn holder(row: &GrantRow) -> Markup {
     html! {
         @if row.is_gone { (parts::line(&row.held_by)) }

@@ -1,4 +1,4 @@
-//! One grant: what it was used for, and its end.
+//! One grant: its use, and its revocation.
 
 use control::exit::Failure;
 use control::inspect::{CodeHolder, GrantView, Use};
@@ -20,7 +20,8 @@ fn view(asked: &Asked) -> Result<GrantView, Failure> {
     Ok(*take!(asked.look(Look::Grant { grant })?, Grant))
 }
 
-/// What a revocation is bound to: the grant, and what falls with it. What it is used for goes on meanwhile.
+/// Returns the digest to which a revocation is bound: the grant, and the grants that fall with it. Its use goes on
+/// meanwhile.
 fn digest(view: &GrantView) -> Result<String, Failure> {
     let falls: Vec<_> = view.falls.iter().map(|row| &row.grant).collect();
     seen::digest(&(&view.row, falls))
@@ -109,7 +110,7 @@ fn page(asked: &Asked, view: &GrantView, said: Option<Markup>) -> Result<Answer,
         .into())
 }
 
-/// A call that was made or tried.
+/// Returns a call that was made or tried.
 fn call(one: &Use, row: &GrantRow) -> Markup {
     html! {
         tr role="row" {
@@ -124,14 +125,14 @@ fn call(one: &Use, row: &GrantRow) -> Markup {
             }
             td role="cell" data-label="Outcome" { (parts::word(&one.outcome)) }
             td role="cell" data-label="Why" {
-                // Whoever stands in no journal calls because it holds the grant.
+                // A caller without a journal calls because it holds the grant.
                 @if let Some(at) = one.at { (link::why(at)) } @else { (link::why(row.grant.number)) }
             }
         }
     }
 }
 
-/// Code or an agent that called without a run.
+/// Returns the code or the agent that called without a run.
 fn caller(by: &FormulaId, row: &GrantRow) -> Markup {
     html! {
         @if *by == row.grant.holder { (holder(row)) }
@@ -139,7 +140,7 @@ fn caller(by: &FormulaId, row: &GrantRow) -> Markup {
     }
 }
 
-/// Where more can be read of what code did with it.
+/// Returns a note on the journals that tell more about the use of the grant by code.
 fn of_code(code: &[CodeHolder]) -> Markup {
     let (there, gone): (Vec<&CodeHolder>, Vec<_>) = code.iter().partition(|one| one.has_journal);
     html! {

@@ -1,4 +1,4 @@
-//! What is done with names: small forms.
+//! Actions on names: small forms.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{AgentAct, Look, Response};
@@ -13,7 +13,7 @@ use crate::asked::{Asked, unexpected};
 use crate::page::{link, parts};
 use crate::pages::asks::confirm;
 
-/// The forms of a directory: what is sent there is shown again if it was not taken.
+/// Returns the forms of a directory. A refused form is shown again with its values.
 pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
     let directory = path.map(ToString::to_string).unwrap_or_default();
     let field = |name: &str| asked.field(name).unwrap_or("").to_owned();
@@ -52,10 +52,10 @@ pub fn forms(asked: &Asked, path: Option<&NamePath>) -> Markup {
     }
 }
 
-/// The forms of one name. Each is bound to what the name stands for as it is shown.
+/// Returns the forms of one name. Each is bound to the object that the name stands for when the page is shown.
 pub fn forms_of_name(asked: &Asked, path: &NamePath) -> Markup {
     let text = path.to_string();
-    // What everybody has, and what lies in mail, keeps its name.
+    // Names that everybody has, and names in mail, cannot be changed.
     let own = is_pet_name(path.split().1) && !path.names().iter().any(|name| name == "@mail");
     let to = asked.field("to").map_or_else(|| text.clone(), str::to_owned);
     let stands_for = html! {
@@ -89,7 +89,7 @@ pub fn forms_of_name(asked: &Asked, path: &NamePath) -> Markup {
     }
 }
 
-/// What is done with a name: the word for it, what is written, the button.
+/// The actions on a name: the word for it, the label of its field, and its button.
 const WAYS: [(&str, &str, &str); 2] =
     [("move", "Its new name", "Rename"), ("copy", "Another name for it", "Copy")];
 
@@ -101,7 +101,7 @@ fn common(asked: &Asked, what: &str, path: &str) -> Markup {
     }
 }
 
-/// Offered after a refusal: a name that stands for something, or looks like another one, is taken if a person insists.
+/// Returns a checkbox after a refusal. With it, the user insists on a name that is in use or looks like another one.
 fn insist(asked: &Asked, what: &str) -> Markup {
     html! {
         @if asked.field("do") == Some(what) {
@@ -123,7 +123,7 @@ pub fn act(asked: &Asked) -> Result<Answer, Failure> {
     }
 }
 
-/// The field of the form that was sent in which a name stands: its id, and what it is called.
+/// Returns the name field of the form that was sent: its id, and its label.
 fn field_of(asked: &Asked) -> Option<(&'static str, &'static str)> {
     Some(match asked.field("do")? {
         "store" => ("store-name", "Name"),
@@ -139,8 +139,8 @@ fn bad_name(error: &kernel::name::NameError) -> Failure {
         .help("a name has 1 to 255 letters, without `/`, `@`, and is neither `.` nor `..`; `/` stands between names")
 }
 
-/// Whether a name hands over something that weighs: others may have the directory in which it is given, and whoever has
-/// that has all that has a name there.
+/// Returns whether a new name hands over something high-risk. Others may hold the directory of the name, and thereby
+/// everything that has a name in it.
 fn weighs(asked: &Asked, from: &NamePath, to: &NamePath) -> Result<bool, Failure> {
     let (directory, _) = to.split();
     if directory.is_empty() || directory == from.split().0 {
@@ -148,16 +148,16 @@ fn weighs(asked: &Asked, from: &NamePath, to: &NamePath) -> Result<bool, Failure
     }
     match asked.look(Look::Thing { path: from.clone() }) {
         Ok(Response::Thing(thing)) => confirm::leads_to(asked, &thing),
-        // What has ended leads nowhere, and what there is not is told of when it is to get its name.
+        // An object that has ended leads nowhere. A missing object is reported when it is to get its name.
         Err(failure) if [Exit::Denied, Exit::NotFound].contains(&failure.exit) => Ok(false),
         Err(failure) => Err(failure),
         Ok(other) => Err(unexpected(&other)),
     }
 }
 
-/// Does what was sent; where to look at it.
+/// Does the requested action, and returns the address of the page that shows the result.
 fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
-    // What a person has typed has no blanks at its ends; a name that is there may have some.
+    // A typed name has no blanks at its ends, but an existing name may have some.
     let parse = |text: &str| NamePath::parse(text).map_err(|error| bad_name(&error));
     let new = || {
         let name = asked.filled("name").unwrap_or("");
@@ -169,7 +169,7 @@ fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
         None => act,
     };
     let force = asked.field("force") == Some("yes");
-    // What has a name is not taken away from it by the way.
+    // A name that is in use is not replaced silently.
     let expect_free = |path: &NamePath| match asked.look(Look::Thing { path: path.clone() }) {
         Ok(Response::Thing(thing)) if !force => {
             let words = thing.words.visible_line().into_owned();
@@ -177,7 +177,7 @@ fn done(asked: &Asked, path: &str) -> Result<String, Failure> {
             Err(Failure::new(Exit::Conflict, message)
                 .help("choose another name, or say that it is to be replaced"))
         }
-        // What has ended, or is to be replaced, has a name all the same.
+        // The name of an object that has ended is in use too. A forced name is not checked.
         Err(failure) if failure.exit != Exit::NotFound && !force => Err(failure),
         _ => Ok(()),
     };

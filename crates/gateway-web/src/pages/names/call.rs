@@ -1,5 +1,5 @@
-//! A method of something that a person has a name for, called by a form: one control for each argument. What is sent runs
-//! as code does that was typed behind `almoner eval`, so the same gates judge it and what asks is asked.
+//! A form that calls a method of a named object, with one control for each argument. The call runs like code typed
+//! after `almoner eval`, so the same gates judge it and ask for approvals.
 
 use std::collections::BTreeMap;
 
@@ -28,12 +28,12 @@ use crate::page::{link, parts};
 use crate::pages::asks::confirm;
 use crate::pages::asks::form::refused;
 
-/// What is called, as the page shows it.
+/// The called object and its method, as the page shows them.
 struct Shown {
     path: NamePath,
     thing: Thing,
     methods: Methods,
-    /// The method; of what code has made it is typed.
+    /// The method. The user types it if only the code that made the object knows its methods.
     method: String,
     fields: Vec<Argument>,
     picks: Vec<PickRow>,
@@ -49,7 +49,7 @@ struct Argument {
 }
 
 impl Argument {
-    /// Whether it, or a part of it, is a secret: what is called is written down with its arguments.
+    /// Returns whether the argument, or a part of it, is a secret. A call is recorded with its arguments.
     fn is_secret(&self) -> bool {
         self.pattern.secrecy() != Secrecy::None
     }
@@ -72,11 +72,11 @@ fn argument(at: usize, said: &str, pattern: Pattern, presence: Presence) -> Argu
     Argument { said: said.to_owned(), pattern, control, prefix, is_rest: presence == Presence::Rest }
 }
 
-/// A control for each argument of a method that has a guard.
+/// Returns a control for each argument of a method that has a guard.
 fn guarded(method: &MethodGuard<FormulaId>) -> Vec<Argument> {
     let pattern = |guard: &ArgGuard<FormulaId>| match guard {
         ArgGuard::Pattern(pattern) => pattern.clone(),
-        // What is awaited may not have come yet.
+        // An awaited argument may still be a promise.
         ArgGuard::Await(pattern) => Pattern::or([pattern.clone(), Pattern::promise("")]),
         ArgGuard::Raw => Pattern::any(),
     };
@@ -94,7 +94,7 @@ fn guarded(method: &MethodGuard<FormulaId>) -> Vec<Argument> {
     .collect()
 }
 
-/// What a guard asks of the list of all further arguments; nothing if there may be none.
+/// Returns the pattern of the list of all further arguments, or `None` if there may be none.
 fn further(guard: &ArgGuard<FormulaId>) -> Option<Pattern> {
     match guard {
         ArgGuard::Raw => Some(Pattern::array()),
@@ -155,14 +155,14 @@ impl Shown {
         Ok(Shown { path, thing, methods, method, fields, picks })
     }
 
-    /// The arguments; those at the end that were left out are none.
+    /// Returns the arguments; those at the end that were left out are none.
     fn read(&self, asked: &Asked) -> Result<Vec<Value>, BTreeMap<String, String>> {
         let (mut wrong, mut args) = (BTreeMap::new(), Vec::new());
         for field in &self.fields {
             match check::read(&field.pattern, &field.prefix, &asked.body, &self.picks) {
                 Ok(value) if field.is_rest => match value.as_array() {
                     Some(further) => args.extend(further.iter().cloned()),
-                    // No list fits, so that nobody can call it.
+                    // No list fits the guard, so the method cannot be called.
                     None => {
                         let why = format!(
                             "further arguments are a list, and its guard asks for {}",
@@ -189,7 +189,7 @@ impl Shown {
         tallies
     }
 
-    /// The argument in which a button has changed something.
+    /// Returns the argument in which a button has changed something.
     fn piece(&self, change: &str, typed: &Typed, wrong: &BTreeMap<String, String>) -> Answer {
         let place = change.split_once(' ').map_or("", |(_, place)| place);
         let tallies = self.tallies(typed);
@@ -216,7 +216,7 @@ impl Shown {
         status: u16,
     ) -> Answer {
         let path = self.path.to_string();
-        // Whoever loads the page again, or comes back to it, finds the form at its address.
+        // A reload of the page, or a return to it, finds the form at its address.
         let to = format!("/call?path={}&method={}", link::query(&path), link::query(&self.method));
         let tallies = self.tallies(typed);
         let drawn = Drawn { typed, picks: &self.picks, wrong, tallies: &tallies, narrows: false };
@@ -277,10 +277,10 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     Ok(shown.page(asked, &Typed::default(), &BTreeMap::new(), None, 200))
 }
 
-/// `POST /call/check`: what is wrong with one argument as it stands now, for the script.
+/// Handles `POST /call/check`: returns the errors of one argument in its current state, for the script.
 ///
 /// # Errors
-/// When nothing of this name has such a method.
+/// When no object of this name has such a method.
 pub fn check(asked: &Asked) -> Result<Answer, Failure> {
     let shown = Shown::of(asked, |name| asked.field(name).map(str::to_owned))?;
     let touched = asked.field("_field").unwrap_or_default();
@@ -348,7 +348,7 @@ pub fn send(asked: &Asked) -> Result<Answer, Failure> {
 }
 
 impl Shown {
-    /// Calls it; where to look at what comes of it.
+    /// Calls the method, and returns the address of the page that shows its result.
     fn call(&self, asked: &Asked, args: &[Value]) -> Result<String, Failure> {
         // A name may have come to mean something else since the page was shown.
         let is = self.thing.id.map(|id| id.to_string());
@@ -398,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_argument_of_a_guard_has_a_control() {
+    fn each_guarded_argument_has_a_control() {
         let parsed = |text: &str| Pattern::parse(text).unwrap();
         for (args, optional, rest, expected) in [
             (&["M.string()"][..], &[][..], None, "Argument 1: text"),
@@ -408,7 +408,7 @@ mod tests {
                 None,
                 "Argument 1: text|Argument 2: a number (may be left out)",
             ),
-            // What follows is a list, whatever it is said to be.
+            // Further arguments are a list, even if the guard does not say so.
             (&[], &[], Some("M.any()"), "Further arguments: a list of anything (rest)"),
             (
                 &[],

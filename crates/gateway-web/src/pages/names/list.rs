@@ -15,10 +15,10 @@ use crate::page::{link, parts, table};
 /// How many names stand on a page.
 const PAGE: usize = 100;
 
-/// The type of what has names that nobody chooses.
+/// The type of mail directories, whose names no user chooses.
 const MAIL: &str = "mail-hub";
 
-/// The page of a directory, with what it is itself if it has a name.
+/// Returns the page of a directory, with its own description if it has a name.
 ///
 /// # Errors
 /// When the daemon does not answer.

@@ -1,4 +1,4 @@
-//! What something can be asked to do: its methods, as it was recorded when it was made.
+//! The methods of an object, as recorded when it was made.
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,9 @@ use crate::page::{link, parts, table};
 /// The type of objects that code has made.
 const OF_CODE: &str = "export";
 
-/// What is asked when something is asked.
+/// The methods of an object, by its maker.
 pub enum Methods {
-    /// What Almoner has made knows its methods; these are those that may be called.
+    /// Almoner made the object and knows its methods; these are those that may be called.
     Known(&'static Facet, Vec<&'static str>),
     /// Code has made it, with a guard; these of its methods may be called.
     Guarded(Box<InterfaceGuard<FormulaId>>, Vec<String>),
@@ -29,7 +29,8 @@ pub enum Methods {
 }
 
 impl Methods {
-    /// Those of a formula, or of what came of a promise; none, if it is nothing that can be asked.
+    /// Returns the methods of a formula, or of the object that a promise was fulfilled with. `None` if it has no
+    /// methods.
     ///
     /// # Errors
     /// When the daemon does not answer.
@@ -55,7 +56,7 @@ impl Methods {
             return Ok(Some(Methods::OfCode(named.map(|grant| grant.methods.clone()).unwrap_or_default())));
         }
         let own = facet(&view.called.kind);
-        // What only reads refuses all that changes.
+        // A read-only object refuses every change.
         let fits = |effect: Effect| effect == Effect::Observe || !view.called.read_only;
         let can = own
             .methods
@@ -65,7 +66,7 @@ impl Methods {
         Ok((!can.is_empty()).then_some(Methods::Known(own, can)))
     }
 
-    /// A table of them, each with a way to call it if there is a name for the thing.
+    /// Returns a table of them, each with a way to call it if there is a name for the thing.
     pub fn table(&self, path: Option<&str>) -> Markup {
         let call = |method: &str| {
             path.map(|path| format!("/call?path={}&method={}", link::query(path), link::query(method)))
@@ -99,10 +100,10 @@ impl Methods {
     }
 }
 
-/// What the table is called.
+/// The label of the table.
 const TABLE: &str = "Table of methods";
 
-/// One row: a method of ours, what it takes and what it does.
+/// Returns one row: a method of ours, its parameters and its description.
 fn known(method: &Method, href: Option<String>) -> Vec<Markup> {
     let name = html! {
         @match href {
@@ -125,7 +126,7 @@ fn known(method: &Method, href: Option<String>) -> Vec<Markup> {
     vec![name, takes, html! { (method.effect.as_words()) }, html! { (method.says) }]
 }
 
-/// One row: a method of code's, what it takes and what it gives.
+/// Returns one row: a method of code, its arguments and its result.
 fn guarded(name: &str, method: &MethodGuard<FormulaId>, href: Option<String>) -> Vec<Markup> {
     let optional = method.optional.iter().flatten();
     let shown = parts::line(&Untrusted::new(name));
@@ -147,7 +148,7 @@ fn guarded(name: &str, method: &MethodGuard<FormulaId>, href: Option<String>) ->
     vec![called, takes_all, gives]
 }
 
-/// What a guard lets through, in words.
+/// Returns the values that a guard accepts, in words.
 fn takes(guard: &ArgGuard<FormulaId>) -> Markup {
     html! {
         @match guard {

@@ -1,4 +1,4 @@
-//! Names, and what they stand for.
+//! Names, and the objects that they stand for.
 
 mod act;
 pub mod call;
@@ -19,15 +19,15 @@ use crate::answer::{Answer, Page};
 use crate::asked::{Asked, take};
 use crate::page::{link, parts};
 
-/// The types of what has names in it.
+/// The types of objects that contain names.
 const DIRECTORIES: &[&str] = &["directory", "mail-hub", "host", "guest"];
 
-/// `GET /names` and `GET /names/PATH`: the names in a directory, or what a name stands for.
+/// Serves `GET /names` and `GET /names/PATH`: the names in a directory, or the object of a name.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     page(asked, asked.part_text("path"), None, 200)
 }
 
-/// The page of a path of names, with what was wrong with what was sent there.
+/// Returns the page of a path of names, with the error of a form that was sent there.
 fn page(asked: &Asked, path: &str, wrong: Option<Markup>, status: u16) -> Result<Answer, Failure> {
     let path = match path {
         "" => None,
@@ -38,7 +38,7 @@ fn page(asked: &Asked, path: &str, wrong: Option<Markup>, status: u16) -> Result
     let mut found = None;
     if let Some(path) = &path {
         let thing = match asked.look(Look::Thing { path: path.clone() }) {
-            // What can be used no more still has its name, which can be taken away.
+            // An object that cannot be used any more still has its name, which can be removed.
             Err(failure) if failure.exit == Exit::Denied => return Ok(ended(asked, path, &failure, wrong)),
             found => take!(found.map_err(no_name)?, Thing),
         };
@@ -50,7 +50,7 @@ fn page(asked: &Asked, path: &str, wrong: Option<Markup>, status: u16) -> Result
     list::directory(asked, path.as_ref(), found.as_deref(), wrong).map(|page| page.status(status).into())
 }
 
-/// A failure of whoever looks for a name on a page: the way out is on the page, too.
+/// Adds a hint to the error of a missing name: the page itself links to the list of names.
 pub fn no_name(failure: Failure) -> Failure {
     if failure.exit == Exit::NotFound {
         failure.help("the list of names is at the top, under Names")
@@ -59,7 +59,7 @@ pub fn no_name(failure: Failure) -> Failure {
     }
 }
 
-/// The page of a name whose thing can be used no more.
+/// Returns the page of a name whose thing can be used no more.
 fn ended(asked: &Asked, path: &NamePath, failure: &Failure, wrong: Option<Markup>) -> Answer {
     let title = format!("Names: {}", passable::visible_line(&path.to_string()));
     let main = html! {
@@ -79,7 +79,7 @@ fn ended(asked: &Asked, path: &NamePath, failure: &Failure, wrong: Option<Markup
     Page::new("/names", title, main).live("names grants").into()
 }
 
-/// The way to a name, each part a link.
+/// Returns the way to a name, each part a link.
 fn way(path: &[String]) -> Markup {
     html! {
         nav aria-label="Where this is" {
@@ -94,7 +94,7 @@ fn way(path: &[String]) -> Markup {
     }
 }
 
-/// Why something is kept, each way from the root down.
+/// Returns why something is kept, each way from the root down.
 fn kept(asked: &Asked, thing: &str) -> Markup {
     let ways = match asked.look(Look::Kept { thing: thing.to_owned() }) {
         Ok(Response::Kept(ways)) => ways,

@@ -1,4 +1,4 @@
-//! What is behind a name or an identifier.
+//! The page of the object behind a name or an identifier.
 
 use control::exit::Failure;
 use control::inspect::{Called, FormulaView, Reference};
@@ -17,7 +17,7 @@ use crate::asked::{Asked, take};
 use crate::page::{link, parts};
 use crate::pages::grants;
 
-/// The page of what a name stands for.
+/// Returns the page of the object that a name stands for.
 pub fn named(
     asked: &Asked,
     path: &NamePath,
@@ -67,7 +67,7 @@ pub fn by_id(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Page::new("/names", alike::shown(&called), main).live("names grants").into())
 }
 
-/// What has a page of its own beside this one.
+/// Returns links to the object's own page as a message or a run.
 fn numbered(called: &Called) -> Markup {
     html! {
         @if let Some(number) = called.message { p { "It is " (link::message(number)) "." } }
@@ -75,7 +75,7 @@ fn numbered(called: &Called) -> Markup {
     }
 }
 
-/// What it is, in words, with its value or its text. `name` is what the person calls it.
+/// Returns a description of the object, with its value or its text. `name` is the user's name for it.
 pub fn what(thing: &Thing, name: &str) -> Markup {
     // A name may read like the number of a run or of a message, and those are meant where both could be.
     let why = thing.id.map_or_else(|| name.to_owned(), |id| id.to_string());
@@ -109,13 +109,13 @@ pub fn what(thing: &Thing, name: &str) -> Markup {
     }
 }
 
-/// What it can be asked to do, if anything.
+/// Returns a table of the object's methods, if it has any.
 fn methods(asked: &Asked, view: &FormulaView, path: Option<&str>) -> Result<Markup, Failure> {
     let found = Methods::of(asked, view)?;
     Ok(html! { @if let Some(found) = found { (found.table(path)) } })
 }
 
-/// What it refers to, what refers to it, and who holds it.
+/// Returns the references of the object, the references to it, and its holders.
 fn around(asked: &Asked, view: &FormulaView) -> Markup {
     let now = asked.site.backend.now_ms();
     html! {
@@ -129,7 +129,7 @@ fn around(asked: &Asked, view: &FormulaView) -> Markup {
     }
 }
 
-/// If it is a grant: which, and of what.
+/// Returns the number and the target of a grant, and nothing for other objects.
 pub fn granted(view: &FormulaView) -> Markup {
     html! {
         @if let Some(row) = &view.called.grant {
@@ -147,7 +147,7 @@ pub fn granted(view: &FormulaView) -> Markup {
 /// How many references are told of at first.
 const FEW: usize = 20;
 
-/// The first of these references; `is_more` says that there are more than these.
+/// Returns the first of these references; `is_more` says that there are more than these.
 fn references(title: &str, all: &[Reference], is_more: bool, few: usize, of: &FormulaId) -> Markup {
     let more = if is_more { "more than " } else { "" };
     html! {

@@ -1,4 +1,4 @@
-//! What is done with a run from its page.
+//! Actions on a run from its page.
 
 use control::exit::Failure;
 use control::protocol::{AgentAct, Request};

@@ -1,4 +1,4 @@
-//! How a run stands with all that it has started: what it waits for may be far below it.
+//! The state of a run with all its descendants: the run may wait for one far below it.
 
 use control::protocol::{Request, Response};
 use kernel::run::{Phase, Run, State};
@@ -11,7 +11,7 @@ use crate::page::parts;
 /// How many runs are asked how they stand, of those below one.
 const MOST: usize = 200;
 
-/// What a run has started and what has not come to its end, at any depth, oldest first.
+/// Returns the unfinished descendants of a run, at any depth, oldest first.
 pub fn below(asked: &Asked, root: &Run) -> Vec<Run> {
     let mut found: Vec<Run> = Vec::new();
     let mut waiting: Vec<RunNumber> = root.open_children().collect();
@@ -19,7 +19,7 @@ pub fn below(asked: &Asked, root: &Run) -> Vec<Run> {
         if found.len() >= MOST {
             break;
         }
-        // What ends while one looks is not waited for.
+        // A run that ends meanwhile is not waited for.
         if let Ok(Response::Run(run)) = asked.ask(Request::GetRun { run: number })
             && !run.is_finished()
         {
@@ -31,7 +31,7 @@ pub fn below(asked: &Asked, root: &Run) -> Vec<Run> {
     found
 }
 
-/// What is below a run that cannot go on without somebody.
+/// The descendants of a run that cannot go on without the user.
 pub struct Below {
     /// The runs that are stalled.
     pub stalled: Vec<RunNumber>,
@@ -51,7 +51,7 @@ impl Below {
         }
     }
 
-    /// In a line, behind how the run itself stands.
+    /// Returns the descendants in a line, which follows the state of the run itself.
     pub fn line(&self) -> Markup {
         html! {
             @if let Some(first) = self.stalled.first() {
@@ -68,7 +68,7 @@ fn and_more(of: usize) -> String {
     if of > 1 { format!(", and {} more", of - 1) } else { String::new() }
 }
 
-/// The messages in which a run asks, oldest first.
+/// Returns the messages in which a run asks, oldest first.
 pub fn asks(run: &Run) -> Vec<MessageNumber> {
     let open = run.open.values().filter_map(|phase| match phase {
         Phase::Asked { message } | Phase::Questioned { message, .. } => Some(*message),
@@ -81,7 +81,7 @@ pub fn asks(run: &Run) -> Vec<MessageNumber> {
     all
 }
 
-/// How a run stands, in words, with what is below it.
+/// Returns the state of a run in words, with its descendants.
 pub fn state(asked: &Asked, run: &Run) -> Markup {
     html! { (parts::state(run)) (Below::of(asked, run).line()) }
 }

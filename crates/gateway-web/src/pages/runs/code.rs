@@ -1,4 +1,4 @@
-//! The journal of endowed code, for whoever endowed it.
+//! The journal of endowed code, for the user who endowed it.
 
 use control::exit::Failure;
 use control::protocol::Look;

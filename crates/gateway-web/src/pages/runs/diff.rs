@@ -1,4 +1,4 @@
-//! What a run changed in its staged copies: look, apply, discard.
+//! The changes of a run in its staged copies: view, apply, discard.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     page(asked, &diff, None)
 }
 
-/// `POST /r/RUN/diff`: applies or discards what was shown, and nothing if it has changed since.
+/// Handles `POST /r/RUN/diff`: applies or discards the shown changes, and nothing if they have changed since.
 pub fn act(asked: &Asked) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let diff = ask(asked, run)?;
@@ -49,7 +49,7 @@ pub fn act(asked: &Asked) -> Result<Answer, Failure> {
                 .and_then(|only| Ok((parts_of(asked, &diff, &only)?, only)));
             let (parts, only) = match marked {
                 Ok(marked) => marked,
-                // What was marked stays marked.
+                // The marks of the user are kept.
                 Err(failure) => {
                     return status(page(asked, &diff, Some(parts::failure_below(&failure)))?, 422);
                 }
@@ -99,7 +99,8 @@ fn apply(asked: &Asked, run: RunNumber, only: Vec<String>, parts: Vec<Part>) -> 
     page(asked, &diff, Some(html! { div data-taken={ "staged " (run) } { (outcome(&applied)) } }))
 }
 
-/// Asks once more before something is thrown away. With it go the marks, if they say what.
+/// Asks once more before files are discarded. The form carries the marks along if the action concerns marked files
+/// only.
 fn sure(asked: &Asked, diff: &Diff, what: &str, yes: &str, with_marks: bool) -> Result<Markup, Failure> {
     let (run, is_copy) = (diff.run, !with_marks);
     Ok(html! {
@@ -127,7 +128,7 @@ fn sure(asked: &Asked, diff: &Diff, what: &str, yes: &str, with_marks: bool) -> 
     })
 }
 
-/// The files of which only some hunks were marked.
+/// Returns the files with only some of their hunks marked.
 fn parts_of(asked: &Asked, diff: &Diff, only: &[String]) -> Result<Vec<Part>, Failure> {
     let mut parts = Vec::new();
     for (at, file) in diff.files.iter().enumerate() {
@@ -152,7 +153,7 @@ fn parts_of(asked: &Asked, diff: &Diff, only: &[String]) -> Result<Vec<Part>, Fa
     Ok(parts)
 }
 
-/// What the person would have typed behind `almoner apply`.
+/// Returns the options that the user would have typed after `almoner apply`.
 fn marks(only: &[String], parts: &[Part]) -> String {
     let mut marks = String::new();
     for path in only {
@@ -163,7 +164,7 @@ fn marks(only: &[String], parts: &[Part]) -> String {
     marks
 }
 
-/// Whether a file can be applied in parts.
+/// Returns whether a file can be applied in parts.
 fn has_choice(file: &FileDiff) -> bool {
     file.entry.state == UndoState::Would && hunks::count(&file.text) > 1
 }
@@ -171,12 +172,12 @@ fn has_choice(file: &FileDiff) -> bool {
 /// How the names of marks of hunks begin.
 const CHOICE: &str = "hunk-";
 
-/// What the marks of a file's hunks are called.
+/// Returns the field name for the marks of a file's hunks.
 fn choice(at: usize) -> String {
     format!("{CHOICE}{at}")
 }
 
-/// The files that could be put in place.
+/// Returns the files that could be put in place.
 fn ready(diff: &Diff) -> impl Iterator<Item = &FileDiff> {
     diff.files.iter().filter(|file| file.entry.state == UndoState::Would)
 }
@@ -205,7 +206,7 @@ fn page(asked: &Asked, diff: &Diff, said: Option<Markup>) -> Result<Answer, Fail
     Ok(Page::new("/runs", format!("Staged changes of {run}"), main).live(format!("run:{run}")).into())
 }
 
-/// What the run made of a file, in a word.
+/// Returns the kind of a file's change, in a word.
 fn word(file: &FileDiff) -> &'static str {
     match (&file.entry.state, &file.became) {
         (UndoState::Conflict { .. }, _) => "in conflict",
@@ -216,18 +217,18 @@ fn word(file: &FileDiff) -> &'static str {
     }
 }
 
-/// The other end of a move, if it is there.
+/// Returns the other end of a move, if it is there.
 fn other_end<'a>(diff: &'a Diff, file: &FileDiff) -> Option<&'a FileDiff> {
     let (Became::MovedFrom { path } | Became::MovedTo { path }) = &file.became else { return None };
     diff.files.iter().find(|other| other.entry.path == *path)
 }
 
-/// Whether a file is the end of a move from which it went: that is told of at the other end.
+/// Returns whether a file is the end of a move from which it went: that is told of at the other end.
 fn is_told_of_elsewhere(diff: &Diff, file: &FileDiff) -> bool {
     matches!(file.became, Became::MovedTo { .. }) && other_end(diff, file).is_some()
 }
 
-/// How many files there are of which sort, and which.
+/// Returns the number of files of each kind, and the list of files.
 fn overview(diff: &Diff) -> Markup {
     let told = || diff.files.iter().enumerate().filter(|(_, file)| !is_told_of_elsewhere(diff, file));
     let all: Vec<&str> = told().map(|(_, file)| word(file)).collect();
@@ -250,7 +251,7 @@ fn overview(diff: &Diff) -> Markup {
     }
 }
 
-/// What can be done with what is marked, and with all of it.
+/// Returns the buttons for the marked files, and for all of them.
 fn buttons(is_any: bool, diff: &Diff) -> Markup {
     html! {
         @if is_any { (parts::unfold_first()) }
@@ -268,7 +269,7 @@ fn buttons(is_any: bool, diff: &Diff) -> Markup {
     }
 }
 
-/// Whether something was marked: what is left of what somebody has sent, and otherwise everything.
+/// Returns whether something is marked: by the form that was sent, and otherwise always.
 fn is_marked(asked: &Asked, name: &str, value: &str) -> bool {
     match asked.field("do") {
         Some("all") => return true,
@@ -305,7 +306,7 @@ fn file(asked: &Asked, diff: &Diff, at: usize, file: &FileDiff) -> Markup {
             (stands(file, &html! { "it" }))
             @if let Some(from) = from { (stands(from, &parts::line(&from.entry.path))) }
             @let name = choice(at);
-            // A file that is left out has its hunks marked, for whoever takes it after all.
+            // A file that is left out has all its hunks marked, in case the user includes it after all.
             @let is_in = is_marked(asked, "only", entry.path.raw());
             @let shown = hunks::hunks(&file.text, has_choice(file).then_some(name.as_str()),
                 |hunk| !is_in || is_marked(asked, &name, &hunk.to_string()));
@@ -318,7 +319,7 @@ fn file(asked: &Asked, diff: &Diff, at: usize, file: &FileDiff) -> Markup {
     }
 }
 
-/// How a file stands, if there is anything to say of it.
+/// Returns how a file stands, if there is anything to say of it.
 fn stands(file: &FileDiff, which: &Markup) -> Markup {
     let entry = &file.entry;
     html! {
@@ -335,7 +336,7 @@ fn stands(file: &FileDiff, which: &Markup) -> Markup {
     }
 }
 
-/// What came of applying.
+/// Returns the outcome of applying changes.
 fn outcome(applied: &Undone) -> Markup {
     let text = applied.render_applied();
     html! {

@@ -1,5 +1,5 @@
-//! What is told of a row of a run wherever it stands: through what, what the gates said by which rule, what it depends on,
-//! and what it cost. A line of it says the most; the rest is folded.
+//! Facts on a row of a run, for every view: the grant, the verdict of the gates with its rule, the dependencies, and
+//! the cost. A line shows the essential facts; the rest is folded.
 
 use control::show::journal;
 use kernel::proposal::{Decision, Effect, Finding, Verdict};
@@ -13,16 +13,16 @@ use super::figures::{Known, called, depends, principal, took, usage};
 use super::rows::{Call, Row, Turn};
 use crate::page::{link, parts};
 
-/// What is told of a row.
+/// The facts on a row.
 pub struct Facts {
     /// The most of it, in a line; nothing if nothing is told.
     pub brief: Option<Markup>,
-    /// All of it.
+    /// Returns all of it.
     pub all: Markup,
 }
 
 impl Facts {
-    /// A line that unfolds.
+    /// Returns a line that unfolds.
     pub fn folded(&self, id: &str) -> Markup {
         html! {
             @if let Some(brief) = &self.brief {
@@ -32,7 +32,7 @@ impl Facts {
     }
 }
 
-/// What is told of any row.
+/// Returns the facts on any row.
 pub fn of_row(family: &Family, known: &Known, run: &Run, row: &Row<'_>) -> Facts {
     match row {
         Row::Turn(turn) => of_turn(known, run, turn),
@@ -55,7 +55,7 @@ pub fn of_row(family: &Family, known: &Known, run: &Run, row: &Row<'_>) -> Facts
     }
 }
 
-/// Of how much something depends, in short; nothing, if of nothing.
+/// Returns the number of sources that something depends on, in words, or `None` if there are none.
 fn sources(provenance: &Provenance) -> Option<Markup> {
     match provenance.sources.len() {
         0 => None,
@@ -64,14 +64,14 @@ fn sources(provenance: &Provenance) -> Option<Markup> {
     }
 }
 
-/// The rules of findings, each once.
+/// Returns the rules of findings, each once.
 fn rules(found: &[Finding]) -> String {
     let mut rules: Vec<&str> = found.iter().map(|one| one.rule.as_str()).collect();
     rules.dedup();
     visible_line(&rules.join(", ")).into_owned()
 }
 
-/// What is told of a time that a model was asked, beside what its row says.
+/// Returns the facts on a request to a model, beyond those in its row.
 fn of_turn(known: &Known, run: &Run, turn: &Turn<'_>) -> Facts {
     let provenance = turn.replied.as_ref().map(|(step, _)| &step.provenance);
     let all = html! {
@@ -83,7 +83,7 @@ fn of_turn(known: &Known, run: &Run, turn: &Turn<'_>) -> Facts {
     Facts { brief: provenance.and_then(sources), all }
 }
 
-/// What is told of a call.
+/// Returns the facts on a call.
 fn of_call(family: &Family, known: &Known, run: &Run, call: &Call<'_>) -> Facts {
     let proposal = call.proposal;
     let child = call.child.and_then(|child| family.of(child));
@@ -113,7 +113,7 @@ fn of_call(family: &Family, known: &Known, run: &Run, call: &Call<'_>) -> Facts 
     Facts { brief: Some(brief), all }
 }
 
-/// What the gates did, in a word or two.
+/// Returns the decision of the gates, in a word or two.
 fn decided(verdict: &Verdict) -> &'static str {
     match verdict.decision {
         Decision::Allow => "let through",
@@ -122,7 +122,7 @@ fn decided(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// What the gates said, by which rules, and what a person answered.
+/// Returns the verdict of the gates, with its rules and the user's answer.
 fn judged(known: &Known, call: &Call<'_>, verdict: &Verdict) -> Markup {
     let said = match verdict.decision {
         Decision::Allow => "the gates allow it",
@@ -149,7 +149,7 @@ fn judged(known: &Known, call: &Call<'_>, verdict: &Verdict) -> Markup {
     }
 }
 
-/// By what it was let through although a rule would have asked, or that no rule had anything to say.
+/// Returns the reason why a call was allowed: no rule asks, the change is staged, or the user's endowment allows it.
 fn lifted(known: &Known, call: &Call<'_>, verdict: &Verdict) -> Markup {
     let proposal = call.proposal;
     let grant = known.get(&proposal.grant).and_then(|one| one.grant.as_ref()).map(|row| &row.grant);
@@ -160,7 +160,7 @@ fn lifted(known: &Known, call: &Call<'_>, verdict: &Verdict) -> Markup {
             @if verdict.findings.is_empty() {
                 @if proposal.effect == Effect::Observe { ": it only looks" } @else { ": no rule asks" }
             } @else if is_staged {
-                // Nobody had to allow it: what is asked about is applying it.
+                // A staged change needs no approval: the gates ask before it is applied.
                 ": changes go to a staged copy, until you apply them"
             } @else if is_endowed {
                 ": you endowed it with `--allow " (parts::word(&proposal.slot)) "." (parts::word(&proposal.method)) "`"

@@ -1,4 +1,5 @@
-//! A run with what it started, read for a page: no more than a page can show, and of a long journal its newest steps.
+//! A run and its descendants, read for a page: no more than the page can show. A long journal is limited to its
+//! newest steps.
 
 use control::exit::Failure;
 use control::protocol::Request;
@@ -20,7 +21,7 @@ const STEPS: usize = 2000;
 /// How many items of a run over many documents one page shows.
 pub const ITEMS: usize = 100;
 
-/// A run and what it started; what starts another comes before it.
+/// A run and its descendants, with each parent before its children.
 #[derive(Default)]
 pub struct Family {
     /// The runs with their journals.
@@ -37,11 +38,11 @@ pub struct Item {
     pub index: usize,
     /// The run that works on it.
     pub run: Option<Run>,
-    /// What it came to, and the step that says so.
+    /// The outcome, and the step that records it.
     pub outcome: Option<(u64, RunOutcome)>,
 }
 
-/// What of a family a page shows.
+/// The part of a family that a page shows.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted {
     /// Of the first run only steps before this one.
@@ -50,7 +51,7 @@ pub struct Wanted {
     pub items: Option<usize>,
 }
 
-/// One run.
+/// Returns one run.
 ///
 /// # Errors
 /// When there is none of this number.
@@ -58,7 +59,7 @@ pub fn run(asked: &Asked, run: RunNumber) -> Result<Run, Failure> {
     Ok(*take!(asked.ask(Request::GetRun { run })?, Run))
 }
 
-/// The newest steps of a journal, `most` of them; those before step `before`, if one is said.
+/// Returns the newest steps of a journal, `most` of them; those before step `before`, if one is said.
 ///
 /// # Errors
 /// When there is no such run.
@@ -107,7 +108,7 @@ fn items(asked: &Asked, run: &Run, first: usize) -> Result<Vec<Item>, Failure> {
     Ok(items)
 }
 
-/// A run with all that it started, as far as a page goes.
+/// Returns a run with all that it started, as far as a page goes.
 ///
 /// # Errors
 /// When there is no such run.
@@ -128,7 +129,7 @@ pub fn family(asked: &Asked, root: RunNumber, wanted: Wanted) -> Result<Family, 
             Some(first) if number == root => family.items = items(asked, &run, first)?,
             Some(_) => {}
             None => {
-                // Children are younger than what began them.
+                // Children are younger than their parents.
                 let children = steps.iter().rev().filter_map(|step| child(&step.entry));
                 waiting.extend(children.filter(|child| *child > number));
             }
@@ -139,12 +140,13 @@ pub fn family(asked: &Asked, root: RunNumber, wanted: Wanted) -> Result<Family, 
 }
 
 impl Family {
-    /// One of the runs.
+    /// Returns one of the runs.
     pub fn of(&self, number: RunNumber) -> Option<&(Run, Vec<Step>)> {
         self.members.iter().find(|(run, _)| run.number == number)
     }
 
-    /// What a page of it follows: each of the runs, those of them that it has not read, and what has not ended below them.
+    /// Returns the topics that a page of the family follows: its runs, those that were not read, and unfinished
+    /// descendants.
     pub fn topics(&self, below: &[Run]) -> String {
         let read = self.members.iter().map(|(run, _)| run.number);
         let items = self.members.iter().flat_map(|(run, _)| run.children.values().copied());
@@ -157,7 +159,7 @@ impl Family {
     }
 }
 
-/// How many steps came before those that are shown.
+/// Returns how many steps came before those that are shown.
 pub fn older(steps: &[Step]) -> u64 {
     steps.first().map_or(0, |first| first.number.saturating_sub(1))
 }

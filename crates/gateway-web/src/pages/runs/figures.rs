@@ -23,12 +23,12 @@ const AT_ONCE: usize = 200;
 /// How many sources are named in a row.
 const SOURCES: usize = 4;
 
-/// What the person calls the things that runs use.
+/// The user's names for the objects that runs use.
 #[derive(Default)]
 pub struct Known(BTreeMap<FormulaId, Called>);
 
 impl Known {
-    /// What the person calls all that these runs were given, and those for whom they act.
+    /// Returns the user's names for the grants of these runs, and for their principals.
     ///
     /// # Errors
     /// When the daemon cannot say.
@@ -45,18 +45,18 @@ impl Known {
         Ok(Known(known))
     }
 
-    /// What is known of a formula.
+    /// Returns the record of a formula.
     pub fn get(&self, id: &FormulaId) -> Option<&Called> {
         self.0.get(id)
     }
 
-    /// The number of a grant, if it is one of the person's.
+    /// Returns the number of a grant, if it is one of the person's.
     pub fn grant(&self, id: &FormulaId) -> Option<GrantNumber> {
         self.get(id)?.grant.as_ref().map(|row| row.grant.number)
     }
 }
 
-/// For whom a run acts.
+/// Returns the principal of a run.
 pub fn principal(known: &Known, run: &Run) -> Markup {
     html! {
         @match run.principal {
@@ -69,7 +69,7 @@ pub fn principal(known: &Known, run: &Run) -> Markup {
     }
 }
 
-/// A time that something took.
+/// Returns a time that something took.
 pub fn took(ms: i64) -> String {
     match ms {
         ..1_000 => format!("{ms} ms"),
@@ -80,7 +80,7 @@ pub fn took(ms: i64) -> String {
     }
 }
 
-/// What models have read and written, and what that cost.
+/// Returns the tokens that models have read and written, and their cost.
 pub fn usage(usage: &Usage) -> String {
     format!(
         "{} tokens in, {} out{}",
@@ -90,7 +90,7 @@ pub fn usage(usage: &Usage) -> String {
     )
 }
 
-/// What something depends on, in a line.
+/// Returns the sources that something depends on, in a line.
 pub fn depends(provenance: &Provenance) -> Markup {
     let more = provenance.sources.len().saturating_sub(SOURCES);
     html! {
@@ -106,7 +106,7 @@ pub fn depends(provenance: &Provenance) -> Markup {
     }
 }
 
-/// Used of what may be used, as a bar with its figures.
+/// Returns the used share of a limit, as a bar with its figures.
 pub fn meter(label: &str, used: u64, most: u64, words: &str) -> Markup {
     html! {
         dt { (label) }

@@ -11,7 +11,7 @@ use super::figures::took;
 use super::list::mark;
 use crate::page::{link, parts};
 
-/// Items with what came of each, and what it cost.
+/// Returns items, each with its outcome and its cost.
 pub fn items(run: &Run, items: &[Item]) -> Markup {
     let of = run.input.items.len();
     let (first, last) = match (items.first(), items.last()) {
@@ -78,7 +78,7 @@ fn row(run: &Run, item: &Item, is_paid: bool) -> Markup {
     }
 }
 
-/// What came of an item, or how the run stands that works on it.
+/// Returns the outcome of an item, or the state of the run that works on it.
 fn outcome(run: &Run, item: &Item) -> Markup {
     match (&item.outcome, &item.run) {
         (Some((_, RunOutcome::Done(_))), _) => html! { span.mark.good { "done" } },

@@ -15,10 +15,10 @@ use crate::page::{link, parts};
 /// How many runs a page shows.
 const PAGE: usize = 50;
 
-/// How many runs are looked at for one page: what is rare may be far back.
+/// The maximum number of runs that are examined for one page: a rare match may be far back.
 const LOOKED_AT: usize = 5000;
 
-/// A state by its name, and whether a run is in it, with what is below it.
+/// A state by its name, and the test whether a run is in it, given its descendants.
 type Standing = (&'static str, fn(&Run, &Below) -> bool);
 
 /// The states by which runs can be looked for.
@@ -33,7 +33,7 @@ const STATES: &[Standing] = &[
     ("cancelled", |run, _| run.is_finished() && run.cancelled.is_some()),
 ];
 
-/// What is looked for.
+/// The filter of the list.
 struct Wanted<'a> {
     state: Option<&'static Standing>,
     worker: Option<&'a str>,
@@ -45,12 +45,12 @@ impl Wanted<'_> {
         self.state.is_none_or(|(_, is)| is(run, below)) && self.is_of(run)
     }
 
-    /// Whether its worker's name has what was written, in whatever letters.
+    /// Returns whether the name of its worker contains the searched text, in any case.
     fn is_of(&self, run: &Run) -> bool {
         self.worker.is_none_or(|worker| run.name.to_lowercase().contains(&worker.to_lowercase()))
     }
 
-    /// The address of the same with another state, or older ones.
+    /// Returns the address of the same with another state, or older ones.
     fn address(&self, state: Option<&str>, all: bool, below: Option<RunNumber>) -> String {
         let mut pairs = Vec::new();
         pairs.extend(state.map(|state| format!("state={}", link::query(state))));
@@ -102,7 +102,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Page::new("/runs", title, main).live("runs").into())
 }
 
-/// What is said where no run stands.
+/// Returns the note for an empty list of runs.
 fn none(wanted: &Wanted<'_>) -> Markup {
     html! {
         @match (wanted.state, wanted.worker) {
@@ -113,10 +113,10 @@ fn none(wanted: &Wanted<'_>) -> Markup {
     }
 }
 
-/// A page of runs, each with what is below it, and below which one the next page begins.
+/// A page of runs, each with its descendants, and the run below which the next page begins.
 type Found = (Vec<(Run, Below)>, Option<RunNumber>);
 
-/// A page of those that are wanted.
+/// Returns a page of those that are wanted.
 fn find(asked: &Asked, wanted: &Wanted<'_>, mut below: Option<RunNumber>) -> Result<Found, Failure> {
     let (mut found, mut looked_at) = (Vec::new(), 0);
     while looked_at < LOOKED_AT {
@@ -143,7 +143,7 @@ fn find(asked: &Asked, wanted: &Wanted<'_>, mut below: Option<RunNumber>) -> Res
     Ok((found, below))
 }
 
-/// One run as a row.
+/// Returns one run as a row.
 fn row(run: &Run, below: &Below) -> Markup {
     let tokens = run.used.tokens();
     html! {
@@ -169,7 +169,7 @@ fn row(run: &Run, below: &Below) -> Markup {
     }
 }
 
-/// The class of how a run stands. It is said in words as well.
+/// Returns the class of how a run stands. It is said in words as well.
 pub fn mark(run: &Run) -> &'static str {
     match &run.state {
         State::Finished { outcome: RunOutcome::Done(_) } => "good",

@@ -1,4 +1,4 @@
-//! Runs: which there are, and what each has done.
+//! Runs: their list, and the actions of each.
 
 pub mod act;
 pub mod below;

@@ -31,7 +31,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     page(asked, asked.part("run")?, None, 200)
 }
 
-/// The page of a run, with what was wrong with what was asked for there.
+/// Returns the page of a run, with the error of a form that was sent there.
 ///
 /// # Errors
 /// When there is no such run.
@@ -92,7 +92,7 @@ fn pages(run: &Run, steps: &[Step], view: &str) -> Markup {
     }
 }
 
-/// How a run stands, where it came from, and what it has used.
+/// Returns the state of a run, its origin, and its usage.
 fn head(asked: &Asked, run: &Run) -> Markup {
     let ended = run.finished_ms;
     html! {
@@ -126,10 +126,10 @@ fn head(asked: &Asked, run: &Run) -> Markup {
     }
 }
 
-/// How many of the messages that wait are looked at for what they ask.
+/// The maximum number of waiting messages whose content is examined.
 const LOOKED_AT: usize = 20;
 
-/// Whether a message asks if something has happened, and not whether it may.
+/// Returns whether a message asks if something has happened, and not whether it may.
 fn is_doubt(asked: &Asked, number: MessageNumber) -> bool {
     match asked.look(Look::Letter { number }) {
         Ok(Response::Letter(view)) => matches!(view.letter.body(), Some(Body::Doubt { .. })),
@@ -137,7 +137,7 @@ fn is_doubt(asked: &Asked, number: MessageNumber) -> bool {
     }
 }
 
-/// What a run and all that it has started waits for, apart.
+/// Returns everything that a run and its descendants wait for, one by one.
 fn pending(asked_of: &Asked, run: &Run, below: &[Run]) -> Markup {
     let mut looked_at = 0;
     let mut waits: Vec<Markup> = Vec::new();
@@ -186,7 +186,7 @@ fn pending(asked_of: &Asked, run: &Run, below: &[Run]) -> Markup {
     }
 }
 
-/// What of the family has no room on the page.
+/// Returns the part of the family that has no room on the page.
 fn rest(family: &Family) -> Markup {
     html! {
         @if !family.left_out.is_empty() {
@@ -199,7 +199,7 @@ fn rest(family: &Family) -> Markup {
     }
 }
 
-/// What came of it.
+/// Returns the result of a run.
 fn result(run: &Run) -> Markup {
     html! {
         h2 #result-title { "Result" }
@@ -216,12 +216,12 @@ fn result(run: &Run) -> Markup {
     }
 }
 
-/// Whether it can become a worker with a test.
+/// Returns whether it can become a worker with a test.
 fn can_be_saved(run: &Run) -> bool {
     run.shape == Shape::Single && matches!(run.state, State::Finished { outcome: RunOutcome::Done(_) })
 }
 
-/// What can be done with it.
+/// Returns the actions that a user can take on a run.
 fn actions(asked: &Asked, run: &Run, below: &[Run], known: &Known) -> Markup {
     let number = run.number;
     let is_stalled = |run: &Run| matches!(run.state, State::Stalled { .. });
@@ -229,7 +229,7 @@ fn actions(asked: &Asked, run: &Run, below: &[Run], known: &Known) -> Markup {
     let of_slot = |id| known.get(id).and_then(|one| one.grant.as_ref());
     let is_staged =
         run.grants.values().filter_map(of_slot).any(|row| row.grant.attenuation.staged_from.is_some());
-    // What a run was is collected once it is over and nothing leads to it.
+    // The record of a run is collected once the run is over and nothing refers to it.
     let called = asked.look(Look::Called { ids: vec![run.id] });
     let is_there = matches!(called, Ok(Response::Called(all)) if !all.is_empty());
     html! {

@@ -10,7 +10,7 @@ use crate::page::{link, parts};
 /// How many bytes of a step are shown in the list; its own page shows all.
 const MOST: usize = 1000;
 
-/// Every step, one after the other.
+/// Returns every step, one after the other.
 pub fn raw(family: &Family) -> Markup {
     html! {
         @for (run, steps) in &family.members {
@@ -31,7 +31,7 @@ pub fn raw(family: &Family) -> Markup {
     }
 }
 
-/// The beginning of a text.
+/// Returns the beginning of a text.
 fn cut(text: &str) -> &str {
     let end = (0..=MOST.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     &text[..end]

@@ -24,24 +24,24 @@ pub struct Turn<'a> {
     pub asked: &'a Step,
     /// Who was asked, or who has answered.
     pub model: &'a str,
-    /// The step that answered, with what it cost.
+    /// The step that answered, with its cost.
     pub replied: Option<(&'a Step, Usage)>,
-    /// What was not even a proposal, or no answer that fits: the step, and what was wrong.
+    /// The replies that were neither a valid proposal nor a fitting answer: the step, and its findings.
     pub rejected: Vec<(&'a Step, &'a [Finding])>,
 }
 
-/// A call, and what became of it.
+/// A call, and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call<'a> {
     /// The step that proposed it.
     pub proposed: &'a Step,
     /// The call.
     pub proposal: &'a Proposal,
-    /// What the gates said last.
+    /// The last verdict of the gates.
     pub verdict: Option<&'a Verdict>,
     /// The message that asks, or has asked, a person about it.
     pub message: Option<MessageNumber>,
-    /// What the person said.
+    /// The user's answer.
     pub approved: Option<bool>,
     /// The message that asks, or has asked, whether it happened: a crash had cut it off.
     pub doubt: Option<MessageNumber>,
@@ -53,12 +53,12 @@ pub struct Call<'a> {
     pub until_ms: Option<i64>,
     /// The run that it is.
     pub child: Option<RunNumber>,
-    /// What came of it, and when.
+    /// The step that completed the call, and the completion.
     pub completed: Option<(&'a Step, &'a Completion)>,
 }
 
 impl Call<'_> {
-    /// The message that waits for the person's answer, if it is still open.
+    /// Returns the message that waits for the person's answer, if it is still open.
     pub fn asked(&self) -> Option<MessageNumber> {
         match self.doubt {
             Some(message) => (!self.vouched).then_some(message),
@@ -66,13 +66,13 @@ impl Call<'_> {
         }
     }
 
-    /// How long it took from when it began, in milliseconds.
+    /// Returns how long it took from when it began, in milliseconds.
     pub fn took_ms(&self) -> Option<i64> {
         self.completed.map(|(step, _)| step.at_ms - self.begun_ms.unwrap_or(self.proposed.at_ms))
     }
 }
 
-/// The rows of a journal, in the order in which they began.
+/// Returns the rows of a journal, in the order in which they began.
 pub fn rows(steps: &[Step]) -> Vec<Row<'_>> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     // Where the row of a prompt or of a proposal stands.
@@ -126,7 +126,7 @@ pub fn rows(steps: &[Step]) -> Vec<Row<'_>> {
     rows
 }
 
-/// The proposal that a step is about.
+/// Returns the proposal that a step is about.
 fn about(entry: &Entry) -> Option<u64> {
     match entry {
         Entry::Judged { proposal, .. }
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// A run that called a worker, asked for a write, and waited a day for the answer; and that worker's.
+    /// Returns a run that called a worker, asked for a write, and waited a day for the answer; and that worker's.
     fn family() -> Vec<(Run, Vec<Step>)> {
         serde_json::from_str(include_str!("../../../../control/src/show/fixtures/family.json")).unwrap()
     }
@@ -198,7 +198,7 @@ mod tests {
                     Row::Call(call) => {
                         assert!(call.verdict.is_some() && call.completed.is_some());
                         assert!(call.took_ms().is_some_and(|ms| ms >= 0));
-                        // Whoever was asked has answered.
+                        // Every question was answered.
                         assert_eq!(call.message.is_some(), call.approved.is_some());
                     }
                     Row::Other(step) => assert_eq!(about(&step.entry), None, "{step:?}"),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_nothing_that_is_known_stands_by_itself() {
+    fn steps_without_a_known_proposal_get_own_rows() {
         let (_, mut steps) = family().swap_remove(0);
         steps.retain(|step| !matches!(step.entry, Entry::Proposed { .. } | Entry::Prompted { .. }));
         assert!(rows(&steps).iter().all(|row| matches!(row, Row::Other(_))));

@@ -1,4 +1,4 @@
-//! Save as a test: a run becomes a worker file, with what it was given and what its model answered as a case.
+//! Save as a test: a run becomes a worker file, with its inputs and its model's answers as a case.
 
 use control::examined::Saving;
 use control::exit::{Exit, Failure};
@@ -19,7 +19,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     Ok(page(run, &html! { (form(asked, run, None)) }).into())
 }
 
-/// `POST /r/RUN/save`: says what would be written, and writes it once that has been seen.
+/// Handles `POST /r/RUN/save`: shows the files that would be written, and writes them once the user has seen that.
 pub fn save(asked: &Asked) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let saving = match saving(asked, run, false) {
@@ -86,7 +86,7 @@ fn form(asked: &Asked, run: RunNumber, wrong: Option<&Failure>) -> Markup {
     }
 }
 
-/// What would be written, and the button that writes exactly that.
+/// Returns the files that would be written, and the button that writes exactly those.
 fn would(asked: &Asked, run: RunNumber, saving: &Saving, digest: &str) -> Markup {
     html! {
         section #would aria-labelledby="would-title" {
@@ -109,7 +109,7 @@ fn would(asked: &Asked, run: RunNumber, saving: &Saving, digest: &str) -> Markup
     }
 }
 
-/// What was written, and how it is tried.
+/// Returns the files that were written, and the commands that try them.
 fn told(saving: &Saving) -> Markup {
     html! {
         section #saved aria-labelledby="saved-title" {
@@ -128,7 +128,7 @@ fn files(saving: &Saving) -> Markup {
     }
 }
 
-/// A path as a shell takes it.
+/// Returns a path as a shell takes it.
 fn quoted(path: &str) -> String {
     let plain = |one: char| one.is_ascii_alphanumeric() || "-_./=:,@%+".contains(one);
     if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }

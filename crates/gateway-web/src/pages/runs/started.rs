@@ -1,4 +1,4 @@
-//! What a run was started with.
+//! The start parameters of a run.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::page::{link, parts};
 /// How many documents are listed.
 const DOCUMENTS: usize = 100;
 
-/// Worker, model, inputs, documents, grants, limits.
+/// Returns the worker, model, inputs, documents, grants and limits of a run.
 ///
 /// # Errors
 /// When the daemon cannot say.
@@ -128,7 +128,7 @@ fn grant(slot: &str, found: Option<&Called>) -> Markup {
 /// So many methods are told in a line.
 const FEW: usize = 3;
 
-/// Methods in a line; of many what they come to, and behind that which they are.
+/// Returns methods in a line. A long list is summarized, and can be unfolded.
 pub fn methods(methods: &BTreeSet<String>) -> Markup {
     let has = |name: &str| methods.contains(name);
     html! {
@@ -148,7 +148,7 @@ pub fn methods(methods: &BTreeSet<String>) -> Markup {
     }
 }
 
-/// All methods, in a line.
+/// Returns all methods, in a line.
 pub fn listed(methods: &BTreeSet<String>) -> String {
     if methods.contains(EVERY_METHOD) {
         return "everything".to_owned();

@@ -59,7 +59,7 @@ pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Page::new("/runs", format!("{at} {}", step.entry.name()), main).into())
 }
 
-/// What the step is about, in full.
+/// Returns the full content of the step.
 fn what(asked: &Asked, known: &Known, entry: &Entry) -> Markup {
     html! {
         @match entry {
@@ -107,13 +107,13 @@ fn bytes(asked: &Asked, label: &str, hash: &BlobHash) -> Markup {
     }
 }
 
-/// JSON with a line for each part; anything else as it is.
+/// Returns JSON with a line for each part, and any other text unchanged.
 fn pretty(text: &str) -> String {
     let json: Result<serde_json::Value, _> = serde_json::from_str(text);
     json.ok().and_then(|json| serde_json::to_string_pretty(&json).ok()).unwrap_or_else(|| text.to_owned())
 }
 
-/// A call in full.
+/// Returns a call in full.
 fn call(known: &Known, proposal: &Proposal) -> Markup {
     html! {
         h2 { "The call" }

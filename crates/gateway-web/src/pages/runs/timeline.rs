@@ -27,7 +27,7 @@ struct Bar {
     width: f64,
 }
 
-/// Where a span lies. Every span can be seen, and none leaves the drawing.
+/// Returns where a span lies. Every span can be seen, and none leaves the drawing.
 fn bar(scale: &Scale, span: &Span) -> Bar {
     /// The least that can be seen.
     const LEAST: f64 = 3.0;
@@ -52,7 +52,7 @@ fn class(kind: Kind) -> &'static str {
     }
 }
 
-/// The bars, in a table whose other columns say the same. What has not ended goes on until now.
+/// Returns the bars, in a table whose other columns say the same. An unfinished span goes on until now.
 pub fn timeline(family: &Family, known: &Known, now_ms: i64) -> Markup {
     let told = told(family, known);
     let spans = of_family(&family.members, now_ms);
@@ -121,7 +121,7 @@ fn row(scale: &Scale, begun: i64, span: &Span, told: &BTreeMap<(RunNumber, u64),
     }
 }
 
-/// What is told of the rows of a family, by the steps at which they began.
+/// Returns the facts on the rows of a family, by the steps at which they began.
 fn told(family: &Family, known: &Known) -> BTreeMap<(RunNumber, u64), Facts> {
     let mut told = BTreeMap::new();
     for (run, steps) in &family.members {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_span_is_seen_and_none_leaves_the_drawing() {
+    fn every_span_is_visible_inside_the_drawing() {
         let span = |kind, from, to| Span {
             run: kernel::RunNumber(1),
             step: 1,

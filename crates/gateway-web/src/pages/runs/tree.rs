@@ -1,4 +1,4 @@
-//! A journal as a tree: what each step did, with the runs that it started below it.
+//! A journal as a tree: each step, with the runs that it started below it.
 
 use control::show::{journal, value};
 use kernel::run::{Completion, Entry, Run, Shape, State, Step};
@@ -14,7 +14,7 @@ use super::list::mark;
 use super::rows::{Call, Row, Turn, rows};
 use crate::page::{link, parts};
 
-/// The tree of a family. The root comes first.
+/// Returns the tree of a family. The root comes first.
 pub fn tree(family: &Family, known: &Known) -> Markup {
     html! {
         @if let Some((root, _)) = family.members.first() {
@@ -23,7 +23,7 @@ pub fn tree(family: &Family, known: &Known) -> Markup {
     }
 }
 
-/// One run with its rows.
+/// Returns one run with its rows.
 fn member(family: &Family, known: &Known, number: RunNumber) -> Markup {
     let Some((run, steps)) = family.of(number) else {
         return html! { p { (parts::run(number)) span.note { " has a page of its own" } } };
@@ -61,13 +61,13 @@ fn row(family: &Family, known: &Known, run: &Run, row: &Row<'_>) -> Markup {
     }
 }
 
-/// When a step was, after its run began.
+/// Returns when a step was, after its run began.
 fn at(run: &Run, step: &Step) -> Markup {
     let after = took((step.at_ms - run.started_ms).max(0));
     html! { time.at datetime=(kernel::time::iso(step.at_ms)) { (after) } }
 }
 
-/// What a row of a step is called.
+/// Returns the element id of a step's row.
 fn id(run: &Run, step: &Step) -> String {
     format!("s-{}-{}", run.number, step.number)
 }
@@ -128,7 +128,7 @@ fn call(family: &Family, known: &Known, run: &Run, call: &Call<'_>, facts: &Fact
                     "came to " (parts::line(&Untrusted::new(journal::shorten(&value::argument(value)))))
                 },
                 Some((_, Completion::Failed(found))) => (findings(std::slice::from_ref(found))),
-                // What the gates have said of it stands above.
+                // Findings that stand in the verdict above are not repeated.
                 Some((_, Completion::Refused(found)))
                     if call.verdict.is_none_or(|verdict| verdict.findings != *found) => (findings(found)),
                 _ => {}
@@ -140,7 +140,7 @@ fn call(family: &Family, known: &Known, run: &Run, call: &Call<'_>, facts: &Fact
     }
 }
 
-/// How a call stands.
+/// Returns how a call stands.
 fn came_to(call: &Call<'_>) -> Markup {
     match call.completed {
         Some((_, Completion::Done { .. })) => html! { span.mark.good { "done" } },

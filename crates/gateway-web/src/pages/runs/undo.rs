@@ -1,4 +1,4 @@
-//! Undo: what it would do, and that it is done.
+//! Undo: its preview, and its result.
 
 use control::exit::Failure;
 use control::protocol::Request;
@@ -17,14 +17,14 @@ fn ask(asked: &Asked, run: RunNumber, only: Vec<String>, dry_run: bool) -> Resul
     Ok(*take!(asked.ask(Request::Undo { text, run, only, dry_run })?, Undone))
 }
 
-/// `GET /r/RUN/undo`: what would be put back.
+/// Serves `GET /r/RUN/undo`: the files that would be restored.
 pub fn show(asked: &Asked) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let undone = ask(asked, run, vec![], true)?;
     Ok(page(asked, &undone, None).into())
 }
 
-/// `POST /r/RUN/undo`: puts back what was shown, and nothing if that is not what would be put back now.
+/// Handles `POST /r/RUN/undo`: restores the shown files, and nothing if the preview has changed since.
 pub fn undo(asked: &Asked) -> Result<Answer, Failure> {
     let run: RunNumber = asked.part("run")?;
     let shown = ask(asked, run, vec![], true)?;

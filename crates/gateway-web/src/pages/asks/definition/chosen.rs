@@ -1,4 +1,4 @@
-//! What a person has chosen for a program that was proposed.
+//! A user's choices for a proposed program.
 
 use std::collections::BTreeMap;
 
@@ -41,23 +41,23 @@ const GOES_TO: [(&str, ResultGoesTo, &str); 3] = [
     ("host", ResultGoesTo::Host, "To you alone"),
 ];
 
-/// The field with what the name for the result may come to stand for something else than.
+/// The field with the object that the name for the result may replace.
 const REPLACED: &str = "replaced";
 
 /// The person's name for the result.
 pub struct ResultName {
     /// The name.
     pub path: NamePath,
-    /// What it stands for until then, and only until then.
+    /// The object that the name stands for until then. Only this object may be replaced.
     pub replaces: Option<NameRow>,
 }
 
-/// What a name stands for, in words.
+/// Returns a description of the object that a name stands for.
 fn what(row: &NameRow) -> Markup {
     html! { (parts::line(&row.words)) @if let Some(id) = row.id { " (" (id.short()) ")" } }
 }
 
-/// What a name stands for, if it stands for anything.
+/// Returns the object that a name stands for, if there is one.
 fn named(asked: &Asked, path: &NamePath) -> Result<Option<NameRow>, Failure> {
     let (before, last) = path.split();
     let directory = match before {
@@ -72,19 +72,19 @@ fn bad(error: &dyn std::fmt::Display) -> Failure {
     Failure::new(Exit::Invalid, error.to_string())
 }
 
-/// What was chosen and typed.
+/// The choices and the typed values.
 #[derive(Clone, Default)]
 pub struct Chosen {
     pairs: Pairs,
     typed: Typed,
-    /// Whether it is told at each field what is missing or does not fit.
+    /// Whether each field shows its error, or that it is missing.
     told: bool,
-    /// What the name for the result stands for.
+    /// The object that the name for the result stands for.
     taken: Option<NameRow>,
 }
 
 impl Chosen {
-    /// What a form has sent.
+    /// Returns the choices that a form has sent.
     pub fn sent(shown: &Proposed, pairs: &Pairs) -> Chosen {
         let mut typed = Typed::sent(pairs);
         if let Some((_, button)) = pairs.iter().find(|(name, _)| name == ROW) {
@@ -96,21 +96,21 @@ impl Chosen {
         Chosen { pairs: pairs.clone(), typed, told: false, taken: None }
     }
 
-    /// The same, with something that was picked just now.
+    /// Returns the same, with something that was picked just now.
     #[must_use]
     pub fn fresh(mut self, place: &str) -> Chosen {
         self.typed.freshen(place);
         self
     }
 
-    /// The same, with what is missing or does not fit told at each field.
+    /// Returns the same choices, with errors and missing values shown at each field.
     #[must_use]
     pub fn told(mut self) -> Chosen {
         self.told = true;
         self
     }
 
-    /// The same, with what the name for the result stands for.
+    /// Returns the same choices, with the object that the name for the result stands for.
     #[must_use]
     pub fn with_name(mut self, asked: &Asked) -> Chosen {
         self.taken = self.result_path().ok().flatten().and_then(|path| named(asked, &path).ok().flatten());
@@ -126,7 +126,7 @@ impl Chosen {
         Ok(Some(path))
     }
 
-    /// The person's name for the result: one that is free, or stands for exactly what it may come to stand for no more.
+    /// Returns the user's name for the result. It must be free, or stand for exactly the object that it may replace.
     pub fn result_name(&self, asked: &Asked) -> Result<Option<ResultName>, Failure> {
         let Some(path) = self.result_path()? else { return Ok(None) };
         let replaces = named(asked, &path)?;
@@ -142,12 +142,12 @@ impl Chosen {
         }
     }
 
-    /// Whether nothing was chosen or written for a slot.
+    /// Returns whether nothing was chosen or written for a slot.
     fn is_empty(&self, at: usize) -> bool {
         self.text(&format!("s{at}")).is_empty() && self.text(&format!("t{at}")).is_empty()
     }
 
-    /// The picker at a place.
+    /// Returns the picker at a place.
     pub fn hole(&self, shown: &Proposed, place: &str) -> Option<Hole> {
         let at = place.strip_prefix('s')?.parse::<usize>().ok()?;
         let slot = shown.slots.get(at).filter(|slot| own(shown.worker.is_some(), slot).is_none())?;
@@ -163,7 +163,7 @@ impl Chosen {
         self.typed.text(name).map_or("", str::trim)
     }
 
-    /// The choices, as they are made.
+    /// Returns the choices, as they are made.
     pub fn draw(&self, all: &Shown) -> Markup {
         let shown = &all.proposed;
         html! {
@@ -172,7 +172,7 @@ impl Chosen {
             fieldset {
                 legend { "Where its result goes" }
                 @let chosen = GOES_TO.iter().position(|(word, ..)| *word == self.text("to")).unwrap_or(0);
-                // What the person proposed comes to nobody else.
+                // The result of the user's own proposal goes to the user alone.
                 @if all.author.name.is_none() { p { "To you." } }
                 @else { @for (at, (word, _, words)) in GOES_TO.iter().enumerate() {
                     label.choice { input type="radio" name="to" value=(word) checked[at == chosen]; span { (words) } }
@@ -195,7 +195,7 @@ impl Chosen {
         let is_worker = all.proposed.worker.is_some();
         let pick = format!("s{at}");
         let said = format!("slot {}", visible_line(&slot.name));
-        // Of several pickers each says what it is for.
+        // If there are several pickers, each label names its slot.
         let called = format!("One of your names for {}", visible_line(&slot.name));
         let is_missing = self.told && own(is_worker, slot).is_none() && self.is_empty(at);
         let unfit = self.told && self.chosen(at, slot, all).is_err();
@@ -240,7 +240,7 @@ impl Chosen {
         }
     }
 
-    /// What a worker works on, and with which model.
+    /// Returns the fields for a worker's inputs, documents and model.
     fn for_worker(&self, shown: &Proposed) -> Markup {
         let mut tallies = Tallies::new();
         let pattern = input(shown);
@@ -254,7 +254,7 @@ impl Chosen {
         if let Some(pattern) = &pattern {
             tally::count(pattern, INPUT, &self.typed, &[], &mut tallies);
         }
-        // What a worker works on is data: nothing can be picked for it.
+        // The inputs of a worker are data: no object can be picked for them.
         let drawn = Drawn { typed: &self.typed, picks: &[], wrong: &wrong, tallies: &tallies, narrows: true };
         html! {
             @if let Some(pattern) = &pattern {
@@ -278,13 +278,13 @@ impl Chosen {
         }
     }
 
-    /// Where the result goes.
+    /// Returns where the result goes.
     pub fn goes_to(&self) -> ResultGoesTo {
         let said = self.text("to");
         GOES_TO.iter().find(|(word, ..)| *word == said).unwrap_or(&GOES_TO[0]).1
     }
 
-    /// What a name fills a slot with, if one does: only what may fill it.
+    /// Returns the object that is picked for a slot, if there is one. An object that does not fit is an error.
     fn chosen<'a>(
         &self,
         at: usize,
@@ -305,7 +305,7 @@ impl Chosen {
         Err(Failure::new(Exit::Invalid, message).help("choose one of your names that is offered there"))
     }
 
-    /// Each slot that a name fills, with what that stands for.
+    /// Returns each slot that a name fills, with the object of the name.
     pub fn picked<'a>(&self, all: &'a Shown) -> Result<BTreeMap<String, &'a PickRow>, Failure> {
         let mut picked = BTreeMap::new();
         for (at, slot) in all.proposed.slots.iter().enumerate() {
@@ -316,18 +316,18 @@ impl Chosen {
         Ok(picked)
     }
 
-    /// The slots that nothing fills.
+    /// Returns the slots that nothing fills.
     pub fn missing(&self, shown: &Proposed) -> Vec<String> {
         let empty = shown.slots.iter().enumerate().filter(|(at, _)| self.is_empty(*at));
         empty.map(|(_, slot)| format!("`{}`", visible_line(&slot.name))).collect()
     }
 
-    /// What was typed of slots, without their names.
+    /// Returns the typed bindings of slots, without the slot names.
     pub fn written<'a>(&'a self, shown: &'a Proposed) -> impl Iterator<Item = &'a str> {
         (0..shown.slots.len()).map(|at| self.text(&format!("t{at}")))
     }
 
-    /// What was typed of slots, as behind `-e`.
+    /// Returns the typed bindings of slots, as for `-e`.
     fn fills(&self, shown: &Proposed) -> Vec<String> {
         let typed = shown.slots.iter().enumerate().map(|(at, slot)| (slot, self.text(&format!("t{at}"))));
         typed
@@ -336,7 +336,7 @@ impl Chosen {
             .collect()
     }
 
-    /// What is asked of the daemon: to say what it comes to, or, once that was seen, to do exactly that.
+    /// Returns the request to the daemon: for a preview, or, once the user has seen that, for exactly its content.
     pub fn act(
         &self,
         asked: &Asked,
@@ -399,7 +399,7 @@ impl Chosen {
         })
     }
 
-    /// The same as a person would have typed it.
+    /// Returns the same as a person would have typed it.
     pub fn in_words(
         &self,
         asked: &Asked,
@@ -448,7 +448,7 @@ impl Chosen {
     }
 }
 
-/// The pattern of a worker's inputs, if it has any.
+/// Returns the pattern of a worker's inputs, if it has any.
 fn input(shown: &Proposed) -> Option<Pattern> {
     let pattern = Pattern::from_value(shown.input.as_ref()?).ok()?;
     match pattern.controls().widget {
@@ -458,18 +458,18 @@ fn input(shown: &Proposed) -> Option<Pattern> {
     }
 }
 
-/// What is said of a slot that whoever endows fills without a choice.
+/// Returns the description of a slot that is filled without a choice.
 fn own(is_worker: bool, slot: &ProposedSlot) -> Option<String> {
     let row = slot.label.as_deref().and_then(Row::of)?;
     (is_worker && !row.is_typed()).then(|| format!("It {}.", row.lets))
 }
 
-/// Whether something may fill a slot.
+/// Returns whether something may fill a slot.
 fn fits(slot: &ProposedSlot, row: &PickRow) -> bool {
     slot.fits.iter().any(|(id, _)| *id == row.id)
 }
 
-/// What a slot wants, in words.
+/// Returns the requirements of a slot, in words.
 fn wants(slot: &ProposedSlot) -> Markup {
     html! {
         @match slot.label.as_deref() {
@@ -484,7 +484,7 @@ fn wants(slot: &ProposedSlot) -> Markup {
     }
 }
 
-/// What whoever has written a slot says of it; of what is long the beginning, and all of it when it is unfolded.
+/// Returns the author's description of a slot. A long one is shortened, and can be unfolded.
 fn said_of(all: &Shown, words: &Untrusted) -> Markup {
     let (_, more) = short(words);
     html! {
@@ -493,7 +493,7 @@ fn said_of(all: &Shown, words: &Untrusted) -> Markup {
     }
 }
 
-/// Returns an example of what fills a slot of this label, as it is typed.
+/// Returns an example of a binding for a slot of this label, as it is typed.
 pub fn example(label: Option<&str>) -> String {
     label.and_then(Row::of).map_or_else(String::new, Row::example_from_root)
 }

@@ -1,5 +1,4 @@
-//! What came of a definition so far: of each time that it was endowed what it was granted, its journal, and what it came to
-//! for the person.
+//! The endowments of a definition so far: the grants, the journal, and the result of each for the user.
 
 use control::protocol::{Look, Response};
 use control::view::{EndowedView, GrantRow, LetterView, PromiseState};
@@ -13,7 +12,7 @@ use crate::pages::runs::figures;
 /// How many endowments are shown unfolded.
 const SHOWN: usize = 3;
 
-/// All of them, the newest first.
+/// Returns all of them, the newest first.
 pub fn section(asked: &Asked, view: &LetterView, all: &[EndowedView]) -> Markup {
     let number = view.letter.number;
     let newest = || all.iter().rev();
@@ -60,7 +59,7 @@ fn each(asked: &Asked, one: &EndowedView) -> Markup {
     }
 }
 
-/// What it came to, as the person may see it, whoever else has got something of it.
+/// Returns the result as the user may see it, even if others have received something of it.
 fn came(asked: &Asked, one: &EndowedView) -> Markup {
     html! {
         @match &one.came {
@@ -78,7 +77,7 @@ fn came(asked: &Asked, one: &EndowedView) -> Markup {
     }
 }
 
-/// The capabilities in a result.
+/// Returns the capabilities in a result.
 fn things(asked: &Asked, value: &kernel::Value) -> Markup {
     let ids: Vec<_> = value.references().into_iter().copied().collect();
     let known = match ids.is_empty() {

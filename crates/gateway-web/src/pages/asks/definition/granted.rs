@@ -1,4 +1,5 @@
-//! What a person's choices come to: what would be granted, in sentences, and the button that endows, bound to all of them.
+//! The preview of a user's choices: the resulting grants, in sentences, and the button that endows, bound to all of
+//! them.
 
 use control::exit::{Exit, Failure};
 use control::protocol::{Plan, Request, Response};
@@ -14,22 +15,22 @@ use crate::asked::{Asked, unexpected};
 use crate::page::parts;
 use crate::pages::asks::confirm;
 
-/// What the choices come to.
+/// The preview of the choices.
 pub struct Granted {
-    /// All of it.
+    /// Returns all of it.
     sentences: Vec<Sentence>,
-    /// For a worker: what its run would be begun with.
+    /// The plan of the run, if the program is a worker.
     pub plan: Option<Plan>,
     /// The person's name for the result.
     pub result: Option<ResultName>,
     /// Whether it needs a fresh word in an old session.
     pub weighs: bool,
-    /// What the button is bound to.
+    /// The digest to which the button is bound.
     pub digest: String,
 }
 
 impl Granted {
-    /// What these choices come to, as the daemon says it without doing it.
+    /// Returns the preview of these choices, as the daemon computes it without any effect.
     ///
     /// # Errors
     /// When something is missing, or does not fit.
@@ -71,14 +72,14 @@ impl Granted {
         Ok(Granted { sentences, plan, result, weighs, digest })
     }
 
-    /// What it says, a line for each sentence.
+    /// Returns the preview as text, a line for each sentence.
     fn plain(&self) -> String {
         let mut lines: Vec<String> = self.sentences.iter().map(Sentence::plain).collect();
         lines.extend(self.plan.iter().map(|plan| format!("It is offered {}.", plan.tools.join(", "))));
         lines.join("\n") + "\n"
     }
 
-    /// What is said when something has become otherwise since it was shown, with what that is.
+    /// Returns the refusal of an endowment whose preview has changed, with the difference.
     pub fn differs(&self, asked: &Asked) -> Markup {
         let was = asked.field("_lines").unwrap_or_default().replace("\r\n", "\n");
         let is = self.plain();
@@ -91,7 +92,7 @@ impl Granted {
         }
     }
 
-    /// All of it, and the button.
+    /// Returns all of it, and the button.
     pub fn draw(&self, asked: &Asked, shown: &Proposed) -> Markup {
         html! {
             section.entry #granted aria-labelledby="granted-title" {
@@ -117,7 +118,7 @@ impl Granted {
     }
 }
 
-/// A sentence, with what others have named set apart in it.
+/// Returns a sentence, with foreign names set apart.
 fn sentence(sentence: &Sentence) -> Markup {
     html! {
         @for piece in &sentence.0 {

@@ -1,5 +1,5 @@
-//! A program's text, exactly as it is stored: in lines as whoever runs it counts them, with what cannot be seen written out
-//! and set apart, and the digests by which it is known everywhere.
+//! The text of a program, exactly as it is stored. Its lines are those that its interpreter counts. Invisible
+//! characters are written out and set apart, and digests identify the text everywhere.
 
 use control::protocol::{Look, Response};
 use control::view::{LetterView, Proposed};
@@ -11,20 +11,20 @@ use super::DONE;
 use crate::asked::Asked;
 use crate::page::parts;
 
-/// Text of so many bytes is unfolded by whoever approves it.
+/// The size above which a text must be unfolded before an approval, in bytes.
 const LONG: usize = 2000;
 
 /// How many places with hidden characters are named.
 const PLACES: usize = 10;
 
-/// A line of a text: what is in it, and what ends it if that is no plain line feed. Safe to show.
+/// A line of a text: its parts, and its end if that is no plain line feed. Safe to show.
 #[derive(Debug, PartialEq)]
 struct Line {
     parts: Vec<VisiblePart>,
     end: Option<&'static str>,
 }
 
-/// The lines of a text, as JavaScript and YAML count them, and whether any ends as those of other systems do.
+/// Returns the lines of a text, as JavaScript and YAML count them, and whether any ends as those of other systems do.
 fn lines(text: &str) -> (Vec<Line>, bool) {
     let (mut all, mut begin, mut foreign) = (Vec::new(), 0, false);
     let mut letters = text.char_indices().peekable();
@@ -50,7 +50,7 @@ fn lines(text: &str) -> (Vec<Line>, bool) {
     (all, foreign)
 }
 
-/// Where lines have what is written out: the line, and how that is shown. Safe to show.
+/// Returns the places of characters that are written out: the line, and the escape. Safe to show.
 fn hidden_in(lines: &[Line]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -81,13 +81,13 @@ fn hidden_in(lines: &[Line]) -> Vec<String> {
     all
 }
 
-/// How much text there is.
+/// Returns how much text there is.
 fn size(lines: usize, bytes: usize) -> String {
     let many = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     format!("{}, {}", many(lines, "line"), many(bytes, "byte"))
 }
 
-/// Somebody's text with numbers before its lines, exactly as it is stored.
+/// Returns a foreign text with line numbers, exactly as it is stored.
 pub fn numbered(label: &str, text: &Untrusted) -> Markup {
     let (lines, foreign) = lines(text.raw());
     let hidden = hidden_in(&lines);
@@ -123,7 +123,7 @@ pub fn numbered(label: &str, text: &Untrusted) -> Markup {
     }
 }
 
-/// What would run.
+/// Returns the text that would run.
 pub fn section(asked: &Asked, view: &LetterView, shown: &Proposed) -> Markup {
     html! {
         section.entry aria-labelledby="source" {
@@ -145,7 +145,7 @@ pub fn section(asked: &Asked, view: &LetterView, shown: &Proposed) -> Markup {
     }
 }
 
-/// What was changed in a copy, if it is one of another proposal.
+/// Returns the changes of a copy, if it is one of another proposal.
 fn from_original(asked: &Asked, view: &LetterView, shown: &Proposed) -> Option<Untrusted> {
     let Ok(Response::Letter(original)) = asked.look(Look::Letter { number: view.answers? }) else {
         return None;
@@ -158,12 +158,12 @@ fn from_original(asked: &Asked, view: &LetterView, shown: &Proposed) -> Option<U
 pub struct Changed<'a> {
     /// The text as it came.
     pub text: &'a str,
-    /// What is wrong, as it is told.
+    /// The error, as markup.
     pub wrong: Markup,
 }
 
-/// A place to change the text: the copy is a proposal of one's own, and is endowed like any other. What one edits is
-/// what one sees: where the text has characters that cannot be seen, it is the text with those written out.
+/// Returns a form that changes the text. The copy is a proposal of the user's own, and is endowed like any other. If
+/// the text has invisible characters, the user edits the text with those written out.
 pub fn edit(
     asked: &Asked,
     number: MessageNumber,
@@ -171,7 +171,7 @@ pub fn edit(
     done: u64,
     changed: Option<&Changed<'_>>,
 ) -> Markup {
-    // A browser sends its own line ends, whatever they were.
+    // A browser sends its own line ends in place of the original ones.
     let source = shown.source.raw().replace("\r\n", "\n");
     let hidden = !hidden_in(&lines(&source).0).is_empty();
     let text = changed.map_or_else(|| visible(&source).into_owned(), |changed| changed.text.to_owned());
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_end_where_they_end_for_who_runs_them() {
+    fn lines_end_where_the_interpreter_ends_them() {
         for (text, expected, foreign) in [
             ("", "", false),
             ("a\nb", "a|b", false),
@@ -231,11 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_framed_and_said_with_its_place() {
+    fn hidden_characters_are_framed_and_located() {
         for (text, expected) in [
             ("", vec![]),
             ("const x = 1;\n\tconst ü = 'שלום';\r\n", vec![]),
-            // What only says so hides nothing.
+            // A text that only spells an escape hides nothing.
             ("'\\u{200B}'", vec![]),
             ("a\nb\u{200B}c", vec!["line 2, after 1 character: \\u{200B}"]),
             (

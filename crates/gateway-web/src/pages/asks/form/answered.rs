@@ -1,4 +1,4 @@
-//! What was answered, and what somebody had typed who came too late.
+//! The answers to a form, and the values of a user who came too late.
 
 use control::inspect::Called;
 use control::messages::{MessageFilter, Order, PageBounds};
@@ -18,8 +18,8 @@ use crate::page::{link, parts};
 /// The longest value that stands in a line.
 const LINE: usize = 200;
 
-/// What was answered, field by field; what is sealed is shown nowhere. Of a form that may be filled in more than once
-/// every answer is shown, the oldest first.
+/// Returns the answers, field by field. Sealed values are never shown. A repeatable form shows every answer, the
+/// oldest first.
 pub fn came(asked: &Asked, view: &LetterView, fields: &Fields) -> Markup {
     let all = answers(asked, view);
     if all.len() > 1 {
@@ -46,7 +46,7 @@ pub fn came(asked: &Asked, view: &LetterView, fields: &Fields) -> Markup {
     }
 }
 
-/// All answers to a form that may be filled in more than once.
+/// Returns all answers to a form that may be filled in more than once.
 fn answers(asked: &Asked, view: &LetterView) -> Vec<(Letter, Value)> {
     if !matches!(view.letter.body(), Some(Body::Form { repeatable: true, .. })) {
         return vec![];
@@ -68,7 +68,7 @@ fn answers(asked: &Asked, view: &LetterView) -> Vec<(Letter, Value)> {
     later.into_iter().filter_map(|letter| Some((letter.clone(), value(&letter)?))).collect()
 }
 
-/// One answer.
+/// Returns one answer.
 fn answer(asked: &Asked, fields: &Fields, value: &Value) -> Markup {
     let Some(values) = value.as_record() else { return html! {} };
     html! {
@@ -86,10 +86,10 @@ fn answer(asked: &Asked, fields: &Fields, value: &Value) -> Markup {
     }
 }
 
-/// One value, with what it refers to by the person's own names.
+/// Returns one value, with its references by the user's own names.
 fn shown(asked: &Asked, fields: &Fields, value: &Value) -> Markup {
     let ids: Vec<_> = value.references().into_iter().copied().collect();
-    // What was handed over is a grant of what was picked.
+    // The submitted object is a grant of the picked one.
     let called = match ids.is_empty() {
         true => vec![],
         false => match asked.look(Look::Called { ids }) {
@@ -114,7 +114,7 @@ fn shown(asked: &Asked, fields: &Fields, value: &Value) -> Markup {
     }
 }
 
-/// A value as a person reads it: text as it is, anything else in a line, unless it is long.
+/// Returns a value as a person reads it: text as it is, anything else in a line, unless it is long.
 fn written(value: &Value) -> Markup {
     let line = value.in_line();
     match value.as_str() {
@@ -124,7 +124,8 @@ fn written(value: &Value) -> Markup {
     }
 }
 
-/// What somebody had typed into a form that was answered meanwhile, so that it can be copied; no secrets.
+/// Returns the values that a user had typed before the form was answered elsewhere, for copying. Secrets are left
+/// out.
 pub fn kept(fields: &Fields, typed: &Typed) -> Markup {
     let of = |one: &OneField| {
         let pairs = typed.pairs(&one.prefix);
@@ -148,7 +149,7 @@ pub fn kept(fields: &Fields, typed: &Typed) -> Markup {
     }
 }
 
-/// A text as it was typed; what was picked by its name.
+/// Returns a typed text, with the name of an object in place of its identifier.
 fn said(fields: &Fields, text: String) -> String {
     let row = fields.picks.iter().find(|row| row.id.to_string() == text);
     row.map_or(text, |row| visible_line(&row.path).into_owned())
