@@ -1,4 +1,4 @@
-//! `add` and `unstage`: what is committed next.
+//! `add` and `unstage`: the changes of the index.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -21,7 +21,7 @@ const MOST: usize = 1000;
 /// The largest file that is added, in bytes.
 const LARGEST: u64 = 32 << 20;
 
-/// What is committed next is not what is checked out.
+/// The index differs from the checked-out commit.
 const IN_INDEX: Status = Status::from_bits_truncate(
     Status::INDEX_NEW.bits()
         | Status::INDEX_MODIFIED.bits()
@@ -45,7 +45,7 @@ enum Found {
     There(Vec<u8>, u32),
 }
 
-/// What a person sees of what is staged, or taken out of it.
+/// The kind of the pin that holds the list that a person sees of staged or unstaged files.
 const SHOWN: &str = "diff";
 
 /// The most files of one call that a person is shown by name.
@@ -103,7 +103,7 @@ pub(crate) fn add(
     Ok(Answer { value, paths, pins, line, shown: Some(shown) })
 }
 
-/// Makes what is committed next of these paths what is checked out.
+/// Resets these paths in the index to the checked-out commit.
 pub(crate) fn unstage(
     repository: &Repository,
     asked: &[String],
@@ -139,7 +139,8 @@ pub(crate) fn unstage(
     Ok(Answer { value: json!({ "unstaged": paths }), paths, pins, line, shown: Some(shown) })
 }
 
-/// Whether what was to be added is what is committed next by now, or what was to be taken out is not.
+/// Returns whether the index now has the files that were to be added, or no longer has those that were to be taken
+/// out.
 pub(crate) fn settled(repository: &Repository, root: &Path, pinned: &[Pinned]) -> Result<Answer, Refusal> {
     let mut is_done = true;
     let pinned = || pinned.iter().filter(|pin| pin.kind != SHOWN);
@@ -164,7 +165,7 @@ pub(crate) fn settled(repository: &Repository, root: &Path, pinned: &[Pinned]) -
     Ok(Answer { value: json!({ "found": found, "certain": true }), ..Answer::default() })
 }
 
-/// The changed files that paths name: themselves, or what lies below them.
+/// Returns the changed files that paths name: the files themselves, or those below a directory.
 fn named(repository: &Repository, asked: &[String], staged: bool) -> Result<Vec<String>, Refusal> {
     if asked.is_empty() {
         return Err(Refusal::new(
@@ -227,7 +228,7 @@ fn named(repository: &Repository, asked: &[String], staged: bool) -> Result<Vec<
     Ok(all)
 }
 
-/// What passes through a program before it is committed is not committed as it is: nothing here runs programs.
+/// Refuses a file that passes through a filter program before it is committed: nothing here runs programs.
 fn expect_no_filter(repository: &Repository, path: &str) -> Result<(), Refusal> {
     let filter = repository.get_attr_bytes(Path::new(path), "filter", AttrCheckFlags::FILE_THEN_INDEX)?;
     match git2::AttrValue::from_bytes(filter) {
@@ -279,7 +280,7 @@ fn look(root: &Path, path: &str) -> Result<Found, Refusal> {
     Ok(Found::There(bytes, mode))
 }
 
-/// The entry of a file, whose bytes are kept by then. Line ends are made what the repository says.
+/// Returns the index entry of a file and stores its bytes as a blob. Line ends are converted as the repository says.
 fn entry(repository: &Repository, path: &str, bytes: &[u8], mode: u32) -> Result<IndexEntry, Refusal> {
     let id: Oid = match mode {
         0o120_000 => repository.blob(bytes)?,
@@ -292,7 +293,7 @@ fn entry(repository: &Repository, path: &str, bytes: &[u8], mode: u32) -> Result
     Ok(as_staged(path, id, mode))
 }
 
-/// The blob and the mode that a path of the directory would have; nothing if nothing is there.
+/// Returns the blob and the mode that a path of the directory would have; nothing if nothing is there.
 pub(crate) fn blob_at(root: &Path, path: &str) -> Result<Option<(Oid, u32)>, Refusal> {
     Ok(match look(root, path)? {
         Found::Gone => None,
@@ -300,7 +301,7 @@ pub(crate) fn blob_at(root: &Path, path: &str) -> Result<Option<(Oid, u32)>, Ref
     })
 }
 
-/// A path as it is committed next. Without the times of the file git looks at it again.
+/// Returns a path as it is committed next. Without the times of the file git looks at it again.
 pub(crate) fn as_staged(path: &str, id: Oid, mode: u32) -> IndexEntry {
     let never = IndexTime::new(0, 0);
     IndexEntry {

@@ -73,7 +73,7 @@ pub(crate) fn expect_name(name: &str) -> Result<(), Refusal> {
     }
 }
 
-/// What a change was judged with must be what there is.
+/// Checks that the pins of a change are the present ones.
 pub(crate) fn expect_same(pinned: &[Pinned], now: &[Pinned]) -> Result<(), Refusal> {
     let changed =
         now.iter().find(|pin| !pinned.contains(pin)).or_else(|| pinned.iter().find(|pin| !now.contains(pin)));

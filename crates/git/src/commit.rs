@@ -9,7 +9,7 @@ use crate::order::{Answer, Author, Pinned};
 use crate::refusal::Refusal;
 use crate::status;
 
-/// The most that a person is shown of what is committed, in bytes. What is larger is not committed at once.
+/// The maximum size of the difference that a person is shown, in bytes. A larger one is not committed at once.
 const SHOWN: usize = 256 << 10;
 
 /// The longest message, in bytes.
@@ -18,14 +18,14 @@ const LONGEST: usize = 32 << 10;
 /// The most commits that are looked at for one.
 const LOOKED_AT: usize = 10_000;
 
-/// Whether a character acts on the screen of whoever reads the history, or on the order of what stands around it.
+/// Returns whether a character acts on the screen of a reader of the history, or on the order of the text around it.
 fn acts_on_screens(c: char) -> bool {
     let changes_order =
         matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     changes_order || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// Commits what was added: the tree that was shown, on the commit that was checked out then.
+/// Commits the index: the tree that was shown, on the commit that was checked out then.
 pub(crate) fn commit(
     repository: &Repository,
     message: &str,
@@ -48,10 +48,10 @@ pub(crate) fn commit(
         return Err(Refusal::new("conflict", "method", "there are files in conflict", allowed));
     }
     if pinned.is_none() {
-        // Whoever only looks writes nothing: what is made on the way stays in memory.
+        // A preview writes nothing: the objects that it makes stay in memory.
         repository.odb()?.add_new_mempack_backend(1000)?;
     }
-    // What is committed is this tree, whatever becomes of the index meanwhile.
+    // This tree is committed, even if the index changes meanwhile.
     let tree = repository.find_tree(index.write_tree()?)?;
     let parent = repository.head().ok().map(|head| head.peel_to_commit()).transpose()?;
     let before = parent.as_ref().map(|parent| parent.tree()).transpose()?;
@@ -89,7 +89,7 @@ fn made(id: Oid, tree: &str, paths: &[String]) -> serde_json::Value {
     json!({ "commit": id.to_string(), "tree": tree, "files": paths })
 }
 
-/// What is checked out, and its commit.
+/// Returns the pin of the checked-out branch and its commit.
 pub(crate) fn head_pin(repository: &Repository) -> Pinned {
     let (branch, id) = status::at(repository);
     head(branch.as_deref(), id.as_deref())
@@ -100,7 +100,7 @@ fn head(branch: Option<&str>, id: Option<&str>) -> Pinned {
     Pinned::of("head", "what is checked out", what.as_bytes())
 }
 
-/// The message with a last line of ours.
+/// Returns the message with a last line of ours.
 fn with_trailer(message: &str, trailer: &str) -> String {
     let message = message.trim_end();
     let last = message.rsplit("\n\n").next().unwrap_or_default();
@@ -111,8 +111,8 @@ fn with_trailer(message: &str, trailer: &str) -> String {
     format!("{message}\n{}{trailer}\n", if follows { "" } else { "\n" })
 }
 
-/// Looks for a commit with this trailer between what is checked out and what was: `found`, or whether it is certain that
-/// there is none.
+/// Looks for a commit with this trailer between the checked-out commit and the earlier one. The result is `found`, or
+/// whether it is certain that there is none.
 pub(crate) fn find(repository: &Repository, trailer: &str, was: &str) -> Result<Answer, Refusal> {
     let told = |value| Ok(Answer { value, ..Answer::default() });
     let (branch, id) = status::at(repository);
@@ -140,7 +140,8 @@ pub(crate) fn find(repository: &Repository, trailer: &str, was: &str) -> Result<
             return told(json!({ "found": value, "certain": true }));
         }
     }
-    // All of the history was seen, but not what was checked out then: a first commit, or another history.
+    // The whole history was searched, without the commit that was checked out then: a first commit, or another
+    // history.
     let unborn = head(branch.as_deref(), None).digest == was;
     told(json!({ "found": null, "certain": unborn }))
 }
@@ -150,7 +151,7 @@ mod tests {
     use super::with_trailer;
 
     #[test]
-    fn a_trailer_stands_with_the_others_or_alone() {
+    fn trailer_joins_others_or_forms_a_paragraph() {
         for (message, expected) in [
             ("One", "One\n\nX: y\n"),
             ("One\n\nWhy.\n", "One\n\nWhy.\n\nX: y\n"),

@@ -49,7 +49,7 @@ pub(crate) fn diff(
     Ok(Answer { value, line: drawn.line(), paths: drawn.paths, ..Answer::default() })
 }
 
-/// How differences are made here, whatever the repository's settings say.
+/// Returns the options for differences here, regardless of the repository's settings.
 pub(crate) fn options(path: Option<&str>) -> DiffOptions {
     let mut options = DiffOptions::new();
     options
@@ -71,7 +71,7 @@ pub(crate) fn options(path: Option<&str>) -> DiffOptions {
 /// A difference as text.
 pub(crate) struct Drawn {
     pub(crate) text: String,
-    /// Both names of what was renamed.
+    /// Both names of each renamed file.
     pub(crate) paths: Vec<String>,
     /// Whether there was more.
     pub(crate) cut: bool,

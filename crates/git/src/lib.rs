@@ -1,10 +1,10 @@
 //! Repositories of git: looked at, and committed to.
 //!
-//! This is the side that runs in a process of its own, confined to the directory of one repository ([`serve`]): it reads
-//! what strangers have made with a library in C. An [`Order`] comes in, a [`Reply`] goes out. The library runs no
-//! program, so no hook, filter, text conversion, signature or monitor that a repository names is ever started, and none
-//! of its parts that speak to servers is built in. What would lead elsewhere is refused in words before it is followed
-//! ([`open`]); if a way was overlooked, the confinement holds.
+//! This side runs in a process of its own, confined to the directory of one repository ([`serve`]). It reads data of
+//! strangers with a library in C. An [`Order`] comes in, a [`Reply`] goes out. The library runs no program, so no
+//! hook, filter, text conversion, signature or monitor that a repository names is ever started. None of its parts
+//! that speak to servers is built in. A setting that leads elsewhere is refused with a message before it is followed
+//! ([`open`]). If a way was overlooked, the confinement holds.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "looks at the files of a working tree")]
 

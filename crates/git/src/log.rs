@@ -82,7 +82,7 @@ fn touches(repository: &Repository, commit: &Commit<'_>, path: &str) -> Result<b
     Ok(found.deltas().len() > 0)
 }
 
-/// A commit as it is told of.
+/// Returns a commit as JSON for the model.
 pub(crate) fn told(commit: &Commit<'_>) -> Json {
     let author = commit.author();
     let name = format!("{} <{}>", short(author.name_bytes(), 100), short(author.email_bytes(), 100));
@@ -96,7 +96,7 @@ pub(crate) fn told(commit: &Commit<'_>) -> Json {
     })
 }
 
-/// The commit that a revision names, and nothing but a commit: what lies in it is found by a path of its own.
+/// Returns the commit that a revision names, and nothing but a commit: its files are found by paths of their own.
 pub(crate) fn commit<'r>(repository: &'r Repository, name: &str, at: &str) -> Result<Commit<'r>, Refusal> {
     let none = || {
         let message = format!("`{}` names no commit", short(name.as_bytes(), 100));

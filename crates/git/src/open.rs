@@ -6,8 +6,8 @@ use git2::{Repository, RepositoryOpenFlags as Flags};
 
 use crate::refusal::Refusal;
 
-/// What must stand in the environment of the process that opens repositories, and nothing else of git's: the machine's
-/// own settings are left alone, and those of a user are not found.
+/// The only variables of git in the environment of the process that opens repositories. So git ignores the machine's
+/// own settings, and finds none of a user.
 pub const ENVIRONMENT: [(&str, &str); 1] = [("GIT_CONFIG_NOSYSTEM", "1")];
 
 /// Opens the repository whose working tree is this directory.
@@ -25,7 +25,7 @@ pub(crate) fn open(root: &Path) -> Result<Repository, Refusal> {
     Ok(repository)
 }
 
-/// A repository must lie here as a whole: no link, no file that names another place.
+/// Checks that a repository lies here as a whole: no link, no file that names another place.
 fn check(directory: &Path) -> Result<(), Refusal> {
     let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
     match directory.symlink_metadata() {

@@ -1,4 +1,4 @@
-//! What is asked of a repository, and what comes back.
+//! The orders to a repository, and the replies.
 
 use std::path::PathBuf;
 
@@ -12,22 +12,22 @@ use crate::refusal::Refusal;
 pub struct Order {
     /// The directory that holds its working tree, with all links followed.
     pub root: PathBuf,
-    /// What to do.
+    /// The call to make.
     pub call: Call,
 }
 
-/// What can be done. With what changes something come the pins that it was judged with: what does not stand as it stood
-/// then is left alone. Without them it is only looked at what would be done.
+/// The possible calls. A call that changes something comes with the pins that it was judged with, and leaves alone
+/// anything that has changed since. Without pins the call is only a preview.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case")]
 pub enum Call {
-    /// What has changed.
+    /// The changed files.
     Status,
     /// Commits, newest first.
     Log {
-        /// `A..B`, or one revision; without it what is checked out.
+        /// `A..B`, or one revision; without it the checked-out commit.
         range: Option<String>,
-        /// Only commits that changed what is there.
+        /// Only commits that changed files under this path.
         path: Option<String>,
         /// How many are passed over.
         skip: u64,
@@ -36,7 +36,7 @@ pub enum Call {
     },
     /// Differences as text.
     Diff {
-        /// Between what.
+        /// The two sides.
         between: Between,
         /// Only there.
         path: Option<String>,
@@ -63,21 +63,21 @@ pub enum Call {
     },
     /// All branches.
     Branches,
-    /// Puts files, as they are, among what is committed next.
+    /// Adds files, as they are, to the index.
     Add {
         /// Files and directories.
         paths: Vec<String>,
-        /// What it was judged with.
+        /// The pins that the call was judged with.
         pinned: Option<Vec<Pinned>>,
     },
-    /// Takes files out of what is committed next. They stay as they are.
+    /// Takes files out of the index. The files themselves stay as they are.
     Unstage {
         /// Files and directories.
         paths: Vec<String>,
-        /// What it was judged with.
+        /// The pins that the call was judged with.
         pinned: Option<Vec<Pinned>>,
     },
-    /// Commits what was added.
+    /// Commits the index.
     Commit {
         /// The message.
         message: String,
@@ -85,41 +85,41 @@ pub enum Call {
         author: Author,
         /// The last line of the message, by which the commit is found again.
         trailer: String,
-        /// What it was judged with.
+        /// The pins that the call was judged with.
         pinned: Option<Vec<Pinned>>,
     },
     /// Makes a branch.
     Branch {
         /// Its name.
         name: String,
-        /// Where it begins; without it at what is checked out.
+        /// Where it begins; without it at the checked-out commit.
         at: Option<String>,
-        /// What it was judged with.
+        /// The pins that the call was judged with.
         pinned: Option<Vec<Pinned>>,
     },
     /// Checks a branch out.
     Switch {
         /// Its name.
         name: String,
-        /// What it was judged with.
+        /// The pins that the call was judged with.
         pinned: Option<Vec<Pinned>>,
     },
     /// Whether an `add` or `unstage` that was judged with these pins has been made.
     Settled {
-        /// What it was judged with.
+        /// The pins that the call was judged with.
         pinned: Vec<Pinned>,
     },
     /// Whether a commit with this trailer has been made since `head`.
     Find {
         /// The trailer.
         trailer: String,
-        /// The digest of the pin that said what was checked out.
+        /// The digest of the pin for the commit that was checked out then.
         head: String,
     },
 }
 
 impl Call {
-    /// Whether it is about to change something.
+    /// Returns whether it is about to change something.
     pub fn changes(&self) -> bool {
         match self {
             Call::Add { pinned, .. }
@@ -136,9 +136,9 @@ impl Call {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "between", rename_all = "snake_case")]
 pub enum Between {
-    /// What was added, and the files as they are.
+    /// The index, and the files as they are.
     Worktree,
-    /// What is checked out, and what was added.
+    /// The checked-out commit, and the index.
     Staged,
     /// Two revisions, or one and the files as they are.
     Revisions {
@@ -161,11 +161,11 @@ pub struct Author {
 /// Something that a change depends on, as it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Pinned {
-    /// What kind of thing.
+    /// The kind of the object.
     pub kind: String,
     /// Which.
     pub name: String,
-    /// The BLAKE3 digest of what it is, as hexadecimal digits.
+    /// The BLAKE3 digest of its content, as hexadecimal digits.
     pub digest: String,
 }
 
@@ -176,18 +176,18 @@ impl Pinned {
     }
 }
 
-/// What came of an order.
+/// The result of an order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What the call gives back.
+    /// The value that the call returns.
     pub value: Json,
     /// The files that it tells of, or changes.
     pub paths: Vec<String>,
-    /// What a change depends on.
+    /// The state that a change depends on.
     pub pins: Vec<Pinned>,
-    /// What a person is shown of a change: the text of the pin of the kind `diff`.
+    /// The text of a change that a person is shown: the text of the pin of the kind `diff`.
     pub shown: Option<String>,
-    /// What it comes to, in a few words.
+    /// The summary of the answer, in a few words.
     pub line: String,
 }
 
@@ -197,7 +197,7 @@ pub struct Answer {
 pub enum Reply {
     /// It was done.
     Done {
-        /// What came of it.
+        /// The result.
         answer: Answer,
     },
     /// It was not done, and nothing was changed.

@@ -1,4 +1,4 @@
-//! A part of a text, with what says where it stands and how to read on.
+//! A part of a text, with its position and how to read on.
 
 use serde_json::{Value as Json, json};
 
@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 /// The most bytes of text in one answer.
 pub const MOST: usize = 64 << 10;
 
-/// The text from a byte on, whole lines if possible. `more` says that there was more than the text has.
+/// Returns the text from a byte on, whole lines if possible. `more` says that there was more than the text has.
 pub(crate) fn bytes(text: &str, offset: u64, more: bool) -> Result<Json, Refusal> {
     let total = text.len();
     let from = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -35,7 +35,7 @@ pub(crate) fn bytes(text: &str, offset: u64, more: bool) -> Result<Json, Refusal
     }))
 }
 
-/// A text of somebody else's, so much of it.
+/// Returns at most `most` characters of a foreign text.
 pub(crate) fn short(bytes: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
     match text.char_indices().nth(most) {
@@ -44,7 +44,7 @@ pub(crate) fn short(bytes: &[u8], most: usize) -> String {
     }
 }
 
-/// When something was committed, as RFC 3339.
+/// Returns when something was committed, as RFC 3339.
 pub(crate) fn when(time: git2::Time) -> String {
     let written = || -> Option<String> {
         let offset = jiff::tz::Offset::from_seconds(time.offset_minutes().checked_mul(60)?).ok()?;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_says_where_it_stands_and_how_to_read_on() {
+    fn part_reports_its_position_and_the_next_offset() {
         let text = "é\n".repeat(MOST / 2);
         let first = bytes(&text, 0, false).unwrap();
         let to = first["to"].as_u64().unwrap();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn times_keep_the_zone_of_whoever_committed() {
+    fn commit_times_keep_their_time_zone() {
         assert_eq!(when(git2::Time::new(1_791_279_000, 120)), "2026-10-06T11:30:00+02:00");
         assert_eq!(when(git2::Time::new(i64::MAX, 0)), format!("{} s after 1970", i64::MAX));
     }

@@ -23,7 +23,7 @@ pub(crate) fn check<'p>(path: &'p str, at: &str) -> Result<&'p str, Refusal> {
     Ok(plain)
 }
 
-/// Whether a name is one by which some file system finds `.git`.
+/// Returns whether a name is one by which some file system finds `.git`.
 fn is_own(part: &str) -> bool {
     let visible: String = part.chars().filter(|c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')).collect();
     let lower = visible.to_lowercase();
@@ -36,7 +36,7 @@ mod tests {
     use super::check;
 
     #[test]
-    fn only_plain_paths_of_the_working_tree_are_taken() {
+    fn only_plain_worktree_paths_are_accepted() {
         for good in ["a", "a/b", "dir/", "a b", ".gitignore", "x.git/y"] {
             assert!(check(good, "path").is_ok(), "{good}");
         }

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why something is not done, and what would be. The texts may hold words of the repository.
+/// Why a call is refused, and which call would be allowed. The texts may hold words of the repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The rule, as `git/rule`.
     pub rule: String,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
     /// The argument.
     pub at: String,
-    /// What could be done instead.
+    /// The alternatives that are allowed.
     pub allowed: String,
 }
 

@@ -23,7 +23,7 @@ pub const REPLIES: Frames = Frames::up_to(MAX_REPLY);
 /// Reads an order, does it, and writes the reply.
 ///
 /// # Errors
-/// When the streams break, or what comes in is no order.
+/// When the streams break, or the input is no order.
 pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let order: Order = ORDERS.read(&mut input)?.ok_or(io::ErrorKind::UnexpectedEof)?;
     let reply = match answer(&order) {
@@ -33,10 +33,10 @@ pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     Ok(REPLIES.write(&mut output, &reply)?)
 }
 
-/// Does what an order says.
+/// Executes an order.
 ///
 /// # Errors
-/// Why it is not done. Then nothing was changed.
+/// The reason of the refusal. Then nothing was changed.
 pub fn answer(order: &Order) -> Result<Answer, Refusal> {
     let repository = open::open(&order.root)?;
     match &order.call {

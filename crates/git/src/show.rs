@@ -1,4 +1,4 @@
-//! `show`: a commit with what it changed, or a file as it was.
+//! `show`: a commit with its changes, or a file as it was.
 
 use std::path::Path;
 

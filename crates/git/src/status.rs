@@ -1,4 +1,4 @@
-//! `status`: what has changed.
+//! `status`: the changed files.
 
 use git2::{Repository, Status, StatusOptions};
 use serde_json::{Value as Json, json};
@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 /// The most files of one kind in one answer.
 const MOST: usize = 300;
 
-/// What a person would look at first.
+/// Returns the overview that a person would look at first.
 pub(crate) fn status(repository: &Repository) -> Result<Answer, Refusal> {
     let mut options = StatusOptions::new();
     options.include_untracked(true).exclude_submodules(true).renames_head_to_index(true);
@@ -67,7 +67,7 @@ fn in_worktree(status: Status) -> Option<&'static str> {
     all.into_iter().find(|(flag, _)| status.contains(*flag)).map(|(_, word)| word)
 }
 
-/// The branch that is checked out, and its commit.
+/// Returns the branch that is checked out, and its commit.
 pub(crate) fn at(repository: &Repository) -> (Option<String>, Option<String>) {
     let head = repository.find_reference("HEAD").ok();
     let branch = head.as_ref().and_then(|head| head.symbolic_target_bytes());
@@ -76,7 +76,7 @@ pub(crate) fn at(repository: &Repository) -> (Option<String>, Option<String>) {
     (branch, repository.head().ok().and_then(|head| head.target()).map(|id| id.to_string()))
 }
 
-/// What the repository is in the middle of.
+/// Returns the unfinished operation of the repository.
 pub(crate) fn state(repository: &Repository) -> &'static str {
     use git2::RepositoryState as State;
     match repository.state() {
@@ -90,7 +90,7 @@ pub(crate) fn state(repository: &Repository) -> &'static str {
     }
 }
 
-/// Nothing is begun in the middle of something else.
+/// Refuses to begin in the middle of an unfinished operation.
 pub(crate) fn expect_clean(repository: &Repository) -> Result<(), Refusal> {
     if repository.state() == git2::RepositoryState::Clean {
         return Ok(());

@@ -18,11 +18,11 @@ use crate::status;
 /// The most files of one call.
 const MOST: usize = 5000;
 
-/// What the branch has at a path: its blob and mode, or nothing.
+/// The blob and mode of a path in the branch, or nothing.
 type Wanted = Option<(Oid, u32)>;
 
-/// What the branch has at a path, if the directory has that already, and the index has it too or still has what it had:
-/// nothing that is not committed is lost then.
+/// Returns the branch's blob and mode of a path, if the directory has them already. The index must have them too, or
+/// still have its old ones: then no uncommitted change is lost.
 fn there(repository: &Repository, path: &str, delta: &DiffDelta<'_>) -> Option<Wanted> {
     let wanted = match delta.status() {
         git2::Delta::Deleted => None,
@@ -39,7 +39,7 @@ fn there(repository: &Repository, path: &str, delta: &DiffDelta<'_>) -> Option<W
     is_there.then_some(wanted)
 }
 
-/// What was checked out before it was cut off is what is committed.
+/// Stages the files that an interrupted call had already checked out.
 fn stage(repository: &Repository, done: &BTreeMap<String, Wanted>) -> Result<(), Refusal> {
     let mut index = repository.index()?;
     for (path, wanted) in done {
@@ -77,9 +77,9 @@ pub(crate) fn switch(
     for delta in found.deltas() {
         let path = delta.new_file().path_bytes().or(delta.old_file().path_bytes()).unwrap_or_default();
         let Ok(path) = std::str::from_utf8(path) else { continue };
-        // What is not there, and is to come, has no status.
+        // A missing file that the branch would create has no status.
         let status = repository.status_file(Path::new(path)).unwrap_or(Status::CURRENT);
-        // What was cut off is done again: what has been checked out by then is what is to be there.
+        // An interrupted call is repeated: the files that it had already checked out count as done.
         match pinned.and_then(|_| there(repository, path, &delta)).filter(|_| !status.is_empty()) {
             Some(wanted) => drop(done.insert(path.to_owned(), wanted)),
             None if !status.is_empty() => lost.push(path.to_owned()),

@@ -1,11 +1,11 @@
-//! What is changed in a repository, and when it is left alone.
+//! Tests of the changes to a repository, and of the cases that leave it alone.
 
 use git::Call;
 use serde_json::json;
 
 use crate::yard::{TRAILER, Yard, add, branch, commit, switch, unstage};
 
-/// Everything below `.git`, to see whether anything was written.
+/// Returns everything below `.git`, to see whether anything was written.
 fn inside(yard: &Yard) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     let mut left = vec![yard.root().join(".git")];
@@ -23,7 +23,7 @@ fn inside(yard: &Yard) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn what_is_added_is_committed_as_it_was_shown() {
+fn added_files_are_committed_as_shown() {
     let yard = Yard::new();
     yard.write("a.txt", "one\nzwei\n");
     yard.write("docs/new.md", "new\n");
@@ -55,14 +55,14 @@ fn what_is_added_is_committed_as_it_was_shown() {
     assert_eq!(yard.told(find())["found"], made);
     assert_eq!(yard.git(&["status", "--porcelain"]), "?? docs/");
     yard.git(&["fsck", "--strict"]);
-    // Another one was checked out meanwhile: nobody can tell.
+    // Another branch was checked out meanwhile, so the answer is not certain.
     yard.git(&["checkout", "-q", "--orphan", "other"]);
     yard.git(&["commit", "-qm", "Elsewhere"]);
     assert_eq!(yard.told(find()), json!({ "found": null, "certain": false }));
 }
 
 #[test]
-fn the_first_commit_of_all_is_made_and_found() {
+fn first_commit_is_made_and_found() {
     let yard = Yard::empty();
     yard.write("a", "a\n");
     yard.change(add(&["a"]));
@@ -75,7 +75,7 @@ fn the_first_commit_of_all_is_made_and_found() {
 }
 
 #[test]
-fn nothing_is_done_when_it_is_not_as_it_was_shown() {
+fn call_with_outdated_pins_changes_nothing() {
     let yard = Yard::new();
     yard.write("a.txt", "eins\n");
     let looked = yard.ask(add(&["a.txt"])(None)).unwrap().pins;
@@ -99,7 +99,7 @@ fn nothing_is_done_when_it_is_not_as_it_was_shown() {
 }
 
 #[test]
-fn branches_are_made_and_checked_out_and_nothing_is_lost() {
+fn branches_switch_without_losing_changes() {
     let yard = Yard::new();
     yard.change(branch("topic"));
     assert_eq!(yard.refused(branch("topic")(None)), "git/exists");
@@ -128,14 +128,14 @@ fn branches_are_made_and_checked_out_and_nothing_is_lost() {
         let looked = yard.ask(switch("topic")(None)).unwrap().pins;
         let done = std::process::Command::new("sh").args(["-c", cut]).current_dir(yard.root()).status();
         assert!(done.unwrap().success());
-        // Who looks for the first time is told what is there.
+        // A first preview reports the files that are there.
         assert_eq!(yard.refused(switch("topic")(None)), "git/would-lose", "{cut}");
         yard.ask(switch("topic")(Some(looked))).unwrap();
         assert_eq!(yard.git(&["branch", "--show-current"]), "topic");
         assert_eq!(yard.git(&["status", "--porcelain"]), "", "{cut}");
         yard.git(&["checkout", "-q", "main"]);
     }
-    // What it does not touch stays.
+    // A file that the switch does not touch stays.
     yard.write("src/b.rs", "mine\n");
     let looked = yard.change(switch("topic"));
     assert_eq!(looked.paths, ["a.txt", "only.txt"]);
@@ -147,7 +147,7 @@ fn branches_are_made_and_checked_out_and_nothing_is_lost() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn impossible_calls_are_refused_with_a_rule() {
     let yard = Yard::new();
     yard.write(".gitignore", "*.log\n");
     yard.write("x.log", "ignored\n");

@@ -6,7 +6,7 @@ use git::{Between, Call};
 
 use crate::yard::{Yard, add, branch, commit, switch};
 
-/// Every call that looks.
+/// Returns every call that looks.
 fn looks() -> Vec<Call> {
     let (path, revision) = (|| "a.txt".to_owned(), || "HEAD".to_owned());
     vec![
@@ -23,7 +23,7 @@ fn looks() -> Vec<Call> {
 }
 
 #[test]
-fn what_lies_elsewhere_is_not_opened() {
+fn repository_with_parts_elsewhere_is_not_opened() {
     let check = |name: &str, spoil: &dyn Fn(&Yard), rule: &str| {
         let yard = Yard::new();
         spoil(&yard);
@@ -71,7 +71,7 @@ fn what_lies_elsewhere_is_not_opened() {
 }
 
 #[test]
-fn what_belongs_to_somebody_else_is_not_opened() {
+fn repository_of_another_user_is_not_opened() {
     let yard = Yard::new();
     // Only root can give files away.
     if std::os::unix::fs::chown(yard.root().join(".git"), Some(1), Some(1)).is_err() {
@@ -85,7 +85,7 @@ fn what_belongs_to_somebody_else_is_not_opened() {
 }
 
 #[test]
-fn nothing_that_a_repository_names_is_run() {
+fn programs_named_by_a_repository_never_run() {
     let yard = Yard::new();
     let mark = yard.path("mark");
     let program = yard.path("program");
@@ -134,7 +134,7 @@ fn nothing_that_a_repository_names_is_run() {
             std::fs::copy(&program, place.join(hook)).unwrap();
         }
     }
-    // The control: git itself does what the repository says.
+    // The control: git itself obeys the repository.
     yard.write("a.txt", "eins\n");
     yard.git(&["diff"]);
     assert!(std::fs::read_to_string(&mark).unwrap().contains("program"));
@@ -149,7 +149,7 @@ fn nothing_that_a_repository_names_is_run() {
     yard.change(branch("other"));
     yard.change(switch("topic"));
     assert!(!mark.exists(), "{}", std::fs::read_to_string(&mark).unwrap());
-    // What would be committed as something else is not committed.
+    // A file that git would commit in another form is not committed.
     yard.change(switch("other"));
     yard.write("x.bin", "raw\n");
     assert_eq!(yard.refused(add(&["x.bin"])(None)), "git/filter");
@@ -160,13 +160,13 @@ fn nothing_that_a_repository_names_is_run() {
 }
 
 #[test]
-fn a_link_in_the_working_tree_leads_nowhere() {
+fn worktree_links_are_not_followed() {
     let yard = Yard::new();
     std::fs::write(yard.path("home/key"), "hunter2\n").unwrap();
     symlink(yard.path("home"), yard.root().join("out")).unwrap();
     symlink(yard.path("home/key"), yard.root().join("key")).unwrap();
     assert_eq!(yard.refused(add(&["out/key"])(None)), "git/unchanged");
-    // A link is added as what it says, not as what it leads to.
+    // A link is added as its own text, not as the file that it leads to.
     yard.change(add(&["key"]));
     let shown = yard.ask(commit("x")(None)).unwrap().shown.unwrap();
     assert!(!shown.contains("hunter2") && shown.contains("home/key"), "{shown}");

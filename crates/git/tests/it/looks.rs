@@ -1,4 +1,4 @@
-//! What is told of a repository.
+//! Tests of the reports on a repository.
 
 use git::{Between, Call};
 use serde_json::json;
@@ -18,7 +18,7 @@ fn show(revision: &str, path: Option<&str>) -> Call {
 }
 
 #[test]
-fn status_says_what_is_staged_changed_and_new() {
+fn status_lists_staged_changed_and_new_files() {
     let yard = Yard::new();
     yard.write("a.txt", "one\n");
     yard.write("new.txt", "new\n");
@@ -35,7 +35,7 @@ fn status_says_what_is_staged_changed_and_new() {
 }
 
 #[test]
-fn log_says_who_committed_what_and_how_to_read_on() {
+fn log_lists_commits_and_the_next_page() {
     let yard = Yard::new();
     let messages = |call: Call| -> Vec<String> {
         let told = yard.told(call);
@@ -60,7 +60,7 @@ fn log_says_who_committed_what_and_how_to_read_on() {
 }
 
 #[test]
-fn differences_are_what_git_says() {
+fn differences_match_git() {
     let yard = Yard::new();
     yard.write("a.txt", "one\nzwei\n");
     yard.git(&["add", "a.txt"]);
@@ -86,7 +86,7 @@ fn differences_are_what_git_says() {
 }
 
 #[test]
-fn what_is_long_is_handed_out_in_parts() {
+fn long_text_is_returned_in_parts() {
     let yard = Yard::new();
     let long: String = (0..20_000).map(|line| format!("line {line}\n")).collect();
     yard.write("a.txt", &long);
@@ -108,7 +108,7 @@ fn what_is_long_is_handed_out_in_parts() {
 }
 
 #[test]
-fn a_commit_and_a_file_as_it_was_are_shown() {
+fn show_returns_commits_and_old_files() {
     let yard = Yard::new();
     let told = yard.ask(show("HEAD", None)).unwrap();
     assert!(told.value["text"].as_str().unwrap().contains("+fn c() {}"));
@@ -129,7 +129,7 @@ fn a_commit_and_a_file_as_it_was_are_shown() {
 }
 
 #[test]
-fn each_line_is_told_with_its_commit() {
+fn blame_names_the_commit_of_each_line() {
     let yard = Yard::new();
     let blame = |from, lines| Call::Blame { path: "src/b.rs".to_owned(), from, lines };
     let told = yard.told(blame(1, 10));
@@ -143,7 +143,7 @@ fn each_line_is_told_with_its_commit() {
 }
 
 #[test]
-fn branches_say_which_is_checked_out() {
+fn branches_mark_the_checked_out_one() {
     let yard = Yard::new();
     yard.git(&["branch", "topic", "HEAD~1"]);
     let told = yard.told(Call::Branches);

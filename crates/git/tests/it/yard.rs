@@ -13,7 +13,7 @@ pub(crate) struct Yard {
 }
 
 impl Yard {
-    /// One with nothing in it.
+    /// Returns one with nothing in it.
     pub(crate) fn empty() -> Yard {
         let yard = Yard { dir: tempfile::tempdir().unwrap() };
         std::fs::create_dir_all(yard.path("home")).unwrap();
@@ -22,7 +22,7 @@ impl Yard {
         yard
     }
 
-    /// One with two commits: `a.txt`, and `src/b.rs` that is changed in the second.
+    /// Returns one with two commits: `a.txt`, and `src/b.rs` that is changed in the second.
     pub(crate) fn new() -> Yard {
         let yard = Yard::empty();
         yard.write("a.txt", "one\ntwo\n");
@@ -34,7 +34,7 @@ impl Yard {
         yard
     }
 
-    /// A path beside the repository.
+    /// Returns a path beside the repository.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().canonicalize().unwrap().join(name)
     }
@@ -53,7 +53,7 @@ impl Yard {
         std::fs::read_to_string(self.root().join(name)).ok()
     }
 
-    /// What git itself says.
+    /// Returns the output of git itself.
     #[track_caller]
     pub(crate) fn git(&self, words: &[&str]) -> String {
         let output = Command::new("git")
@@ -77,19 +77,19 @@ impl Yard {
         git::answer(&Order { root: self.root(), call })
     }
 
-    /// What a call gives back, as the JSON that a model is told.
+    /// Returns the value of a call, as the JSON for a model.
     #[track_caller]
     pub(crate) fn told(&self, call: Call) -> Json {
         self.ask(call).unwrap().value
     }
 
-    /// The rule by which a call is refused.
+    /// Returns the rule by which a call is refused.
     #[track_caller]
     pub(crate) fn refused(&self, call: Call) -> String {
         self.ask(call).unwrap_err().rule
     }
 
-    /// Makes a change as it is made: it is looked at first, and done with what was seen.
+    /// Makes a change in the usual way: a preview first, then the change with the pins of the preview.
     #[track_caller]
     pub(crate) fn change(&self, call: impl Fn(Option<Vec<Pinned>>) -> Call) -> Answer {
         let looked = self.ask(call(None)).unwrap();
