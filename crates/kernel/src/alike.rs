@@ -1,12 +1,14 @@
-//! Names that look like other names.
+//! Detection of names that look like other names.
 //!
-//! Two names look alike when they have the same *skeleton* (Unicode Technical Standard 39): the text after every
-//! letter has been replaced by the plainest one that is drawn like it, and what shows nothing has been left out. Texts
-//! that differ only in normalisation have the same skeleton too. Beyond the standard, blanks count once and not at the
-//! ends, and neither do marks over a plain letter and full stops at the end: in a list nobody is sure to see them.
+//! Two names look alike when they have the same *skeleton* (Unicode Technical Standard 39). The skeleton replaces
+//! every letter by the plainest letter that is drawn like it, and leaves out invisible characters. Texts that differ
+//! only in normalisation have the same skeleton too. Beyond the standard, several blanks count as one, and blanks at
+//! the ends count as none. Marks over a plain letter and full stops at the end do not count either, because readers
+//! of a list miss them easily.
 //!
-//! Whoever gives a name must find look-alikes without looking at every name of the directory. So a name that is not its
-//! own skeleton leaves a row under its skeleton ([`row`]), and one that is needs none: it is found as a name.
+//! The kernel must find the look-alikes of a new name without reading every name of the directory. So a name that is
+//! not its own skeleton leaves a row under its skeleton ([`row`]). A name that is its own skeleton needs no row: a
+//! lookup of the name finds it.
 
 use passable::visible_line;
 use unicode_security::MixedScript as _;
@@ -15,10 +17,10 @@ use unicode_security::mixed_script::AugmentedScriptSet;
 
 use crate::id::{BlobHash, FormulaId};
 
-/// What begins the keys of these rows in [`Table::Meta`](crate::txn::Table::Meta).
+/// The prefix of the keys of these rows in [`Table::Meta`](crate::txn::Table::Meta).
 pub const LOOK: &[u8] = b"look ";
 
-/// What names look like, as a text that is compared and never shown.
+/// Returns the skeleton of a name, a text that is compared and never shown.
 pub fn skeleton(name: &str) -> String {
     let (mut plain, mut over_plain) = (String::new(), false);
     for letter in letters(name) {
@@ -36,25 +38,25 @@ pub fn skeleton(name: &str) -> String {
     words.join(" ").trim_end_matches(ends).to_owned()
 }
 
-/// Whether a character is a mark over the letter before it, in whatever script. Those of one script alone are letters of
-/// it, like vowels.
+/// Returns whether a character is a mark over the letter before it that occurs in many scripts. The marks of a single
+/// script, like vowel signs, count as letters of that script.
 fn is_mark(letter: char) -> bool {
     let all = [0x300..=0x36F, 0x1AB0..=0x1AFF, 0x1DC0..=0x1DFF, 0x20D0..=0x20FF, 0xFE20..=0xFE2F];
     all.iter().any(|some| some.contains(&u32::from(letter)))
 }
 
-/// Whether a character leaves a place empty.
+/// Returns whether a character leaves a place empty.
 fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || letter == '\u{2800}'
 }
 
-/// Whether there is something to a name that nobody sees: a character without a shape of its own, a blank at an end, or
-/// several beside each other.
+/// Returns whether a name contains something invisible: a character without a shape of its own, a blank at an end, or
+/// several adjacent blanks.
 pub fn hides(name: &str) -> bool {
     shown(name) != name
 }
 
-/// A name as it is shown: what nobody sees is written out, and blanks that nobody sees are dots.
+/// Returns a name as users see it. Invisible characters are written out, and invisible blanks become dots.
 pub fn shown(name: &str) -> String {
     let line = visible_line(name);
     let letters: Vec<char> = line.chars().collect();
@@ -65,19 +67,19 @@ pub fn shown(name: &str) -> String {
     letters.iter().enumerate().map(|(at, one)| if *one == ' ' && !is_seen(at) { '·' } else { *one }).collect()
 }
 
-/// The first part of the keys of all names in a directory's pet store that have this skeleton and are not it. A hash,
-/// because some single letters look like twenty.
+/// Returns the first part of the keys of all names in a directory's pet store that have this skeleton and are not it.
+/// A hash, because some single letters look like twenty.
 pub fn rows(store: &FormulaId, skeleton: &str) -> Vec<u8> {
     [LOOK, &store.number, &BlobHash::of(skeleton.as_bytes()).0].concat()
 }
 
-/// The key of a name's row; `None` for a name that is its own skeleton.
+/// Returns the key of a name's row; `None` for a name that is its own skeleton.
 pub fn row(store: &FormulaId, name: &str) -> Option<Vec<u8>> {
     let skeleton = skeleton(name);
     (skeleton != name).then(|| [&rows(store, &skeleton)[..], name.as_bytes()].concat())
 }
 
-/// A name in quotes, and in brackets behind it how it is written, if there is more to it than plain letters.
+/// Returns a name in quotes, and in brackets behind it how it is written, if there is more to it than plain letters.
 pub fn spelled(name: &str) -> String {
     match name.is_ascii() {
         true => format!("\"{}\"", shown(name)),
@@ -85,8 +87,8 @@ pub fn spelled(name: &str) -> String {
     }
 }
 
-/// Whether letters of several scripts stand in the name, of which one may be taken for another. Latin words beside
-/// Chinese, Japanese or Korean are everyday writing.
+/// Returns whether the name mixes letters of several scripts that can be taken for one another. Latin words beside
+/// Chinese, Japanese or Korean are everyday writing and do not count.
 pub fn mixes_scripts(name: &str) -> bool {
     if name.is_single_script() {
         return false;
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_alike_has_one_skeleton() {
+    fn look_alike_names_have_equal_skeletons() {
         for (one, other, alike) in [
             ("counter", "соunter", true),
             ("paypal", "раураl", true),
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_spelled_where_its_letters_do_not_tell() {
+    fn ambiguous_letters_of_a_name_are_spelled_out() {
         assert_eq!(spelled("counter"), "\"counter\"");
         assert_eq!(spelled("соunter"), "\"соunter\" (\\u{441}\\u{43e}unter)");
         assert_eq!(spelled("a\u{202E}b"), "\"a\\u{202E}b\" (a\\u{202e}b)");
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_of_a_name_is_shown() {
+    fn invisible_characters_of_a_name_are_shown() {
         for (name, expected) in [
             ("", ""),
             ("a b", "a b"),
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_that_are_written_together_are_no_mixture() {
+    fn scripts_used_together_do_not_count_as_mixed() {
         for (name, mixed) in [
             ("counter-17", false),
             ("соunter", true),

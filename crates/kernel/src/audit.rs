@@ -1,8 +1,8 @@
-//! Whether what the log of events tells of is still in the store as it was recorded.
+//! The audit: a comparison of the event log with the records that are still in the store.
 //!
-//! The log is hash-chained ([`Event::verify`]), and its events carry the hashes of the steps, messages and grants that
-//! they tell of. So nobody changes one of these without changing every event after it, and with them the hash at the
-//! end, which can be kept elsewhere.
+//! The log is hash-chained ([`Event::verify`]), and its events carry the hashes of the steps, messages and grants
+//! that they report. A change of one of these records therefore requires a change of every later event. It also
+//! changes the hash at the end of the log, which the user can keep elsewhere.
 
 use serde::Serialize;
 
@@ -13,25 +13,25 @@ use crate::run::Step;
 use crate::txn::{Owner, ReadTxn, StoreFault, Table, encode_row};
 use crate::{query, table};
 
-/// How what an event tells of stands in the store.
+/// The result of comparing an event with the record that it reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// As it was recorded.
     Whole,
-    /// It is not there any more: messages that were dismissed and grants of what was collected go.
+    /// The record is gone. Dismissed messages and the grants of collected formulas are removed.
     Gone,
-    /// It is not what was recorded.
+    /// The record differs from the one that was logged.
     Altered,
     /// The event has no hash of it: it tells of nothing else.
     Uncovered,
 }
 
-/// The hash under which a record stands in the log.
+/// Returns the hash under which a record stands in the log.
 pub(crate) fn digest<T: Serialize>(record: &T) -> Result<BlobHash, StoreFault> {
     Ok(BlobHash::of(&encode_row(record)?))
 }
 
-/// Compares what an event in the log of `agent` tells of with what is in the store.
+/// Compares the record that an event in the log of `agent` reports with the record in the store.
 ///
 /// # Errors
 /// When the store fails, or a row cannot be read.

@@ -4,10 +4,11 @@ use crate::grant::Grant;
 use crate::id::StepRef;
 use crate::proposal::Proposal;
 
-/// Proof that an effect was begun durably. Executors take nothing else, and only the kernel makes one: when a
-/// command begins a proposal, and when an open outbox row is taken up again after a crash.
+/// Proof that the beginning of an effect was recorded durably. Executors accept nothing else, and only the kernel
+/// creates one. It does so when a command begins a proposal, and when it takes up an open outbox row again after a
+/// crash.
 ///
-/// Nothing outside of the kernel can write one down:
+/// Code outside of the kernel cannot construct one,
 ///
 /// ```compile_fail,E0451
 /// fn forge(step: kernel::StepRef, proposal: kernel::proposal::Proposal, grant: kernel::grant::Grant) {
@@ -15,7 +16,7 @@ use crate::proposal::Proposal;
 /// }
 /// ```
 ///
-/// nor keep one for a second time,
+/// nor copy one,
 ///
 /// ```compile_fail,E0599
 /// fn again(begun: &kernel::begun::Begun) -> kernel::begun::Begun {
@@ -23,7 +24,7 @@ use crate::proposal::Proposal;
 /// }
 /// ```
 ///
-/// nor change what it allows,
+/// nor change the call that it allows,
 ///
 /// ```compile_fail,E0616
 /// fn bend(mut begun: kernel::begun::Begun) {
@@ -31,7 +32,7 @@ use crate::proposal::Proposal;
 /// }
 /// ```
 ///
-/// nor take its word for it over a wire or out of nothing.
+/// nor read one from a wire, nor create a default one.
 ///
 /// ```compile_fail,E0277
 /// fn read(text: &str) -> Option<kernel::begun::Begun> {
@@ -48,7 +49,7 @@ use crate::proposal::Proposal;
 /// }
 /// ```
 ///
-/// What an executor does with one is look at it:
+/// An executor can only look at one:
 ///
 /// ```
 /// fn perform(begun: &kernel::begun::Begun) -> &str {
@@ -64,23 +65,23 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// The step at which the call was proposed. Together with the proposal's principal, whose run it is, it names the
-    /// effect: equal for every try of the same effect, never equal for two effects.
+    /// Returns the step at which the call was proposed. Together with the proposal's principal, whose run it is, it
+    /// names the effect: equal for every try of the same effect, never equal for two effects.
     pub fn step(&self) -> StepRef {
         self.step
     }
 
-    /// What to do.
+    /// Returns the call to perform.
     pub fn proposal(&self) -> &Proposal {
         &self.proposal
     }
 
-    /// The grant through which to do it.
+    /// Returns the grant through which to do it.
     pub fn grant(&self) -> &Grant {
         &self.grant
     }
 
-    /// Whether an earlier process may already have done it: probe before doing it again.
+    /// Returns whether an earlier process may already have done it: probe before doing it again.
     pub fn reopened(&self) -> bool {
         self.reopened
     }
@@ -89,7 +90,7 @@ impl Begun {
 /// For tests of capabilities, which sit above the kernel and have no store.
 #[cfg(feature = "testing")]
 impl Begun {
-    /// A begun effect that no command began.
+    /// Returns a begun effect that no command began.
     pub fn for_test(step: StepRef, proposal: Proposal, grant: Grant, reopened: bool) -> Begun {
         Begun { step, proposal, grant, reopened }
     }

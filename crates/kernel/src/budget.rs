@@ -1,4 +1,4 @@
-//! What a run may use up, and what a person adds when that is not enough.
+//! The limits of a run, and the amounts that a user adds when a limit is used up.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub enum LimitKind {
     Wall,
 }
 
-/// How much more a run may use up. What it has used up counts on.
+/// The amounts by which a user raises a run's limits. The usage so far still counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Raise {
@@ -53,12 +53,12 @@ fn is_zero(amount: &u64) -> bool {
 }
 
 impl Raise {
-    /// Whether nothing is added.
+    /// Returns whether nothing is added.
     pub fn is_nothing(&self) -> bool {
         *self == Raise::default()
     }
 
-    /// As much again as the limits say of one kind; at least the smallest amount that is any use.
+    /// Returns a raise that doubles one kind of limit, and adds at least 1. The depth never rises above its maximum.
     pub fn again(kind: LimitKind, limits: Limits) -> Raise {
         let none = Raise::default();
         match kind {
@@ -74,17 +74,18 @@ impl Raise {
         }
     }
 
-    /// What of it counts for the runs above as well: what a run uses up of these, they use up too.
+    /// Returns the part of the raise that counts for the runs above as well. A run's tokens and money are charged to
+    /// them too.
     pub(crate) fn of_all(self) -> Raise {
         Raise { turns: 0, calls: 0, depth: 0, wall_ms: 0, ..self }
     }
 }
 
 impl Limits {
-    /// How deep workers may call workers, whatever anybody says.
+    /// The maximum depth of workers that call workers. No setting raises it.
     pub const DEEPEST: u32 = 32;
 
-    /// The same and so much more. What has no limit gets none.
+    /// Returns the limits plus a raise. A limit that is not set stays unset.
     pub fn raised(self, by: Raise) -> Limits {
         let more = |limit: u32, by: u64| limit.saturating_add(u32::try_from(by).unwrap_or(u32::MAX));
         Limits {
@@ -98,12 +99,12 @@ impl Limits {
     }
 }
 
-/// A run that has used up what it may, and waits for a person to give it more or to end it.
+/// A run that has used up a limit, and waits for the user to raise the limit or to end the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exhausted {
     /// The message that asks.
     pub message: MessageNumber,
-    /// What the run ends with if the answer is no.
+    /// The trouble with which the run ends if the user says no.
     pub trouble: Trouble,
     /// Which limit it has come to.
     #[serde(default)]
@@ -111,7 +112,7 @@ pub struct Exhausted {
 }
 
 impl Exhausted {
-    /// Whether the run goes on when the answer is no, without what it would have needed more for.
+    /// Returns whether the run continues without the raise if the user says no.
     pub(crate) fn can_do_without(&self) -> bool {
         self.limit == Some(LimitKind::Depth)
     }
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_raise_adds_to_what_is_limited_and_to_nothing_else() {
+    fn raise_changes_only_limited_amounts() {
         let limits = Limits { turns: 3, calls: 6, depth: 2, tokens: 10, wall_ms: 100, usd_micros: None };
         let all = Raise { turns: 1, calls: 2, depth: 3, tokens: 5, usd_micros: 7, wall_ms: 50 };
         let raised = Limits { turns: 4, calls: 8, depth: 5, tokens: 15, wall_ms: 150, ..limits };
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn as_much_again_is_never_nothing() {
+    fn doubling_raise_of_a_zero_limit_is_one() {
         let limits = Limits { turns: 3, calls: 0, depth: 2, tokens: 0, wall_ms: 100, usd_micros: Some(5) };
         for (kind, expected) in [
             (LimitKind::Turns, Raise { turns: 3, ..Raise::default() }),

@@ -1,7 +1,8 @@
-//! What came of a command that a person gave.
+//! The outcomes of users' commands.
 //!
-//! It lies beside the command's message in the mailbox and stays when what was made is gone: it is a record, and keeps
-//! nothing alive. Of a command that started a run nothing stands here: the run says how it stands.
+//! An outcome lies beside the command's message in the mailbox. It is a record that keeps nothing alive, and it stays
+//! when the formulas that the command made are gone. A command that started a run has no outcome here, because the
+//! run has a state of its own.
 
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
@@ -11,19 +12,19 @@ use crate::id::{FormulaId, GrantNumber, MessageNumber};
 use crate::proposal::Value;
 use crate::table::PromiseRow;
 
-/// The most bytes of a value that are kept with the command that came to it: what is larger has its own place.
+/// The maximum size in bytes of a value that is kept with its command. A larger value is kept elsewhere.
 const LARGEST: usize = 4 << 10;
 
 /// The most bytes that are kept of why nothing came of it.
 const LONGEST: usize = 2 << 10;
 
-/// What came of a command.
+/// The outcome of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "came", rename_all = "snake_case")]
 pub enum Came {
-    /// Nothing yet: what it set going is at work.
+    /// No outcome yet: the work that the command started is still running.
     Going,
-    /// Nothing yet: whoever it asked has not answered.
+    /// No outcome yet: the agent that the command asked has not answered.
     Asked {
         /// The message that asks; `None` if an earlier command has sent it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,25 +32,25 @@ pub enum Came {
     },
     /// It was done.
     Done {
-        /// To what that came, if it came to anything that can be told.
+        /// The value of the outcome, if there is one to show.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<CameTo>,
     },
     /// Nothing was left to do: somebody was first, or it had ended by itself.
     Unchanged,
-    /// It was refused, by the daemon or by whoever was asked. Nothing was done.
+    /// The command was refused, by the daemon or by the agent that it asked. Nothing was done.
     Refused {
         /// Why. It may quote foreign text.
         why: Untrusted,
     },
-    /// What it set going has failed.
+    /// The work that the command started has failed.
     Failed {
         /// Why. It may quote foreign text.
         why: Untrusted,
     },
 }
 
-/// To what a command came.
+/// The value of a command's outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "to", rename_all = "snake_case")]
 pub enum CameTo {
@@ -60,7 +61,7 @@ pub enum CameTo {
     },
     /// Something that is not kept here.
     Thing {
-        /// What it was, in words.
+        /// A description of the value, in words.
         words: String,
     },
     /// A message was sent.
@@ -81,8 +82,8 @@ pub enum CameTo {
 }
 
 impl Came {
-    /// What a reply says of the command that it answers, and the promise that says the rest. `None` where somebody else
-    /// says it: a run how it stands, or nobody because no person gave the command.
+    /// Returns the outcome that a reply shows, with the promise that will complete it. Returns `None` for a run,
+    /// which has a state of its own, and for commands that no user gives.
     pub(crate) fn of(reply: &Reply) -> Option<(Came, Option<FormulaId>)> {
         let done = |to| Some((Came::Done { to }, None));
         match reply {
@@ -105,12 +106,12 @@ impl Came {
         }
     }
 
-    /// A refusal.
+    /// Returns a refusal.
     pub(crate) fn refused(why: &str) -> Came {
         Came::Refused { why: shortened(why) }
     }
 
-    /// The same once the promise that it waits for has settled; `None` while it has not.
+    /// Returns the same once the promise that it waits for has settled; `None` while it has not.
     pub(crate) fn settled(&self, row: &PromiseRow) -> Option<Came> {
         Some(match row {
             PromiseRow::Pending => return None,
@@ -140,7 +141,7 @@ impl CameTo {
     }
 }
 
-/// The beginning of a reason.
+/// Returns the beginning of a reason.
 fn shortened(why: &str) -> Untrusted {
     let mut end = LONGEST.min(why.len());
     while !why.is_char_boundary(end) {
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_promise_came_to_is_told_in_short() {
+    fn settled_promise_gives_a_short_outcome() {
         let id = FormulaId { number: [1; 32], node: [2; 32] };
         let fulfilled = |value: Value| PromiseRow::Fulfilled { value };
         let rejected = |reason: &str| PromiseRow::Rejected { reason: reason.to_owned() };

@@ -1,11 +1,11 @@
-//! The journal of endowed code: what it sent, what it heard in answer, and what it wrote to its console.
+//! The journal of endowed code: the messages that it sent, the answers that it heard, and its console output.
 //!
-//! A heap is volatile. What it came to can be had again, since code is a function of its source and of what it is told,
-//! in that order: after a crash the code begins anew and is told the same. So the journal keeps every answer as the heap
-//! was told it, byte for byte, and of every send a digest, to see that the code asks for the same again.
+//! A heap is volatile, but its results can be computed again: code is a function of its source and its inputs, in
+//! order. After a crash the code starts again and gets the same inputs. So the journal keeps every answer as the heap
+//! got it, byte for byte. It also keeps a digest of every send, to check that the code sends the same again.
 //!
-//! A send that came to a command leaves a [`Mark`] in the same transaction, which says what the command answered: such a
-//! send happens once, wherever a crash falls.
+//! A send that becomes a command leaves a [`Mark`] with the command's reply in the same transaction. Such a send
+//! happens once, wherever a crash falls.
 
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::txn::{NOBODY, ReadTxn, StoreFault, Table};
 
 use crate::table;
 
-/// What a reference in a heap stands for outside of it.
+/// The object outside of a heap that a reference in the heap stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Reference {
@@ -53,19 +53,19 @@ pub enum Reference {
         /// Its number there.
         number: MessageNumber,
     },
-    /// Something that was looked up in what has files.
+    /// A part that was looked up in a directory or a tree of files.
     Part {
-        /// What has the files.
+        /// The directory or the tree.
         id: FormulaId,
         /// On whose behalf it is called.
         agent: FormulaId,
         /// The grants through which it was found.
         through: Vec<FormulaId>,
-        /// A tree that is no formula, if it was taken of what was there.
+        /// The tree of the snapshot in which the part was looked up, if it is no formula.
         taken: Option<Tree>,
         /// The names that lead to it.
         place: Vec<String>,
-        /// What it is.
+        /// The kind of the part.
         kind: Part,
         /// Whether nothing in it may be changed.
         read_only: bool,
@@ -86,7 +86,7 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// The formulas that it needs.
+    /// Returns the formulas that it needs.
     pub fn needs(&self) -> Vec<FormulaId> {
         match self {
             Reference::Object { id, through, .. }
@@ -106,11 +106,11 @@ impl Reference {
 pub struct Bound {
     /// The number.
     pub slot: u32,
-    /// What it stands for.
+    /// The object that the number stands for.
     pub to: Reference,
 }
 
-/// What a heap is told about.
+/// The subject of an outcome that a heap hears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Of {
@@ -130,7 +130,7 @@ pub enum CodePromise {
     Answer(u32),
 }
 
-/// What happened between a heap and the rest.
+/// An event between a heap and the outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum Entry {
@@ -138,7 +138,7 @@ pub enum Entry {
     Began {
         /// The engine and the realm, with their versions: others may do the same otherwise.
         engine: String,
-        /// What its names stand for, as it was told.
+        /// The values of its names, as the heap got them.
         values: String,
         /// The numbers in that.
         bound: Vec<Bound>,
@@ -149,14 +149,14 @@ pub enum Entry {
         send: u32,
         /// The digest of all that was sent, in the numbers of the heap.
         digest: BlobHash,
-        /// What it was, in one line.
+        /// A description of the message, in one line.
         line: Untrusted,
     },
-    /// It was told what became of something.
+    /// It heard the outcome of a send or a promise.
     Heard {
-        /// Of what.
+        /// The send or the promise.
         of: Of,
-        /// What, as it was told.
+        /// The outcome, as the heap got it.
         outcome: String,
         /// The numbers that are new in that.
         bound: Vec<Bound>,
@@ -167,7 +167,7 @@ pub enum Entry {
         answer: u32,
         /// The number by which the heap knows the object.
         target: u32,
-        /// What was asked, and with what, as it was told.
+        /// The method and its arguments, as the heap got them.
         call: String,
         /// The numbers that are new in that.
         bound: Vec<Bound>,
@@ -176,13 +176,13 @@ pub enum Entry {
     Logged {
         /// How loud: `debug`, `log`, `info`, `warn`, `error`.
         level: String,
-        /// What.
+        /// The text.
         text: Untrusted,
     },
 }
 
 impl Entry {
-    /// The formulas that whoever begins the code anew needs.
+    /// Returns the formulas that the daemon needs to start the code again.
     pub fn needs(&self) -> Vec<FormulaId> {
         match self {
             Entry::Began { bound, .. } | Entry::Heard { bound, .. } | Entry::Called { bound, .. } => {
@@ -200,16 +200,16 @@ pub struct Record {
     pub number: u64,
     /// When it was recorded, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What happened.
+    /// The entry.
     pub entry: Entry,
 }
 
-/// What came of a send that was a command.
+/// The result of a send that became a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// As whom, and through which grants, the answer is reached.
     pub reach: Reference,
-    /// What the reply means to whoever called.
+    /// The meaning of the reply for the caller.
     pub then: Then,
     /// The reply.
     pub reply: Reply,
@@ -226,12 +226,12 @@ fn mark_key(origin: &Origin) -> Vec<u8> {
     [b"mark ", &origin.eval.number[..], &table::number_key(origin.send.into())].concat()
 }
 
-/// The key of what the code keeps under a name of its own.
+/// Returns the key of a value that the code keeps under a name of its own.
 fn own_key(eval: &FormulaId, name: &str) -> Vec<u8> {
     [b"keep ", &eval.number[..], name.as_bytes()].concat()
 }
 
-/// How many entries the journal of the code has.
+/// Returns how many entries the journal of the code has.
 ///
 /// # Errors
 /// The store's.
@@ -241,7 +241,7 @@ pub fn length(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<u64, StoreFault
     Ok(last.first().map_or(0, |(_, record)| record.number.saturating_add(1)))
 }
 
-/// The entries of the code's journal from number `from` on.
+/// Returns the entries of the code's journal from number `from` on.
 ///
 /// # Errors
 /// The store's.
@@ -256,7 +256,7 @@ pub fn journal(txn: &mut dyn ReadTxn, eval: &FormulaId, from: u64) -> Result<Vec
     }
 }
 
-/// At most so many entries of the code's journal, from number `from` on.
+/// Returns at most `most` entries of the code's journal, from number `from` on.
 ///
 /// # Errors
 /// The store's.
@@ -271,7 +271,7 @@ pub fn page(
     Ok(rows.into_iter().map(|(_, record)| record).collect())
 }
 
-/// What came of a send that was a command; `None` if it has not happened.
+/// Returns the result of a send that became a command; `None` if the command has not happened.
 ///
 /// # Errors
 /// The store's.
@@ -279,7 +279,7 @@ pub fn mark(txn: &mut dyn ReadTxn, origin: &Origin) -> Result<Option<Mark>, Stor
     table::load(txn, Table::Meta, &NOBODY, &mark_key(origin))
 }
 
-/// What the code keeps under a name of its own.
+/// Returns the value that the code keeps under a name of its own.
 ///
 /// # Errors
 /// The store's.
@@ -291,7 +291,7 @@ pub fn kept(
     table::load(txn, Table::Meta, &NOBODY, &own_key(eval, name))
 }
 
-/// The names under which the code keeps something, in order.
+/// Returns the names under which the code keeps something, in order.
 ///
 /// # Errors
 /// The store's.
@@ -304,8 +304,8 @@ pub fn kept_names(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Vec<String>
     Ok(names.collect())
 }
 
-/// The identity of an object that code has made, by the number by which its heap knows it. Whoever begins the code anew
-/// finds the same object under the same number.
+/// Returns the identity of an object that code has made, from the number by which its heap knows it. After a restart
+/// the same number leads to the same object.
 pub fn export_id(eval: &FormulaId, number: u32) -> FormulaId {
     let mut hasher = blake3::Hasher::new_derive_key("almoner export v1");
     hasher.update(&eval.to_bytes());
@@ -313,7 +313,7 @@ pub fn export_id(eval: &FormulaId, number: u32) -> FormulaId {
     FormulaId { number: *hasher.finalize().as_bytes(), node: eval.node }
 }
 
-/// The identity of a promise that code has made. Whoever begins the code anew finds the same.
+/// Returns the identity of a promise that code has made. It is the same after a restart of the code.
 pub fn promise_id(eval: &FormulaId, which: CodePromise) -> FormulaId {
     let mut hasher = blake3::Hasher::new_derive_key("almoner promise of code v1");
     hasher.update(&eval.to_bytes());
@@ -326,7 +326,8 @@ pub fn promise_id(eval: &FormulaId, which: CodePromise) -> FormulaId {
     FormulaId { number: *hasher.finalize().as_bytes(), node: eval.node }
 }
 
-/// What somebody has got of somebody who handed just this over before, found through these grants; `None` if that is gone.
+/// Returns the formula that a recipient got when the giver handed over the same thing before, found through the same
+/// grants. Returns `None` if that formula is gone.
 ///
 /// # Errors
 /// The store's.
@@ -341,7 +342,7 @@ pub fn handed(
     Ok(table::formula(txn, &given)?.map(|_| given))
 }
 
-/// The same, whether or not it is still there.
+/// Returns the same, whether or not it is still there.
 pub(crate) fn once_handed(
     txn: &mut dyn ReadTxn,
     giver: &FormulaId,
@@ -352,9 +353,10 @@ pub(crate) fn once_handed(
     table::load(txn, Table::Meta, &NOBODY, &handed_key(to, &handed_digest(giver, id, through)))
 }
 
-/// On whose behalf code or an agent hands something to somebody; `None` if it may not. An agent gives what it holds. Code
-/// gives on behalf of the agent that wrote it and endowed it itself. Code that somebody else has endowed gives nothing,
-/// but back to whoever endowed it: what its author gets of it is for the host to say.
+/// Returns the agent on whose behalf code or an agent gives something to a recipient; `None` if it may not.
+///
+/// An agent gives the things that it holds. Code gives on behalf of its author, if the author endowed the code as
+/// well. Code that another agent endowed gives only back to that agent, who decides which results the author gets.
 ///
 /// # Errors
 /// The store's.
@@ -391,7 +393,7 @@ fn handed_digest(giver: &FormulaId, id: &FormulaId, through: &[FormulaId]) -> Bl
     BlobHash::of(&all)
 }
 
-/// The other engine by which somebody has agreed that what the code made is made again.
+/// Returns the other engine, if a user agreed that it makes the objects of the code again.
 ///
 /// # Errors
 /// The store's.
@@ -403,18 +405,18 @@ fn engine_key(eval: &FormulaId) -> Vec<u8> {
     [b"engine ", &eval.number[..]].concat()
 }
 
-/// Promises of the code's that nobody has settled.
+/// Returns the prefix of the keys of the code's promises that have not settled.
 fn open_key(eval: &FormulaId) -> Vec<u8> {
     [b"open ", &eval.number[..]].concat()
 }
 
-/// What was handed to somebody, by whom, as a digest of both.
+/// Returns the key of the record of a gift to a recipient, from a digest of the giver and the gift.
 fn handed_key(to: &FormulaId, what: &BlobHash) -> Vec<u8> {
     [b"hand ", &to.number[..], &what.0[..]].concat()
 }
 
 pub(crate) mod write {
-    //! Where commands write what this module reads.
+    //! The writes of commands to the rows that this module reads.
 
     use super::{FormulaId, Mark, NOBODY, Origin, Record, StoreFault, Table};
     use crate::txn::Txn;
@@ -428,7 +430,7 @@ pub(crate) mod write {
         crate::table::save(txn, Table::Meta, &NOBODY, &super::mark_key(origin), mark, None)
     }
 
-    /// Takes all marks of the code away: what its journal has heard need not be asked again.
+    /// Removes all marks of the code, because its journal already has the answers.
     pub(crate) fn forget_marks(txn: &mut dyn Txn, eval: &FormulaId) -> Result<(), StoreFault> {
         let prefix = [b"mark ", &eval.number[..]].concat();
         let rows =
@@ -449,7 +451,7 @@ pub(crate) mod write {
         }
     }
 
-    /// Some entries of the journal, the first ones first.
+    /// Returns some entries of the journal, the first ones first.
     pub(crate) fn some_records(
         txn: &mut dyn Txn,
         eval: &FormulaId,
@@ -465,7 +467,7 @@ pub(crate) mod write {
         txn.delete(Table::Meta, &NOBODY, &super::record_key(eval, number))
     }
 
-    /// Notes that what the code made may be made again by this engine.
+    /// Records that this engine may make the objects of the code again.
     pub(crate) fn remake(txn: &mut dyn Txn, eval: &FormulaId, engine: &str) -> Result<(), StoreFault> {
         crate::table::save(txn, Table::Meta, &NOBODY, &super::engine_key(eval), &engine, None)
     }
@@ -482,7 +484,7 @@ pub(crate) mod write {
         txn.delete(Table::Meta, &NOBODY, &key)
     }
 
-    /// Some of the code's promises that nobody has settled.
+    /// Returns some of the code's promises that have not settled.
     pub(crate) fn some_open(
         txn: &mut dyn Txn,
         eval: &FormulaId,
@@ -494,7 +496,7 @@ pub(crate) mod write {
         Ok(rows.into_iter().map(|(_, id)| id).collect())
     }
 
-    /// Notes what was handed to somebody.
+    /// Records a gift to a recipient.
     pub(crate) fn hand(
         txn: &mut dyn Txn,
         (giver, id, through): (&FormulaId, &FormulaId, &[FormulaId]),
@@ -505,7 +507,7 @@ pub(crate) mod write {
         crate::table::save(txn, Table::Meta, &NOBODY, &key, given, None)
     }
 
-    /// Forgets what was handed to somebody who is gone; `true` once nothing is left.
+    /// Forgets the gifts to a recipient that is gone. Returns `true` once none is left.
     pub(crate) fn forget_handed(txn: &mut dyn Txn, to: &FormulaId, most: usize) -> Result<bool, StoreFault> {
         let prefix = [b"hand ", &to.number[..]].concat();
         let rows = txn.range(Table::Meta, &NOBODY, &prefix, &crate::table::behind(&prefix), most, false)?;
@@ -514,7 +516,7 @@ pub(crate) mod write {
         Ok(done)
     }
 
-    /// Takes everything else away that the code has: its marks, and what it keeps.
+    /// Removes all other rows of the code: its marks, its engine, and the values that it keeps.
     pub(crate) fn forget_rest(txn: &mut dyn Txn, eval: &FormulaId) -> Result<(), StoreFault> {
         forget_marks(txn, eval)?;
         txn.delete(Table::Meta, &NOBODY, &super::engine_key(eval))?;

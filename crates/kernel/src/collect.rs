@@ -1,16 +1,17 @@
-//! Collection: what nothing reachable refers to goes, cycles included, in bounded steps.
+//! Garbage collection: unreachable formulas are removed, cycles included, in bounded steps.
 //!
-//! Whatever loses a reference becomes a *suspect*. The collector takes one suspect at a time and walks backwards, from
-//! each formula to those that refer to it. If it meets the root, or something that a live client pins, the suspect
-//! stays. If it runs out of formulas, then nothing that it has visited can be reached, and all of it goes: a cycle
-//! whose members refer only to one another too.
+//! A formula that loses a reference to it becomes a *suspect*. The collector takes one suspect at a time and walks
+//! backwards, from each formula to those that refer to it. If it meets the root, or a formula that a live client
+//! pins, the suspect stays. If it runs out of formulas, none of the visited formulas can be reached, and all of them
+//! go. That includes a cycle whose members refer only to one another.
 //!
-//! The walk is kept in the store, so that it can stop after any number of formulas and go on after a restart. A
-//! reference made meanwhile to something visited puts the one who refers on the walk's list ([`notice`]). A reference
-//! dropped meanwhile can at worst let the walk meet the root on a way that is gone; what was dropped is a suspect of
-//! its own then.
+//! The store keeps the walk, so that the walk can stop after any number of formulas and continue after a restart. A
+//! new reference to a visited formula puts the referring formula on the walk's list ([`notice`]). A reference that is
+//! dropped meanwhile can at worst let the walk meet the root on a path that is gone. The target of the dropped
+//! reference is then a suspect of its own.
 //!
-//! Sharing tokens that have ended go first, each as much work as a formula: what they gave is a suspect like any other.
+//! Expired sharing tokens go first, each as much work as a formula. The formulas that they gave become suspects like
+//! any other.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +26,7 @@ use crate::txn::{NOBODY, ReadTxn, StoreFault, Table, Txn};
 const PHASE: &[u8] = b"phase";
 /// The suspect from which it walks.
 const ORIGIN: &[u8] = b"origin";
-/// A suspect that only a pin keeps, with what was pinned: looked at again once that is not pinned any more.
+/// A suspect that only a pin keeps, with the pinned formula. The collector looks at it again once the pin is gone.
 const ASIDE: u8 = b'a';
 const SUSPECT: u8 = b's';
 const VISITED: u8 = b'v';
@@ -33,19 +34,19 @@ const FRONTIER: u8 = b'f';
 /// A sharing token, by when it ends ([`table::ending_key`]).
 const ENDING: u8 = b't';
 
-/// What stands in a row of which the key says all.
+/// The content of a row whose key says everything.
 const MARK: &[u8] = b"1";
 
 /// How many references are followed, or rows removed, in one step.
 const ROWS: usize = 64;
 
-/// What the collector does.
+/// The phase of the collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Phase {
     /// It walks backwards from a suspect.
     Walking,
-    /// It removes what it has visited.
+    /// It removes the visited formulas.
     Removing,
 }
 
@@ -66,7 +67,8 @@ fn is_marked(txn: &mut dyn ReadTxn, kind: u8, id: &FormulaId) -> Result<bool, Fa
     Ok(txn.get(Table::Collector, &NOBODY, &key(kind, id))?.is_some())
 }
 
-/// Tells the collector of new references: who refers to what. Refuses one to what is being removed.
+/// Tells the collector of new references, as pairs of source and target. Refuses a reference to a formula that is
+/// being removed.
 pub(crate) fn notice(txn: &mut dyn Txn, tied: &[(FormulaId, FormulaId)]) -> Result<(), Fault> {
     let Some(phase) = phase(txn)? else { return Ok(()) };
     for (from, to) in tied {
@@ -81,7 +83,7 @@ pub(crate) fn notice(txn: &mut dyn Txn, tied: &[(FormulaId, FormulaId)]) -> Resu
     Ok(())
 }
 
-/// Whether the formula is being removed: nobody acts for it any more.
+/// Returns whether the formula is being removed. No command acts for it any more.
 pub(crate) fn is_going(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<bool, Fault> {
     Ok(phase(txn)? == Some(Phase::Removing) && is_marked(txn, VISITED, id)?)
 }
@@ -101,7 +103,7 @@ fn go_on(txn: &mut dyn Txn, id: &FormulaId, behind: Option<&[u8]>) -> Result<(),
     Ok(txn.put(Table::Collector, &NOBODY, &key(FRONTIER, id), &row, None)?)
 }
 
-/// The first formula of a kind, with what stands in its row.
+/// Returns the first formula of a kind, with the content of its row.
 fn first(state: &mut State<'_>, kind: u8) -> Result<Option<(FormulaId, Vec<u8>)>, Fault> {
     let rows = state.txn.range(Table::Collector, &NOBODY, &[kind], &[kind + 1], 1, false)?;
     let Some((key, row)) = rows.into_iter().next() else { return Ok(None) };
@@ -111,20 +113,21 @@ fn first(state: &mut State<'_>, kind: u8) -> Result<Option<(FormulaId, Vec<u8>)>
     Ok(Some((state.id_of(Number(number)), row)))
 }
 
-/// How many formulas are suspects.
+/// Returns how many formulas are suspects.
 pub fn suspects(txn: &mut dyn ReadTxn, at_most: usize) -> Result<usize, StoreFault> {
     let waiting = txn.range(Table::Collector, &NOBODY, &[SUSPECT], &[SUSPECT + 1], at_most, false)?.len();
     let busy = usize::from(txn.get(Table::Collector, &NOBODY, PHASE)?.is_some());
     Ok(waiting + busy)
 }
 
-/// The key under which stands that a directory of the daemon's own is of a formula that was collected.
+/// Returns the key under which stands that a directory of the daemon's own is of a formula that was collected.
 fn gone_key(id: &FormulaId) -> Vec<u8> {
     [b"gone ", &id.number[..]].concat()
 }
 
-/// Whether the formula was a directory of the daemon's own and was collected here: what is in it belongs to nobody. A
-/// store that was put back to an older state does not say so of what was made later.
+/// Returns whether the formula was a directory of the daemon's own and was collected here. The files in such a
+/// directory have no owner. A store that was restored to an older state does not know this of directories that were
+/// made later.
 ///
 /// # Errors
 /// When the store fails.
@@ -132,14 +135,14 @@ pub fn is_gone(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<bool, StoreFault
     Ok(txn.get(Table::Meta, &NOBODY, &gone_key(id))?.is_some())
 }
 
-/// Whether there is anything to do at this time.
+/// Returns whether there is anything to do at this time.
 pub fn is_due(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<bool, StoreFault> {
     Ok(suspects(txn, 1)? > 0 || ended(txn, now_ms)?.is_some())
 }
 
-/// The first token that has ended, with its key.
+/// Returns the first token that has ended, with its key.
 fn ended(txn: &mut dyn ReadTxn, now_ms: i64) -> Result<Option<(Vec<u8>, Number)>, StoreFault> {
-    // What ends at this moment has ended.
+    // A token that ends at this moment has ended.
     let behind = table::ending_key(now_ms.saturating_add(1), &Number([0; 32]));
     Ok(table::scan(txn, Table::Collector, &NOBODY, &[ENDING], &behind, 1, false)?.pop())
 }
@@ -174,7 +177,7 @@ pub(crate) fn collect(
     for _ in 0..left {
         match phase(state.txn)? {
             None => {
-                // What was removed has let go of other things.
+                // The removed formulas dropped references to others.
                 state.suspect_loosened()?;
                 let Some((id, _)) = first(state, SUSPECT)? else {
                     return Ok(Reply::Collected { count, done: true });
@@ -226,7 +229,7 @@ fn walk(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault
     Ok(())
 }
 
-/// Suspects again what only a pin kept that is gone.
+/// Makes the formulas suspects again that were kept only by a pin that is gone.
 fn take_up_again(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<(), Fault> {
     let aside: Vec<(Vec<u8>, FormulaId)> =
         table::scan(state.txn, Table::Collector, &NOBODY, &[ASIDE], &[ASIDE + 1], usize::MAX, false)?;
@@ -240,7 +243,7 @@ fn take_up_again(state: &mut State<'_>, pinned: &BTreeSet<FormulaId>) -> Result<
     Ok(())
 }
 
-/// The suspect stays: the walk is over.
+/// Ends the walk; the suspect stays.
 fn rest(state: &mut State<'_>) -> Result<(), Fault> {
     for kind in [FRONTIER, VISITED] {
         let rows = state.txn.range(Table::Collector, &NOBODY, &[kind], &[kind + 1], usize::MAX, false)?;
@@ -347,7 +350,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
             Ok(true)
         }
         Formula::Grant { holder, .. } => {
-            // The grant's row stays: it is a record of what was allowed.
+            // The grant's row stays as a record of the authority that was given.
             crate::commands::forget_rate(state, id)?;
             state.unhold(&Number(holder.number), id, b"g", b"")?;
             Ok(true)
@@ -365,7 +368,7 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
         }
         Formula::Eval { .. } => crate::commands::strip_code(state, id, ROWS),
         Formula::Scratch { .. } => {
-            // Whoever has the directory reads this after a crash as well.
+            // The daemon, which has the directory, reads this row after a crash as well.
             state.txn.put(Table::Meta, &NOBODY, &gone_key(id), MARK, None)?;
             Ok(true)
         }
@@ -382,7 +385,8 @@ fn strip(state: &mut State<'_>, id: &FormulaId, formula: &Formula) -> Result<boo
     }
 }
 
-/// What an agent held, and the tokens that it gave.
+/// Removes the agent's holdings, its gifts, its journal, its subscriptions, and the sharing tokens that it made.
+/// Returns `true` once none is left.
 fn forget_agent(state: &mut State<'_>, agent: &FormulaId) -> Result<bool, Fault> {
     let held = state.txn.range(Table::Held, &agent.number, &[], &[], ROWS, false)?;
     let done = held.len() < ROWS;

@@ -1,4 +1,4 @@
-//! Entries: what a step of a run's journal says.
+//! Entries: the content of the steps in a run's journal.
 
 use passable::Untrusted;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::id::{BlobHash, MessageNumber, RunNumber, StepRef};
 use crate::proposal::{Finding, Fingerprint, Proposal, Verdict};
 use crate::run::{Attachment, CallSite, Completion, RunOutcome, Trouble, Usage};
 
-/// What happened in a run.
+/// An event in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum Entry {
@@ -25,7 +25,7 @@ pub enum Entry {
         prompted: u64,
         /// The reply, byte for byte.
         reply: BlobHash,
-        /// What it cost.
+        /// The tokens, the time and the money that the reply cost.
         usage: Usage,
         /// Who answered, where several could have been asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,18 +35,19 @@ pub enum Entry {
     Rejected {
         /// Which call; `None` for the final answer.
         site: Option<CallSite>,
-        /// What was wrong.
+        /// The reasons.
         findings: Vec<Finding>,
     },
     /// A method call was proposed.
     Proposed {
-        /// By what.
+        /// The origin of the call.
         site: CallSite,
         /// The call.
         proposal: Box<Proposal>,
         /// Its fingerprint.
         fingerprint: Fingerprint,
-        /// The step that proposed the same call before, if what that depended on has changed since it was approved.
+        /// The step that proposed the same call before, if a dependency of that call has changed since it was
+        /// approved.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaces: Option<u64>,
     },
@@ -54,7 +55,7 @@ pub enum Entry {
     Judged {
         /// The step that proposed.
         proposal: u64,
-        /// What they said.
+        /// The verdict of the gates.
         verdict: Verdict,
         /// The approval that asks a person.
         #[serde(default)]
@@ -110,10 +111,10 @@ pub enum Entry {
     Completed {
         /// The step that proposed.
         proposal: u64,
-        /// What came of it.
+        /// The outcome of the call.
         completion: Completion,
     },
-    /// What a call came to is large: the whole of it is kept beside the store.
+    /// The result of a call is large: the whole of it is kept beside the store.
     Spilled {
         /// The step that proposed it.
         proposal: u64,
@@ -144,12 +145,12 @@ pub enum Entry {
     Collected {
         /// Which item, from 0.
         index: usize,
-        /// What came of it.
+        /// The outcome of the child.
         outcome: RunOutcome,
     },
     /// A person said something to a run that talks.
     Said {
-        /// What.
+        /// The user's text.
         text: Untrusted,
         /// The documents that came with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -157,11 +158,11 @@ pub enum Entry {
         /// The message that keeps the command.
         message: MessageNumber,
     },
-    /// The run has used up what it may, and asks for more.
+    /// The run has used up a limit, and asks for more.
     Exhausted {
-        /// Of what.
+        /// The limit.
         limit: LimitKind,
-        /// What it ends with if the answer is no.
+        /// The trouble with which the run ends if the user says no.
         trouble: Trouble,
         /// The message that asks.
         message: MessageNumber,
@@ -173,7 +174,7 @@ pub enum Entry {
         /// How much more.
         by: Raise,
     },
-    /// A person has left a limit as it is, and the run goes on without what it would have needed more for.
+    /// The user has left a limit as it is, and the run continues without the raise.
     Held {
         /// The message that asked.
         message: MessageNumber,
@@ -182,7 +183,7 @@ pub enum Entry {
     },
     /// The run stopped to wait.
     Suspended {
-        /// For what, in one line.
+        /// The reason for the wait, in one line.
         why: String,
     },
     /// The run could not go on and said so.
@@ -192,32 +193,33 @@ pub enum Entry {
     },
     /// The run went on.
     Resumed {
-        /// Because of what, in one line.
+        /// The reason, in one line.
         why: String,
     },
     /// The run ended.
     Finished {
-        /// What came of it.
+        /// The outcome of the child.
         outcome: RunOutcome,
     },
-    /// A person has what the run changed put back. Written down before anything is: what is cut off is done when it is
-    /// asked for again.
+    /// The user restores the files that the run changed. The kernel records this before the daemon changes any file.
+    /// A repeated request completes an interrupted one.
     Undone {
-        /// What is put back.
+        /// The files to restore.
         files: Vec<PutBack>,
     },
-    /// A person has what the run changed in a staged copy put in place. Written down before anything is.
+    /// The user applies the changes that the run made in a staged copy. The kernel records this before the daemon
+    /// changes any file.
     Applied {
-        /// What is put in place.
+        /// The files to apply.
         files: Vec<PutBack>,
     },
-    /// A person has thrown away what the run did in its staged copy.
+    /// The user has discarded the changes that the run made in its staged copy.
     Discarded {
         /// Of these files alone, all of it or a part; of the whole copy if there are none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<ThrownAway>,
     },
-    /// A person has had forgotten what the run worked on: what its journal names goes, unless somebody else has it too.
+    /// The user has erased the data of the run. The bytes that only its journal names are removed.
     Forgotten,
 }
 
@@ -226,20 +228,20 @@ pub enum Entry {
 pub struct PutBack {
     /// Its absolute path.
     pub path: String,
-    /// What it is until then, in words.
+    /// A description of the file until then.
     pub from: String,
-    /// What it is from then on, in words.
+    /// A description of the file from then on.
     pub to: String,
     /// The step that changed it.
     pub step: StepRef,
 }
 
-/// A file in a staged copy of which a person has thrown away what the run did, or a part of that.
+/// A file in a staged copy for which the user has discarded the run's changes, all or a part of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThrownAway {
     /// Its absolute path, where it would be put in place.
     pub path: String,
-    /// What can still be put in place, by its digest; nothing if all was thrown away.
+    /// The digest of the content that can still be applied; `None` if all of it was discarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<BlobHash>,
     /// The step that changed it.
@@ -247,7 +249,7 @@ pub struct ThrownAway {
 }
 
 impl Entry {
-    /// The entry's name as it is written in traces.
+    /// Returns the entry's name as it is written in traces.
     pub fn name(&self) -> &'static str {
         match self {
             Entry::Prompted { .. } => "prompted",

@@ -1,4 +1,4 @@
-//! What the outside hands to a command: a reading of the clock and entropy.
+//! The inputs of a command from the outside: a reading of the clock, and entropy.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ macro_rules! planted {
     };
 }
 
-/// Whether a bug is planted: never, in what is handed out.
+/// Expands to `false`: a released build has no planted bugs.
 #[cfg(not(feature = "planted"))]
 macro_rules! planted {
     ($env:expr, $bug:ident) => {
@@ -41,7 +41,7 @@ impl Env {
         }
     }
 
-    /// The same, with a bug turned on.
+    /// Returns the same, with a bug turned on.
     #[cfg(feature = "planted")]
     pub fn with_planted(mut self, bug: crate::planted::Bug) -> Env {
         self.planted = Some(bug);
@@ -53,13 +53,13 @@ impl Env {
         self.planted == Some(bug)
     }
 
-    /// The clock's reading, in milliseconds since 1970.
+    /// Returns the clock's reading, in milliseconds since 1970.
     pub fn now_ms(&self) -> i64 {
         self.now_ms
     }
 
-    /// A fresh number: 48 bits of the clock, then 208 bits as good as the entropy. What is made at one time lies
-    /// together in a store, and guessing a number is as hopeless as before.
+    /// Returns a fresh number: 48 bits of the clock, then 208 bits derived from the entropy. Formulas that are made
+    /// at about the same time lie together in a store. The number is still impossible to guess.
     pub fn number(&self) -> [u8; 32] {
         let n = self.drawn.get();
         self.drawn.set(n.wrapping_add(1));

@@ -13,7 +13,7 @@ pub struct Event {
     pub seq: u64,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What changed.
+    /// The change.
     pub change: Change,
     /// The hash of the event before it; all zero for the first.
     pub prev: BlobHash,
@@ -22,13 +22,13 @@ pub struct Event {
 }
 
 impl Event {
-    /// The event that follows `prev`.
+    /// Returns the event that follows `prev`.
     pub fn chained(seq: u64, at_ms: i64, change: Change, prev: BlobHash) -> Event {
         let hash = Event::hash(seq, at_ms, &change, prev);
         Event { seq, at_ms, change, prev, hash }
     }
 
-    /// Whether the event says what it said when it was recorded, and follows `prev`.
+    /// Returns whether the event still says the same as when it was recorded, and follows `prev`.
     pub fn verify(&self, prev: BlobHash) -> bool {
         self.prev == prev && self.hash == Event::hash(self.seq, self.at_ms, &self.change, prev)
     }
@@ -44,7 +44,7 @@ impl Event {
     }
 }
 
-/// What changed.
+/// The content of an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
@@ -88,7 +88,7 @@ pub enum Change {
         directory: FormulaId,
         /// The name.
         name: String,
-        /// What it stands for now.
+        /// The formula that the name stands for now.
         id: FormulaId,
     },
     /// A name was taken away.
@@ -112,7 +112,7 @@ pub enum Change {
     },
     /// A run, a promise or an agent was cancelled.
     Cancelled {
-        /// What was.
+        /// The formula of the run, the promise or the agent.
         id: FormulaId,
     },
     /// A step was added to a run's journal.
@@ -139,7 +139,7 @@ pub enum Change {
         run: Option<RunNumber>,
         /// Whether a person has to answer it.
         needs_you: bool,
-        /// The hash of what was sent.
+        /// The hash of the message that was sent.
         digest: BlobHash,
     },
     /// Something came of a command that was still going.

@@ -14,8 +14,8 @@ use crate::proposal::Value;
 use crate::run::{Limits, Program};
 use crate::slot::Slot;
 
-/// A recipe. Each variant lists what it refers to; collection, the capability graph and "why is this kept?" need no
-/// more than that.
+/// A recipe for a value. Each variant lists the formulas that it refers to. Collection, the capability graph and "why
+/// is this kept?" need no more than that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "a formula is looked at one by one, and never kept in memory")]
@@ -24,45 +24,45 @@ pub enum Formula {
     Endo {
         /// The agent of the person who owns the store.
         host: FormulaId,
-        /// What stays although nobody has a name for it.
+        /// The directory of formulas that stay although no other name leads to them.
         pins: FormulaId,
         /// The agent that may do nothing.
         least_authority: FormulaId,
     },
     /// An agent that acts for a person and may endow.
     Host {
-        /// What every agent has.
+        /// The parts that every agent has.
         #[serde(flatten)]
         agent: Agent,
         /// The handle of the host that made it; its own for the first.
         host: FormulaId,
         /// Where code runs that is endowed without saying where.
         main: FormulaId,
-        /// The root of the store.
+        /// Returns the root of the store.
         endo: FormulaId,
-        /// What stays although nobody has a name for it.
+        /// The directory of formulas that stay although no other name leads to them.
         pins: FormulaId,
         /// The agent that may do nothing.
         none: FormulaId,
     },
-    /// An agent that holds only what it was given.
+    /// An agent that holds only the capabilities that it was given.
     Guest {
-        /// What every agent has.
+        /// The parts that every agent has.
         #[serde(flatten)]
         agent: Agent,
         /// The handle of its host.
         host: FormulaId,
     },
-    /// The agent that may do nothing: what stands for authority where none is given.
+    /// The agent that may do nothing. It stands for authority where none is given.
     LeastAuthority,
-    /// The mail address of an agent. Whoever holds it can send mail, and no more.
+    /// The mail address of an agent. A holder of the address can send mail to the agent, and no more.
     Handle {
         /// The agent.
         agent: FormulaId,
     },
     /// A directory: names for formulas, kept in a pet store.
     Directory {
-        /// The names.
+        /// Returns the names.
         store: FormulaId,
     },
     /// A table of pet names.
@@ -90,7 +90,7 @@ pub enum Formula {
     Promise {
         /// The agent who waits for it.
         asker: Number,
-        /// What was asked, as a digest: the same call with the same result name attaches to it.
+        /// The digest of the request. The same call with the same result name attaches to this promise.
         #[serde(default)]
         call: Option<BlobHash>,
         /// The code that made it and settles it, if it is one of code's own.
@@ -114,19 +114,19 @@ pub enum Formula {
     Lookup {
         /// Where the path begins.
         hub: FormulaId,
-        /// The path.
+        /// Returns the path.
         path: NamePath,
     },
     /// An inert program with named slots. It holds no authority.
     Definition {
         /// Code, or the text of a worker file.
         source: Untrusted,
-        /// For a worker: what it consists of.
+        /// For a worker: its program.
         #[serde(default)]
         worker: Option<Program>,
         /// Its slots by name.
         slots: BTreeMap<String, Slot>,
-        /// The definition of which this is an edited copy.
+        /// The original definition, if this is an edited copy.
         #[serde(default)]
         original: Option<FormulaId>,
     },
@@ -134,7 +134,7 @@ pub enum Formula {
     Eval {
         /// The code; empty if it is a program of modules.
         source: Untrusted,
-        /// What its names stand for: grants, or plain data.
+        /// The values of its names: grants, or plain data.
         endowments: BTreeMap<String, FormulaId>,
         /// Where it runs.
         vat: FormulaId,
@@ -146,24 +146,25 @@ pub enum Formula {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         modules: Option<Modules>,
     },
-    /// An object that endowed code has made and that others may hold. Whoever begins the code anew finds it again.
+    /// An object that endowed code has made and that others may hold. A restart of the code finds the same object
+    /// again.
     Export {
         /// The code.
         eval: FormulaId,
         /// The number by which the code's heap knows it.
         number: u32,
-        /// What it says its interface is called.
+        /// The name of its interface, as the object gives it.
         interface: String,
-        /// Its guard, as it was when the object first left the code: what its methods take and give.
+        /// Its guard, as it was when the object first left the code: the arguments and results of its methods.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         guard: Option<Value>,
-        /// The agent who holds it by itself: whoever wrote the code, if nobody else endowed it.
+        /// The agent who holds it without a grant: the author of the code, if no other agent endowed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         holder: Option<Number>,
     },
     /// An isolated heap in which endowed code runs.
     Vat {
-        /// What people call it.
+        /// The label that users read.
         label: String,
     },
     /// A worker definition that has been endowed.
@@ -172,36 +173,36 @@ pub enum Formula {
         name: String,
         /// The definition as it was read, byte for byte.
         definition: BlobHash,
-        /// What the definition includes, by name.
+        /// The files that the definition includes, by name.
         #[serde(default)]
         includes: BTreeMap<String, BlobHash>,
-        /// What one run of it may use up.
+        /// The limits of one run of it.
         limits: Limits,
         /// Its grants, one for each slot.
         grants: Vec<FormulaId>,
         /// The run that made it, if a run did: calling it uses its grants.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         made_by: Option<RunNumber>,
-        /// Whether calling it uses its grants although no run made it: a person bound them to its slots for whoever may
-        /// call it. What a worker holds that a person runs is for that run alone.
+        /// Whether calling it uses its grants although no run made it. This holds if a user bound the grants to its
+        /// slots for every caller. A worker that a user runs holds its grants for that run alone.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         lends: bool,
-        /// The model of its runs; without one that of whoever calls it.
+        /// The model of its runs; without one, the model of the caller.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
         /// Whether its limits of tokens and money hold for all calls of it together.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pooled: bool,
     },
-    /// The worker of whatever run calls it, once more, with what that run was given.
+    /// The worker of the calling run, once more, with the grants of that run.
     Myself,
-    /// What lets a run make workers.
+    /// The capability to make workers, for a run.
     Workshop,
     /// One durable execution.
     Run {
         /// Its number.
         run: RunNumber,
-        /// What it executes.
+        /// The worker that it executes.
         worker: FormulaId,
         /// The promise for its result.
         result: FormulaId,
@@ -211,7 +212,7 @@ pub enum Formula {
     },
     /// A revocable reference.
     Grant {
-        /// What it leads to: a capability, or another grant of it.
+        /// The target: a capability, or another grant of it.
         target: FormulaId,
         /// Who may use it.
         holder: FormulaId,
@@ -221,7 +222,7 @@ pub enum Formula {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         through: Vec<FormulaId>,
     },
-    /// A secret: what it says is sealed under a key that the store does not have.
+    /// A secret, sealed under a key that the store does not have.
     Secret {
         /// The sealed bytes.
         sealed: Sealed,
@@ -247,18 +248,18 @@ pub enum Formula {
     Tree(Tree),
     /// Counts intervals of the clock.
     Timer {
-        /// The agent who made it, under which lies what changes of it.
+        /// The agent who made it, under which the changing part of it lies.
         owner: Number,
         /// How long from tick to tick, in milliseconds.
         interval_ms: u64,
-        /// What its maker calls it.
+        /// The label that its maker gave it.
         label: Untrusted,
         /// When it began, in milliseconds since 1970: the number of a tick follows from the clock.
         begun_ms: i64,
     },
 }
 
-/// What every agent has.
+/// The parts that every agent has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
     /// Its mail address.
@@ -274,9 +275,9 @@ pub struct Agent {
 /// A tree of files and directories that never change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tree {
-    /// The hash of the bytes that list what is in it.
+    /// The hash of the bytes that list its content.
     pub hash: BlobHash,
-    /// What Endo's clients know it by: the SHA-256 of such a list in their form, as hexadecimal digits.
+    /// The identifier that Endo's clients use: the SHA-256 of such a list in their form, as hexadecimal digits.
     pub sha256: String,
 }
 
@@ -292,7 +293,7 @@ pub struct Sealed {
 }
 
 impl Formula {
-    /// The formula's type as people and Endo's clients write it.
+    /// Returns the formula's type as people and Endo's clients write it.
     pub fn kind(&self) -> &'static str {
         match self {
             Formula::Endo { .. } => "endo",
@@ -341,7 +342,7 @@ impl Formula {
         }
     }
 
-    /// What an agent has, if the formula is one.
+    /// Returns the parts of the agent, if the formula is one.
     pub fn agent(&self) -> Option<&Agent> {
         match self {
             Formula::Host { agent, .. } | Formula::Guest { agent, .. } => Some(agent),
@@ -349,7 +350,7 @@ impl Formula {
         }
     }
 
-    /// Whether the formula is nothing but data: it can be handed on without giving any authority away.
+    /// Returns whether the formula is nothing but data: it can be handed on without giving any authority away.
     pub fn is_data(&self) -> bool {
         match self {
             Formula::Blob { .. } | Formula::Tree(_) => true,
@@ -358,12 +359,12 @@ impl Formula {
         }
     }
 
-    /// Every formula that this one refers to.
+    /// Returns every formula that this one refers to.
     pub fn references(&self) -> Vec<FormulaId> {
         self.edges().into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Every formula that this one refers to, each with the part that it plays.
+    /// Returns every formula that this one refers to, each with the part that it plays.
     pub fn edges(&self) -> Vec<(String, FormulaId)> {
         let one = |label: &str, id: &FormulaId| (label.to_owned(), *id);
         let of_agent = |agent: &Agent| {

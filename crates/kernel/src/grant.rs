@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{FormulaId, GrantNumber, MessageNumber, Number};
 use crate::proposal::Finding;
 
-/// What stands in [`Grant::methods`] for every method that the capability has.
+/// The entry in [`Grant::methods`] that stands for every method of the capability.
 pub const EVERY_METHOD: &str = "*";
 
 /// A revocable reference that one holder has to one capability.
@@ -19,9 +19,9 @@ pub struct Grant {
     pub id: FormulaId,
     /// Its number among those of the agent who gave it.
     pub number: GrantNumber,
-    /// What it leads to: a capability, or another grant of it.
+    /// The target: a capability, or another grant of it.
     pub target: FormulaId,
-    /// What it leads to, in words that stay when it is gone.
+    /// A description of the capability that stays when the capability is gone.
     pub words: String,
     /// Who may use it: an agent, a worker, or endowed code.
     pub holder: FormulaId,
@@ -31,13 +31,13 @@ pub struct Grant {
     pub slot: String,
     /// The methods that may be called; [`EVERY_METHOD`] stands for all.
     pub methods: BTreeSet<String>,
-    /// What is taken away.
+    /// The restrictions of the grant.
     #[serde(default)]
     pub attenuation: Attenuation,
     /// Methods that the person who endowed it wants not to be asked about.
     #[serde(default)]
     pub allow: BTreeSet<String>,
-    /// Methods that the worker file wants to be asked about whatever else is set.
+    /// Methods that need an approval because the worker file says so, regardless of all other settings.
     #[serde(default)]
     pub ask: BTreeSet<String>,
     /// The message that caused it, in the giver's mailbox.
@@ -56,12 +56,12 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Whether the method is one that may be called.
+    /// Returns whether the method is one that may be called.
     pub fn allows(&self, method: &str) -> bool {
         self.methods.contains(EVERY_METHOD) || self.methods.contains(method)
     }
 
-    /// Why the grant cannot be used any more at `now_ms`, if it cannot.
+    /// Returns why the grant cannot be used any more at `now_ms`, if it cannot.
     pub fn ended(&self, now_ms: i64) -> Option<Finding> {
         if self.revoked_ms.is_some() {
             return Some(Finding::new("grant/revoked", quoting!("the grant of `{}` was revoked", self.slot)));
@@ -72,7 +72,7 @@ impl Grant {
         None
     }
 
-    /// Why `method` cannot be called through the grant at `now_ms`, if it cannot.
+    /// Returns why `method` cannot be called through the grant at `now_ms`, if it cannot.
     pub fn refusal(&self, method: &str, now_ms: i64) -> Option<Finding> {
         if let Some(finding) = self.ended(now_ms) {
             return Some(finding);

@@ -1,7 +1,7 @@
-//! What is read of a row where the rest of it is not needed.
+//! Partial reads of rows.
 //!
-//! Agents, directories and the end of the log are looked at by every command. Their rows are skimmed: what a reader does
-//! not ask for is passed over and not made into values.
+//! Every command reads agents, directories and the end of the log. The kernel only skims their rows. It skips the
+//! parts that a reader does not need, and does not make values of them.
 
 use serde::Deserialize;
 
@@ -10,10 +10,10 @@ use crate::id::{BlobHash, FormulaId, Number};
 use crate::message::Message;
 use crate::txn::{NOBODY, Owner, ReadTxn, StoreFault, Table, decode_row};
 
-/// What a formula is, and which agents, directories and stores it names.
+/// The kind of a formula, and the agents, directories and stores that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Head {
-    /// What kind of formula it is.
+    /// The kind of the formula.
     #[serde(rename = "type")]
     kind: Kind,
     agent: Option<FormulaId>,
@@ -48,7 +48,7 @@ struct HeadRow {
     formula: Head,
 }
 
-/// The head of the formula with this identity.
+/// Returns the head of the formula with this identity.
 ///
 /// # Errors
 /// When the store fails, or the row is damaged.
@@ -58,7 +58,7 @@ pub fn head(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Head>, Store
 }
 
 impl Head {
-    /// What the agent has, if the formula is one.
+    /// Returns the parts of the agent, if the formula is one.
     pub fn agent(&self) -> Option<Agent> {
         if !matches!(self.kind, Kind::Host | Kind::Guest) {
             return None;
@@ -67,27 +67,27 @@ impl Head {
         Some(Agent { handle: handle?, directory: directory?, mailbox: mailbox?, mail_hub: mail_hub? })
     }
 
-    /// Whether it is an agent that acts for a person.
+    /// Returns whether it is an agent that acts for a person.
     pub fn is_host(&self) -> bool {
         self.kind == Kind::Host
     }
 
-    /// The agent of a mail address.
+    /// Returns the agent of a mail address.
     pub fn addressee(&self) -> Option<FormulaId> {
         self.agent.filter(|_| self.kind == Kind::Handle)
     }
 
-    /// The pet store of a directory.
+    /// Returns the pet store of a directory.
     pub fn store(&self) -> Option<FormulaId> {
         self.store.filter(|_| self.kind == Kind::Directory)
     }
 
-    /// Under whom the rows of a pet store lie.
+    /// Returns the owner of the rows of a pet store.
     pub fn owner(&self) -> Option<Number> {
         self.owner.filter(|_| self.kind == Kind::PetStore)
     }
 
-    /// What a special name stands for with the agent that this is, but for the agent itself.
+    /// Returns the formula that a special name stands for with this agent, except for the name of the agent itself.
     pub(crate) fn special(&self, name: &str) -> Option<FormulaId> {
         let own = self.agent()?;
         match name {
@@ -113,7 +113,7 @@ struct MessagePart {
     message: Option<Message>,
 }
 
-/// The message that the formula with this identity is; `None` if there is none, or it is something else.
+/// Returns the message that the formula with this identity is; `None` if there is none, or it is something else.
 ///
 /// # Errors
 /// When the store fails, or the row is damaged.
@@ -127,13 +127,13 @@ pub fn message(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Message>,
 /// Where the log of an agent ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct LogEnd {
-    /// The number of the last event.
+    /// Returns the number of the last event.
     pub seq: u64,
     /// Its hash.
     pub hash: BlobHash,
 }
 
-/// Where the log of an owner ends; `None` while it has no event.
+/// Returns where the log of an owner ends; `None` while it has no event.
 ///
 /// # Errors
 /// When the store fails, or the row is damaged.
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_says_what_the_formula_says() {
+    fn partial_row_agrees_with_the_whole_formula() {
         let id = |byte| FormulaId { number: [byte; 32], node: [0; 32] };
         let agent = Agent { handle: id(1), directory: id(2), mailbox: id(3), mail_hub: id(4) };
         let owner = Number([9; 32]);

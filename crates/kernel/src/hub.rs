@@ -1,7 +1,8 @@
-//! Hubs: what a name path can lead through, and what it finds there.
+//! Name lookup: the containers of names that a path leads through, and their entries.
 //!
-//! An agent is a hub of its special names and its pet names, a directory of its names, a mailbox of its messages by
-//! number, a message of what it carries. A grant of a hub is the hub, as long as it can be used.
+//! An agent is a container of its special names and its pet names. A directory contains its names, a mailbox its
+//! messages by number, and a message its parts. A grant of a container acts as the container, as long as the grant
+//! can be used.
 
 mod parts;
 
@@ -15,12 +16,12 @@ use crate::proposal::Value;
 use crate::table::{self, PromiseRow};
 use crate::txn::{Owner, ReadTxn, Table};
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     /// A formula.
     Formula(FormulaId),
-    /// Data that is not a formula of its own: what a message says.
+    /// Data that is not a formula of its own, such as the text of a message.
     Data(Value),
 }
 
@@ -67,15 +68,15 @@ pub struct View {
 }
 
 impl View {
-    /// What the path leads to.
+    /// Returns the target of a path.
     ///
     /// # Errors
-    /// [`Fault::UnknownName`] with Endo's text, and whatever keeps a grant from being used.
+    /// [`Fault::UnknownName`] with Endo's text, and the faults of grants that cannot be used.
     pub fn resolve(&self, txn: &mut dyn ReadTxn, path: &NamePath) -> Result<Found, Fault> {
         self.resolve_from(txn, None, path)
     }
 
-    /// The same for a path that begins in `base`, if it is given.
+    /// Returns the same for a path that begins in `base`, if it is given.
     pub(crate) fn resolve_from(
         &self,
         txn: &mut dyn ReadTxn,
@@ -86,7 +87,7 @@ impl View {
         Ok(looker.follow(txn, &here, path.names(), 0)?.0)
     }
 
-    /// The grants through which the path leads, from its beginning on; not the one to which it leads.
+    /// Returns the grants through which the path leads, from its beginning on; not the one to which it leads.
     pub(crate) fn grants_on(
         &self,
         txn: &mut dyn ReadTxn,
@@ -98,7 +99,7 @@ impl View {
         for end in 1..path.names().len() {
             if let (Found::Formula(id), _) = looker.follow(txn, &here, &path.names()[..end], 0)? {
                 passed.push(id);
-                // What a promise came to may be a grant as well.
+                // The value of a promise may be a grant as well.
                 passed.extend(came_to(txn, &id)?);
             }
         }
@@ -111,7 +112,7 @@ impl View {
         Ok(grants)
     }
 
-    /// Where paths begin, and who looks from there on. The caller vouches that the agent has the base.
+    /// Returns where paths begin, and who looks from there on. The caller vouches that the agent has the base.
     fn beginning(
         &self,
         txn: &mut dyn ReadTxn,
@@ -125,7 +126,7 @@ impl View {
         Ok((hub, looker))
     }
 
-    /// Who looks in a hub: in somebody's mailbox, messages are seen as that agent sees them.
+    /// Returns who looks in a hub: in somebody's mailbox, messages are seen as that agent sees them.
     fn inside(&self, hub: &Hub) -> View {
         let agent = match hub {
             Hub::Agent(agent) => *agent,
@@ -135,7 +136,7 @@ impl View {
         View { agent, now_ms: self.now_ms }
     }
 
-    /// The same, for paths that must lead to a formula.
+    /// Returns the same, for paths that must lead to a formula.
     pub fn identify(&self, txn: &mut dyn ReadTxn, path: &NamePath) -> Result<FormulaId, Fault> {
         match self.resolve(txn, path)? {
             Found::Formula(id) => Ok(id),
@@ -143,17 +144,17 @@ impl View {
         }
     }
 
-    /// The hub to which the names lead; the agent's own with none.
+    /// Returns the hub to which the names lead; the agent's own with none.
     pub fn hub(&self, txn: &mut dyn ReadTxn, names: &[String]) -> Result<Hub, Fault> {
         self.hub_for(txn, names, "lookup")
     }
 
-    /// The same, for what is called `method` on it.
+    /// Returns the same, for a call of `method` on it.
     pub fn hub_for(&self, txn: &mut dyn ReadTxn, names: &[String], method: &str) -> Result<Hub, Fault> {
         self.hub_from(txn, None, names, method)
     }
 
-    /// The same for names that begin in `base`, if it is given.
+    /// Returns the same for names that begin in `base`, if it is given.
     pub(crate) fn hub_from(
         &self,
         txn: &mut dyn ReadTxn,
@@ -197,7 +198,7 @@ impl View {
         self.entry(txn, hub, name)?.ok_or_else(|| Fault::UnknownName(format!("{name:?}")))
     }
 
-    /// What has this name in the hub.
+    /// Returns the entry with this name in the container.
     pub fn entry(&self, txn: &mut dyn ReadTxn, hub: &Hub, name: &str) -> Result<Option<Found>, Fault> {
         match hub {
             Hub::Agent(agent) => {
@@ -228,7 +229,7 @@ impl View {
         }
     }
 
-    /// The names in the hub: the special ones first, then the others in order.
+    /// Returns the names in the hub: the special ones first, then the others in order.
     pub fn list(&self, txn: &mut dyn ReadTxn, hub: &Hub) -> Result<Vec<String>, Fault> {
         Ok(match hub {
             Hub::Agent(agent) => {
@@ -278,7 +279,7 @@ impl View {
         })
     }
 
-    /// The hub that was found, if it is one, for what is called `method` on it.
+    /// Returns the container that was found, if it is one, for a call of `method` on it.
     pub fn enter(
         &self,
         txn: &mut dyn ReadTxn,
@@ -308,7 +309,7 @@ impl View {
                 let (found, looker) = self.follow(txn, &start, path.names(), depth + 1)?;
                 looker.enter(txn, &found, method, depth + 1)?
             }
-            // Whoever finds the promise finds what has come of it.
+            // A path through a promise leads to the value of the promise.
             Formula::Promise { .. } => self.enter_settled(txn, &reached.id, method, depth)?,
             Formula::Eval { result, .. } => self.enter_settled(txn, &result, method, depth)?,
             _ => None,
@@ -347,7 +348,7 @@ impl View {
         let number =
             table::mail_number(txn, &self.agent.number, &agent.mailbox, &crate::id::Number(id.number))?;
         let received = message.to == agent.handle;
-        // Nobody else finds anything in it, however the message came into their hands.
+        // All other agents find nothing in it, even if they have got hold of the message.
         if !received && message.from != agent.handle {
             return Ok(None);
         }
@@ -355,7 +356,8 @@ impl View {
     }
 }
 
-/// What came of a promise that has settled, and of the promise that this is, if the formula is one: references alone.
+/// Returns the value of a settled promise, then the value of the promise that this value is, and so on. Only
+/// references are returned.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -377,7 +379,7 @@ pub fn came_to(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Vec<FormulaId>, 
     Ok(all)
 }
 
-/// The directory behind a pet store.
+/// Returns the directory behind a pet store.
 pub fn directory(txn: &mut dyn ReadTxn, store: FormulaId) -> Result<Option<Hub>, Fault> {
     let owner = head(txn, &store)?.and_then(|head| head.owner());
     Ok(owner.map(|owner| Hub::Directory { store, owner: owner.0 }))
@@ -395,7 +397,7 @@ pub(crate) fn directory_of(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<O
 pub const SPECIAL: [&str; 9] =
     ["@agent", "@endo", "@host", "@mail", "@main", "@nets", "@none", "@pins", "@self"];
 
-/// What a special name stands for with this agent.
+/// Returns the formula that a special name stands for with this agent.
 pub fn special(txn: &mut dyn ReadTxn, agent: &FormulaId, name: &str) -> Result<Option<FormulaId>, Fault> {
     if !is_special_name(name) {
         return Ok(None);
@@ -414,7 +416,7 @@ fn decimal(name: &str) -> Option<MessageNumber> {
     name.parse().ok().map(MessageNumber)
 }
 
-/// The message number at the end of a mailbox row's key.
+/// Returns the message number at the end of a mailbox row's key.
 pub(crate) fn number_in(key: &[u8]) -> Option<MessageNumber> {
     key.get(32..)?.try_into().ok().map(u64::from_be_bytes).map(MessageNumber)
 }

@@ -19,7 +19,7 @@ pub struct FormulaId {
 }
 
 impl FormulaId {
-    /// The 64 bytes under which stores and fingerprints know the formula: number, then node.
+    /// Returns the 64 bytes under which stores and fingerprints know the formula: number, then node.
     pub fn to_bytes(self) -> [u8; 64] {
         let mut out = [0; 64];
         out[..32].copy_from_slice(&self.number);
@@ -27,14 +27,14 @@ impl FormulaId {
         out
     }
 
-    /// Reads what [`FormulaId::to_bytes`] wrote.
+    /// Reads an identifier that [`FormulaId::to_bytes`] wrote.
     pub fn from_bytes(bytes: &[u8]) -> Option<FormulaId> {
         let (number, node) = bytes.split_at_checked(32)?;
         Some(FormulaId { number: number.try_into().ok()?, node: node.try_into().ok()? })
     }
 
-    /// The last eight digits of the number: enough for a person to tell two formulas apart, never used to find one. The
-    /// first ones are the time, which many have in common.
+    /// Returns the last eight digits of the number: enough for a person to tell two formulas apart, never used to
+    /// find one. The first ones are the time, which many have in common.
     pub fn short(&self) -> String {
         to_hex(&self.number).as_str()[56..].to_owned()
     }
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_print_as_they_are_read() {
+    fn identifiers_parse_from_their_printed_form() {
         let id = FormulaId { number: [0xab; 32], node: [1; 32] };
         assert_eq!(id.to_string().parse(), Ok(id));
         assert_eq!(FormulaId::from_bytes(&id.to_bytes()), Some(id));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_identifier_is_refused() {
+    fn invalid_identifiers_are_refused() {
         for text in ["", "17", "r", "r-1", "r+1", "rr1", "r1#", "r99999999999999999999"] {
             assert!(text.parse::<RunNumber>().is_err(), "{text}");
         }

@@ -16,7 +16,7 @@ fn outcome(outcome: &RunOutcome) -> String {
     }
 }
 
-/// What a follower is told about the entry. Foreign text in it is marked as such by the type.
+/// Returns the line about the entry that followers read. The type marks foreign text in it as such.
 pub(crate) fn of(entry: &Entry) -> Untrusted {
     Untrusted::new(match entry {
         Entry::Prompted { model, .. } => format!("asks {model}"),

@@ -11,8 +11,8 @@ use crate::id::{FormulaId, GrantNumber, MessageNumber, Number, RunNumber, StepRe
 use crate::proposal::{Fingerprint, Value};
 use crate::run::{Trouble, Usage};
 
-/// A message as it was sent: one formula, to which the mailboxes of sender and recipient both refer. What is
-/// answered later stands in the mailbox's row, not here.
+/// A message as it was sent: one formula, to which the mailboxes of sender and recipient both refer. Later answers
+/// are in the mailbox's row, not here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// The handle of the agent who sent it.
@@ -24,17 +24,17 @@ pub struct Message {
     /// The message that it answers: the number of that message's formula. No reference: it keeps nothing alive.
     #[serde(default)]
     pub reply_to: Option<Number>,
-    /// What it says.
+    /// The content.
     pub body: Body,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Body {
     /// Asks for a value.
     Request {
-        /// What for.
+        /// The purpose.
         description: Untrusted,
         /// Settles with the answer.
         promise: FormulaId,
@@ -50,7 +50,7 @@ pub enum Body {
         strings: Vec<Untrusted>,
         /// The names that stand behind the pieces, in order.
         names: Vec<String>,
-        /// What the names stand for: plain data, or grants held by the recipient.
+        /// The values of the names: plain data, or grants held by the recipient.
         ids: Vec<FormulaId>,
         /// The run that says it, if one does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub enum Body {
         promise: FormulaId,
         /// Settles the promise.
         resolver: FormulaId,
-        /// The run that proposes it, if one does, and what it says of it.
+        /// The run that proposes it, if one does, and the run's description of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Draft>,
     },
@@ -74,7 +74,7 @@ pub enum Body {
         source: Untrusted,
         /// The names in the code.
         names: Vec<String>,
-        /// What they stand for, fixed when it was sent.
+        /// The values of the names, fixed when the message was sent.
         ids: Vec<FormulaId>,
         /// Settles with the outcome.
         promise: FormulaId,
@@ -83,7 +83,7 @@ pub enum Body {
     },
     /// Asks for a record of values.
     Form {
-        /// What for.
+        /// The purpose.
         description: Untrusted,
         /// The fields, in order.
         fields: Vec<Field>,
@@ -117,15 +117,15 @@ pub enum Body {
         /// The call that may have been made.
         entry: Asked,
     },
-    /// A run has used up what it may, and asks for more.
+    /// A run has used up a limit, and asks for more.
     Budget {
         /// The run that waits.
         run: RunNumber,
-        /// What it has used up.
+        /// The limit that it has used up, and the remedy.
         trouble: Trouble,
         /// All that it has used so far.
         used: Usage,
-        /// What a plain yes adds.
+        /// The raise that a plain yes gives.
         offer: Raise,
     },
     /// A result that carries capabilities, withheld until a person says that they may be given away.
@@ -136,10 +136,10 @@ pub enum Body {
         guest: FormulaId,
         /// The definition's promise, settled by the answer.
         promise: FormulaId,
-        /// What would be given away, each in words.
+        /// The capabilities that would be given away, each described in words.
         gives: Vec<String>,
     },
-    /// What a person told the daemon to do, kept so that the transcript is whole.
+    /// A user's command to the daemon, kept so that the transcript is complete.
     Command {
         /// The command's verb.
         verb: String,
@@ -158,7 +158,7 @@ pub enum Body {
 }
 
 impl Body {
-    /// The body's type as it is written on the wire.
+    /// Returns the body's type as it is written on the wire.
     pub fn kind(&self) -> &'static str {
         match self {
             Body::Request { .. } => "request",
@@ -174,7 +174,7 @@ impl Body {
         }
     }
 
-    /// The promise and the resolver of a message that asks for something.
+    /// Returns the promise and the resolver of a message that asks for something.
     pub fn asks(&self) -> Option<(FormulaId, FormulaId)> {
         match self {
             Body::Request { promise, resolver, .. }
@@ -185,7 +185,7 @@ impl Body {
         }
     }
 
-    /// The run whose words it is.
+    /// Returns the run whose words it is.
     pub fn said_by(&self) -> Option<RunNumber> {
         match self {
             Body::Command { .. } => None,
@@ -193,7 +193,7 @@ impl Body {
         }
     }
 
-    /// The run that the message is about.
+    /// Returns the run that the message is about.
     pub fn run(&self) -> Option<RunNumber> {
         match self {
             Body::Approval { run, .. } | Body::Doubt { run, .. } | Body::Budget { run, .. } => Some(*run),
@@ -205,12 +205,12 @@ impl Body {
     }
 }
 
-/// What a run asks its host for.
+/// A request of a run to its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wish {
     /// The run.
     pub run: RunNumber,
-    /// The slot under which it would have what it is given, unless that is data.
+    /// The slot for the capability that the run gets, unless the answer is data.
     pub slot: String,
 }
 
@@ -219,7 +219,7 @@ pub struct Wish {
 pub struct Draft {
     /// The run.
     pub run: RunNumber,
-    /// What the run says of the code. Foreign text.
+    /// The run's description of the code. Foreign text.
     pub description: Untrusted,
 }
 
@@ -228,11 +228,11 @@ pub struct Draft {
 pub struct Field {
     /// The name under which its value stands in the record.
     pub name: String,
-    /// What a person reads. Foreign text.
+    /// The label that a user reads. Foreign text.
     pub label: Untrusted,
     /// The pattern of its value, as the value as which a pattern travels.
     pub pattern: Value,
-    /// What stands there unless something else is said.
+    /// The value of the field unless another one is given.
     #[serde(default)]
     pub default: Option<Value>,
     /// An example for the person who fills it in.
@@ -244,7 +244,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// The field as a record, as Endo's clients read it.
+    /// Returns the field as a record, as Endo's clients read it.
     pub fn to_value(&self) -> Value {
         let mut parts = vec![
             ("name", Value::string(self.name.clone())),
@@ -261,12 +261,12 @@ impl Field {
 }
 
 impl Message {
-    /// Every formula that the message refers to.
+    /// Returns every formula that the message refers to.
     pub fn references(&self) -> Vec<FormulaId> {
         self.edges().into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Every formula that the message refers to, each with the part that it plays.
+    /// Returns every formula that the message refers to, each with the part that it plays.
     pub fn edges(&self) -> Vec<(String, FormulaId)> {
         let one = |label: &str, id: &FormulaId| (label.to_owned(), *id);
         let mut all = vec![one("from", &self.from), one("to", &self.to)];
@@ -298,7 +298,7 @@ impl Message {
 pub struct Asked {
     /// Where it was proposed.
     pub proposal: StepRef,
-    /// What exactly was proposed.
+    /// The fingerprint of the exact proposal.
     pub fingerprint: Fingerprint,
 }
 
@@ -315,7 +315,7 @@ pub enum Answer {
     },
     /// No.
     Denied {
-        /// What the model, or the sender, is told.
+        /// The reason, as the model or the sender reads it.
         reason: Untrusted,
         /// When, in milliseconds since 1970.
         at_ms: i64,
@@ -330,16 +330,16 @@ pub enum Answer {
         /// When this was said, in milliseconds since 1970.
         at_ms: i64,
     },
-    /// None: whoever asked asks no more.
+    /// No answer: the asker has withdrawn the question.
     Withdrawn {
-        /// Why, in the words of whoever asked.
+        /// The reason, in the asker's words.
         reason: Untrusted,
         /// When, in milliseconds since 1970.
         at_ms: i64,
     },
 }
 
-/// What stays of a message when its references have been dropped.
+/// The part of a message that stays when its references have been dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Envelope {
     /// The message's own number, the same in every mailbox.
@@ -376,30 +376,30 @@ pub struct Mail {
     /// seen it as it is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub done: u64,
-    /// For a definition: the last that was made of it, oldest first. The mailbox keeps what that comes to as long as the
-    /// message lies there, and nothing else of it: code that has ended and that nobody holds goes as always.
+    /// For a definition: its last endowments, oldest first. The mailbox keeps their results as long as the message
+    /// lies there, and nothing else of them. Code that has ended and that no agent holds is collected as always.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endowed: Vec<Endowed>,
-    /// Of a command: what came of it.
+    /// For a command: its outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub came: Option<Came>,
 }
 
-/// What a definition was endowed for.
+/// An endowment of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endowed {
     /// The run or the code that was made. It may be gone.
     pub made: FormulaId,
-    /// The promise for what that comes to.
+    /// The promise for its result.
     pub result: FormulaId,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What had been done with the definition before.
+    /// The number of things that had been done with the definition before.
     pub after: u64,
 }
 
 impl Endowed {
-    /// The part that its result plays in the mailbox that keeps it, under its definition's number.
+    /// Returns the part that its result plays in the mailbox that keeps it, under its definition's number.
     pub(crate) fn label(&self, number: MessageNumber) -> String {
         format!("endowed {number} {}", self.after)
     }

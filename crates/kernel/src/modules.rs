@@ -13,7 +13,7 @@ const MOST_VARIABLES: usize = 256;
 /// How many bytes their names and values may have.
 const MOST_BYTES: usize = 64 << 10;
 
-/// In what form a program was handed over.
+/// The form in which a program was handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Packed {
@@ -26,7 +26,7 @@ pub enum Packed {
 }
 
 impl Packed {
-    /// What Endo's clients call the formula of such a program.
+    /// Returns the name that Endo's clients use for the formula of such a program.
     pub fn kind(self) -> &'static str {
         match self {
             Packed::Archive => "make-archive",
@@ -35,7 +35,7 @@ impl Packed {
         }
     }
 
-    /// In words, such as `an archive`.
+    /// Describes the form in words, such as `an archive`.
     pub fn words(self) -> &'static str {
         match self {
             Packed::Archive => "an archive",
@@ -48,7 +48,7 @@ impl Packed {
 /// A program of modules, whose `make` is called with powers, a context and variables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Modules {
-    /// In what form it was handed over.
+    /// The form in which it was handed over.
     pub packed: Packed,
     /// The hash of the bytes that hold its modules, unpacked: the same each time that it is begun.
     pub hash: BlobHash,
@@ -62,7 +62,7 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// What is wrong with the variables, if anything is.
+    /// Returns the problem with the variables, if there is one.
     pub(crate) fn complaint(&self) -> Option<String> {
         if self.env.len() > MOST_VARIABLES {
             return Some(format!("{} variables in `env`, but {MOST_VARIABLES} is the limit", self.env.len()));

@@ -1,4 +1,4 @@
-//! Names: what agents call formulas.
+//! Names: the labels that agents give to formulas.
 
 use std::fmt;
 
@@ -24,8 +24,8 @@ pub enum NameError {
     Path,
 }
 
-/// Whether this is a name that an agent may choose: 1 to 255 UTF-16 code units without `/`, `@` or NUL, and neither
-/// `.` nor `..`.
+/// Returns whether this is a name that an agent may choose: 1 to 255 UTF-16 code units without `/`, `@` or NUL, and
+/// neither `.` nor `..`.
 pub fn is_pet_name(text: &str) -> bool {
     !text.is_empty()
         && text != "."
@@ -34,7 +34,7 @@ pub fn is_pet_name(text: &str) -> bool {
         && text.encode_utf16().count() <= LONGEST
 }
 
-/// Whether this is the form of a special name: `@` and a lower-case word.
+/// Returns whether this is the form of a special name: `@` and a lower-case word.
 pub fn is_special_name(text: &str) -> bool {
     let Some(word) = text.strip_prefix('@') else { return false };
     word.len() <= 128
@@ -42,7 +42,7 @@ pub fn is_special_name(text: &str) -> bool {
         && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
-/// The special name that an upper-case alias stands for: Endo's older clients write `SELF` for `@self`.
+/// Returns the special name that an upper-case alias stands for: Endo's older clients write `SELF` for `@self`.
 pub fn alias(text: &str) -> Option<String> {
     const KNOWN: [&str; 10] =
         ["AGENT", "SELF", "HOST", "ENDO", "MAIN", "NETS", "PINS", "INFO", "NONE", "MAIL"];
@@ -53,13 +53,13 @@ fn quoted(text: &str) -> String {
     format!("{:?}", text)
 }
 
-/// One or more names, each looked up in what the one before it led to.
+/// One or more names, each looked up in the target of the one before it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct NamePath(Vec<String>);
 
 impl NamePath {
-    /// A path of these names. Upper-case aliases become the special names for which they stand.
+    /// Returns a path of these names. Upper-case aliases become the special names for which they stand.
     pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Result<NamePath, NameError> {
         let mut checked = Vec::new();
         for name in names {
@@ -76,17 +76,17 @@ impl NamePath {
         Ok(NamePath(checked))
     }
 
-    /// The path that a person writes with `/` between the names.
+    /// Returns the path that a person writes with `/` between the names.
     pub fn parse(text: &str) -> Result<NamePath, NameError> {
         NamePath::new(text.split('/'))
     }
 
-    /// The names.
+    /// Returns the names.
     pub fn names(&self) -> &[String] {
         &self.0
     }
 
-    /// The last name, and the names that lead to the directory in which it stands.
+    /// Returns the last name, and the names that lead to the directory in which it stands.
     pub fn split(&self) -> (&[String], &str) {
         match self.0.split_last() {
             Some((last, before)) => (before, last),
@@ -94,7 +94,7 @@ impl NamePath {
         }
     }
 
-    /// The same, for a name that is to be written: the last must be one that an agent may choose.
+    /// Returns the same, for a name that is to be written: the last must be one that an agent may choose.
     pub fn split_pet(&self) -> Result<(&[String], &str), NameError> {
         let (before, last) = self.split();
         if is_pet_name(last) { Ok((before, last)) } else { Err(NameError::PetName(quoted(last))) }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_checked() {
+    fn name_check_accepts_valid_and_refuses_invalid_names() {
         let good = ["a", "A b.c", "ünï", "...", "x\u{202e}", "@self", "@a-1", "SELF", "1"];
         let bad = ["", ".", "..", "a/b", "a@b", "@", "@Self", "@-a", "a\0b"];
         for name in good {

@@ -5,25 +5,25 @@
 pub enum Bug {
     /// A run that can go on gets no row in the outbox.
     LostOutboxRow,
-    /// Code that a guest asked to run gets what the host calls by the same names when it agrees.
+    /// Code that a guest asked to run gets the values that the host has under the same names when it agrees.
     NameResolvedLate,
     /// A promise takes a second outcome.
     DoubleSettle,
-    /// What is sent to somebody is not kept with the sender.
+    /// The sender keeps no copy of a message.
     OneCopyMissing,
     /// Dismissing the last message gives its number to the next.
     NumberUsedAgain,
-    /// Revoking a grant leaves what was made of it.
+    /// Revoking a grant leaves the grants that were made of it.
     RevocationNotTransitive,
-    /// A dismissed message still counts as a reason to hold what it brought.
+    /// A dismissed message still counts as a reason to hold its content.
     HeldAfterDismissal,
-    /// What a promise settles with is not kept by it.
+    /// A promise does not keep the value with which it settles.
     EdgeNotWritten,
     /// The collector does not hear of references that are made while it walks.
     CollectorHearsNothing,
     /// A token stays after it was used.
     TokenUsedTwice,
-    /// A permission stays after what it permits has begun.
+    /// A permission stays after its effect has begun.
     PermissionNotConsumed,
     /// Now and then an event does not carry the hash of the one before it.
     ChainBroken,
@@ -33,7 +33,7 @@ pub enum Bug {
     SecondSubmit,
     /// An identifier alone is taken as authority.
     IdentifierAsAuthority,
-    /// A token that nobody used stays after it has ended.
+    /// An unused token stays after it has ended.
     EndedTokenStays,
     /// A message that was answered stays among those that wait.
     AnsweredStaysOpen,
@@ -41,14 +41,14 @@ pub enum Bug {
     TickAfterRevocation,
     /// A tick that was told of counts as one that was missed the next time.
     TickToldTwice,
-    /// What the sends of code have become is known although the code is gone.
+    /// The steps of code's sends stay known although the code is gone.
     SendsOutliveCode,
-    /// A worker that a run makes may call what its maker may not.
+    /// A worker that a run makes may call methods that its maker may not.
     MadeWorkerMayMore,
 }
 
 impl Bug {
-    /// All of them.
+    /// Returns all of them.
     pub const ALL: [Bug; 21] = [
         Bug::LostOutboxRow,
         Bug::NameResolvedLate,

@@ -1,4 +1,4 @@
-//! What a model or its code wants to do, and what was decided about it.
+//! Proposals: the calls that a model or its code wants to make, and the decisions about them.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::provenance::Provenance;
 /// A durable value: references in it are formulas.
 pub type Value = passable::Value<FormulaId>;
 
-/// What a method does to the world, as its interface declares it.
+/// The effect of a method on the world, as its interface declares it.
 pub use passable::Effect;
 
 /// Whose words a proposal's arguments are.
@@ -25,11 +25,11 @@ pub enum Caller {
     Code,
 }
 
-/// A thing outside the store that a proposal depends on, as it was when the proposal was judged. What a pin says
-/// is checked again at the moment of effect.
+/// An object outside the store that a proposal depends on, as it was when the proposal was judged. The pin is checked
+/// again at the moment of effect.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Pin {
-    /// What kind of thing: `file`.
+    /// The kind of the object, such as `file`.
     pub kind: String,
     /// Its name inside the capability.
     pub name: String,
@@ -38,7 +38,7 @@ pub struct Pin {
 }
 
 impl Pin {
-    /// What it is of, as a person reads it, where the thing itself goes by this name.
+    /// Returns a description of the pinned object for a user, with this name for the object.
     pub fn of(&self, name: &str) -> String {
         match self.kind.as_str() {
             "becomes" => format!("what {name} becomes"),
@@ -62,18 +62,18 @@ pub struct Proposal {
     pub method: String,
     /// The arguments, checked against the method's guard.
     pub args: Vec<Value>,
-    /// What the method does to the world.
+    /// The effect of the method on the world.
     pub effect: Effect,
     /// Whose words the arguments are.
     pub caller: Caller,
-    /// What the call depends on outside the store.
+    /// The objects outside the store that the call depends on.
     pub pins: BTreeSet<Pin>,
     /// All that the arguments may depend on.
     pub provenance: Provenance,
-    /// Where single arguments were found in what the run has read, for the person who is asked.
+    /// The places in the run's documents where single arguments were found, for the user who is asked.
     pub traces: Vec<Trace>,
-    /// The directory in which its paths begin, as an absolute path, if an agent or code makes it without a run of its
-    /// own: what the grant leads to may be gone when somebody asks what became of a file.
+    /// The directory in which its paths begin, as an absolute path, if an agent or code makes the call without a run.
+    /// It is kept because the target of the grant may be gone when a user asks about a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
@@ -103,8 +103,8 @@ impl std::fmt::Display for Fingerprint {
 }
 
 impl Proposal {
-    /// The fingerprint: `derive_key("almoner proposal v1")` over, each with its length as 8 little-endian bytes in
-    /// front: principal, run, grant, method, the smallcaps body of the argument list, its slots as formula
+    /// Returns the fingerprint: `derive_key("almoner proposal v1")` over, each with its length as 8 little-endian
+    /// bytes in front: principal, run, grant, method, the smallcaps body of the argument list, its slots as formula
     /// identifiers in order of first occurrence, and the sorted pins as kind, name, digest.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hasher = blake3::Hasher::new_derive_key("almoner proposal v1");
@@ -132,7 +132,7 @@ impl Proposal {
     }
 }
 
-/// What a verdict comes to. Ordered: the strictest of several is their maximum.
+/// The decision of a verdict. Ordered: the strictest of several is their maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -140,11 +140,11 @@ pub enum Decision {
     Allow,
     /// A person is asked first.
     Ask,
-    /// It is refused.
+    /// Returns a ruling that refuses the proposal.
     Deny,
 }
 
-/// What can turn an *ask* into an *allow*. Each can be lifted by less than the one before.
+/// The authority that can turn an *ask* into an *allow*. Each level accepts fewer authorities than the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lift {
@@ -161,7 +161,7 @@ pub enum Lift {
 pub struct Finding {
     /// The rule that found it, as `gate/rule`.
     pub rule: String,
-    /// What was wrong, in one sentence.
+    /// The problem, in one sentence.
     pub message: String,
     /// The quoted parts of that sentence; without them, the whole sentence counts as quoted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,16 +172,16 @@ pub struct Finding {
     /// The value that breaks the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter_example: Option<String>,
-    /// What would have been allowed.
+    /// The values that would have been allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<String>,
-    /// What of that is quoted, in the same way.
+    /// The quoted parts of `allowed`, in the same way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_quoted: Option<Vec<Quoted>>,
 }
 
 impl Finding {
-    /// A finding with only a rule and a message.
+    /// Returns a finding with only a rule and a message.
     pub fn new(rule: impl Into<String>, message: impl Into<Quoting>) -> Finding {
         let (message, quoted) = kept(message.into());
         Finding {
@@ -195,42 +195,42 @@ impl Finding {
         }
     }
 
-    /// The same, saying where.
+    /// Returns the same, saying where.
     pub fn at(mut self, at: impl Into<String>) -> Finding {
         self.at = Some(at.into());
         self
     }
 
-    /// The same, with the value that breaks the rule.
+    /// Returns the same, with the value that breaks the rule.
     pub fn counter_example(mut self, value: impl Into<String>) -> Finding {
         self.counter_example = Some(value.into());
         self
     }
 
-    /// The same, saying what would be allowed.
+    /// Returns the same, with the values that would be allowed.
     pub fn allowed(mut self, what: impl Into<Quoting>) -> Finding {
         let (allowed, quoted) = kept(what.into());
         (self.allowed, self.allowed_quoted) = (Some(allowed), quoted);
         self
     }
 
-    /// The same with another message.
+    /// Returns the same with another message.
     pub fn saying(mut self, message: impl Into<Quoting>) -> Finding {
         (self.message, self.quoted) = kept(message.into());
         self
     }
 
-    /// The message, with what it quotes apart.
+    /// Returns the message, with its quoted parts marked.
     pub fn told(&self) -> Quoting {
         Quoting::kept(&self.message, self.quoted.as_deref())
     }
 
-    /// What would have been allowed, in the same way.
+    /// Returns the values that would have been allowed, with the quoted parts marked.
     pub fn told_allowed(&self) -> Option<Quoting> {
         Some(Quoting::kept(self.allowed.as_deref()?, self.allowed_quoted.as_deref()))
     }
 
-    /// The same as whoever it is not shown to reads it: a model, a log. Nobody need know there what is quoted.
+    /// Returns the same without the marks of quoted parts, for readers that do not need them: a model, a log.
     pub fn plain(&self) -> Finding {
         Finding { quoted: None, allowed_quoted: None, ..self.clone() }
     }
@@ -252,14 +252,14 @@ impl Finding {
     }
 }
 
-/// A sentence as it is kept. Nothing is said of one that is quoted as a whole.
+/// Returns a sentence as it is kept. Nothing is said of one that is quoted as a whole.
 fn kept(said: Quoting) -> (String, Option<Vec<Quoted>>) {
     let is_apart = said.quoted() != [(0, said.text().len())];
     let (text, quoted) = said.into_text();
     (text, is_apart.then_some(quoted))
 }
 
-/// What all gates together said of one proposal. Recorded, never recomputed on replay.
+/// The joint verdict of all gates on one proposal. It is recorded, and never recomputed on replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The strictest answer of any gate.
@@ -268,7 +268,7 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// The hash of the set of gates that judged.
     pub gates: BlobHash,
-    /// If it asks: how much it would have taken for nobody to be asked.
+    /// If it asks: the authority that would have made the question unnecessary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lift: Option<Lift>,
 }

@@ -21,14 +21,14 @@ pub enum Source {
         /// Its bytes.
         hash: BlobHash,
     },
-    /// What another run gave back.
+    /// The result of another run.
     Run(RunNumber),
     /// The words of another agent.
     Agent(Number),
 }
 
 impl Source {
-    /// Whether the user answers for what this source says. Models and documents may say anything.
+    /// Returns whether the user answers for the content of this source. Models and documents may say anything.
     pub fn is_trusted(&self) -> bool {
         matches!(self, Source::Host)
     }
@@ -38,14 +38,14 @@ impl Source {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Readers {
-    /// Nobody has restricted it.
+    /// The readers are not restricted.
     #[default]
     Anyone,
     /// Only these, by name.
     Only(BTreeSet<String>),
 }
 
-/// The name of those who may read what is private. Who they are, the user says.
+/// The name of the readers of private data. The user says who they are.
 const PRIVATE: &str = "private";
 
 /// Where a value came from and who may read it.
@@ -59,28 +59,28 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// What a person said.
+    /// Returns the provenance of a user's own words.
     pub fn host() -> Provenance {
         Provenance::of(Source::Host)
     }
 
-    /// What one source said.
+    /// Returns the provenance of the words of one source.
     pub fn of(source: Source) -> Provenance {
         Provenance { sources: BTreeSet::from([source]), readers: Readers::Anyone }
     }
 
-    /// The same, of something that only those may read who may read what is private.
+    /// Returns the same, restricted to the readers of private data.
     pub fn private(self) -> Provenance {
         let only = Readers::Only(BTreeSet::from([PRIVATE.to_owned()]));
         self.join(&Provenance { sources: BTreeSet::new(), readers: only })
     }
 
-    /// Whether anybody has restricted who may read it.
+    /// Returns whether anybody has restricted who may read it.
     pub fn is_private(&self) -> bool {
         self.readers != Readers::Anyone
     }
 
-    /// The provenance of what depends on both: all sources of either, only the readers of both.
+    /// Returns the provenance of a value that depends on both: all sources of either, only the readers of both.
     pub fn join(&self, other: &Provenance) -> Provenance {
         let readers = match (&self.readers, &other.readers) {
             (Readers::Anyone, r) | (r, Readers::Anyone) => r.clone(),
@@ -89,12 +89,12 @@ impl Provenance {
         Provenance { sources: &self.sources | &other.sources, readers }
     }
 
-    /// The sources for which the user does not answer.
+    /// Returns the sources for which the user does not answer.
     pub fn untrusted(&self) -> impl Iterator<Item = &Source> {
         self.sources.iter().filter(|s| !s.is_trusted())
     }
 
-    /// Whether any source is not trusted.
+    /// Returns whether any source is not trusted.
     pub fn is_untrusted(&self) -> bool {
         self.untrusted().next().is_some()
     }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_something_private_is_private() {
+    fn join_with_private_provenance_is_private() {
         let (plain, private) = (Provenance::host(), Provenance::host().private());
         assert!(!plain.is_private() && private.is_private());
         assert!(plain.join(&private).is_private() && private.join(&plain).is_private());

@@ -12,7 +12,7 @@ use crate::run::{Run, Step};
 use crate::table::{self, EdgeRow, MailboxRow, Task};
 use crate::txn::{NOBODY, Owner, ReadTxn, StoreFault, Table};
 
-/// The newest runs first, at most `limit`; `below` leaves out that run and all newer ones.
+/// Returns the newest runs first, at most `limit`; `below` leaves out that run and all newer ones.
 pub fn runs(
     txn: &mut dyn ReadTxn,
     owner: &Owner,
@@ -23,7 +23,7 @@ pub fn runs(
     Ok(table::scan(txn, Table::Run, owner, &[], &to, limit, true)?.into_iter().map(|(_, run)| run).collect())
 }
 
-/// The steps of a run from number `from` on.
+/// Returns the steps of a run from number `from` on.
 pub fn journal(
     txn: &mut dyn ReadTxn,
     owner: &Owner,
@@ -43,14 +43,14 @@ pub fn journal(
 pub struct Letter {
     /// Its number.
     pub number: MessageNumber,
-    /// What was sent; `None` once it was dismissed.
+    /// The message that was sent; `None` once it was dismissed.
     pub message: Option<Message>,
-    /// How it lies there, and what has been answered.
+    /// Its state in the mailbox, with the answers so far.
     pub mail: Mail,
 }
 
 impl Letter {
-    /// What the message says, unless it was dismissed.
+    /// Returns the content of the message, unless it was dismissed.
     pub fn body(&self) -> Option<&Body> {
         self.message.as_ref().map(|message| &message.body)
     }
@@ -71,14 +71,14 @@ fn letter(txn: &mut dyn ReadTxn, number: MessageNumber, mail: Mail) -> Result<Le
     }
 }
 
-/// The number that the agent's next message gets.
+/// Returns the number that the agent's next message gets.
 pub fn next_number(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<MessageNumber, StoreFault> {
     let mailbox = mailbox(txn, agent)?;
     let row: Option<MailboxRow> = table::load(txn, Table::Mailbox, &agent.number, &mailbox.number)?;
     Ok(MessageNumber(row.unwrap_or_default().next))
 }
 
-/// The message under this number in an agent's mailbox.
+/// Returns the message under this number in an agent's mailbox.
 pub fn message(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
@@ -122,14 +122,14 @@ fn rows(
         .collect()
 }
 
-/// All messages in an agent's mailbox, oldest first, dismissed ones as envelopes; only those that need an answer if
-/// `open`.
+/// Returns all messages in an agent's mailbox, oldest first, dismissed ones as envelopes; only those that need an
+/// answer if `open`.
 pub fn inbox(txn: &mut dyn ReadTxn, agent: &FormulaId, open: bool) -> Result<Vec<Letter>, StoreFault> {
     inbox_page(txn, agent, open, MessageNumber(0), usize::MAX)
 }
 
-/// The numbers of messages in an agent's mailbox that need an answer, oldest first, at most `limit`: from number `from`
-/// on.
+/// Returns the numbers of messages in an agent's mailbox that need an answer, oldest first, at most `limit`: from
+/// number `from` on.
 pub fn awaiting(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
@@ -142,7 +142,7 @@ pub fn awaiting(
     numbers(txn, agent, (&start, &end), limit, false)
 }
 
-/// The same newest first: below number `below`, if it is given.
+/// Returns the same newest first: below number `below`, if it is given.
 pub fn awaiting_below(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
@@ -172,7 +172,8 @@ fn number(key: &[u8]) -> Result<MessageNumber, StoreFault> {
     crate::hub::number_in(key).ok_or_else(|| StoreFault::Corrupt("a message lies under a bad key".to_owned()))
 }
 
-/// Describes a formula through a grant of these methods in a few words, without what the grant takes away.
+/// Describes a formula, as a grant of these methods shows it, in a few words. The other restrictions of the grant are
+/// left out.
 pub fn words_with(formula: &Formula, methods: &BTreeSet<String>) -> String {
     match formula {
         Formula::Resource(resource) => resource.words_with(methods),
@@ -180,7 +181,7 @@ pub fn words_with(formula: &Formula, methods: &BTreeSet<String>) -> String {
     }
 }
 
-/// What a formula is, in a few words that a person reads.
+/// Describes a formula in a few words for a user.
 pub fn words(formula: &Formula) -> String {
     match formula {
         Formula::Resource(resource) => resource.words(),
@@ -211,13 +212,14 @@ pub fn words(formula: &Formula) -> String {
     }
 }
 
-/// Whether the agent holds a formula: it is part of it, or it has reached it by name, message, result or grant.
+/// Returns whether the agent holds a formula: it is part of it, or it has reached it by name, message, result or
+/// grant.
 pub fn holds(txn: &mut dyn ReadTxn, agent: &FormulaId, id: &FormulaId) -> Result<bool, StoreFault> {
     if agent == id {
         return Ok(true);
     }
     if let Some(row) = table::formula(txn, agent)? {
-        // A mailbox and a pet store have no methods; what leads to them does.
+        // A mailbox and a pet store have no methods; the formulas that lead to them do.
         let own = row.formula.references();
         let root = matches!(row.formula, Formula::Host { .. });
         let endo = table::endo(txn)?;
@@ -235,8 +237,9 @@ const DEEPEST: usize = 8;
 /// How many directories are looked into for one name.
 const DIRECTORIES: usize = 200;
 
-/// The names on the shortest way to a formula from where an agent's paths begin, through directories of its own alone; of
-/// several as short the first in order. What lies behind a directory of somebody else's was named by somebody else.
+/// Returns the names on the shortest path to a formula from the place where an agent's paths begin. The path leads
+/// only through the agent's own directories, because other agents give the names in theirs. Of several shortest
+/// paths, the first in order is returned.
 ///
 /// # Errors
 /// When the store fails.
@@ -269,13 +272,13 @@ pub fn path_to(
     Ok(None)
 }
 
-/// The names that a formula has in directories of an agent's: each with the pet store that it stands in.
+/// Returns the names that a formula has in directories of an agent's: each with the pet store that it stands in.
 fn names_of(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
     id: &FormulaId,
 ) -> Result<Vec<([u8; 32], String)>, StoreFault> {
-    // Whoever gives a name to something holds it for that reason, which says where the name stands.
+    // An agent that names something holds it for that reason, and the reason says where the name is.
     let prefix = table::inner_key(id, b"n");
     let rows = txn.range(Table::Held, &agent.number, &prefix, &table::behind(&prefix), DIRECTORIES, false)?;
     let bad = || StoreFault::Corrupt("what is held because of its name lies under a bad key".to_owned());
@@ -289,7 +292,7 @@ fn names_of(
         .collect()
 }
 
-/// A grant that an agent gave, also once whoever held it is gone and the grant has been collected.
+/// Returns a grant that an agent gave, even after its holder is gone and the grant has been collected.
 ///
 /// # Errors
 /// When the store fails.
@@ -297,7 +300,7 @@ pub fn given(txn: &mut dyn ReadTxn, owner: &Owner, id: &FormulaId) -> Result<Opt
     table::load(txn, Table::Grant, owner, &id.number)
 }
 
-/// The number under which a message lies in an agent's mailbox.
+/// Returns the number under which a message lies in an agent's mailbox.
 ///
 /// # Errors
 /// When the store fails.
@@ -310,7 +313,7 @@ pub fn numbered(
     table::mail_number(txn, &agent.number, &mailbox, message)
 }
 
-/// Every grant that an agent gave, in order of number.
+/// Returns every grant that an agent gave, in order of number.
 pub fn grants(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Grant>, StoreFault> {
     let rows = txn.range(Table::Grant, owner, b"n", b"o", usize::MAX, false)?;
     let mut all = Vec::new();
@@ -330,8 +333,8 @@ pub fn grants(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Grant>, StoreF
 /// One way on which a formula is kept: from the root to it, each step with the part that it plays in the one before.
 pub type Path = Vec<(FormulaId, String)>;
 
-/// Ways from the root to a formula, shortest first, at most `most`: why it is kept. None for what only waits to be
-/// collected.
+/// Returns paths from the root to a formula, shortest first, at most `most`. They show why the formula is kept. A
+/// formula that only waits to be collected has none.
 pub fn retention(txn: &mut dyn ReadTxn, id: &FormulaId, most: usize) -> Result<Vec<Path>, StoreFault> {
     /// How many references are followed before giving up.
     const PATIENCE: usize = 20_000;
@@ -374,7 +377,7 @@ pub fn retention(txn: &mut dyn ReadTxn, id: &FormulaId, most: usize) -> Result<V
     Ok(found)
 }
 
-/// The messages of [`inbox`] from number `from` on, at most `limit`.
+/// Returns the messages of [`inbox`] from number `from` on, at most `limit`.
 pub fn inbox_page(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
@@ -424,7 +427,7 @@ pub fn events(
         .collect())
 }
 
-/// The last event that is wanted, among the latest `most`.
+/// Returns the last event that is wanted, among the latest `most`.
 pub fn last_event(
     txn: &mut dyn ReadTxn,
     owner: &Owner,
@@ -448,7 +451,7 @@ pub fn last_event(
     Ok(None)
 }
 
-/// What refers to a formula, and the part that it plays there; at most `most`.
+/// Returns the formulas that refer to a formula, each with the label of the reference; at most `most`.
 pub fn references_to(
     txn: &mut dyn ReadTxn,
     id: &FormulaId,
@@ -460,7 +463,7 @@ pub fn references_to(
     Ok(edges.into_iter().map(|(_, edge)| (edge.from, edge.label)).collect())
 }
 
-/// Everything that must still happen in the world.
+/// Returns everything that must still happen in the world.
 pub fn outbox(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Task>, StoreFault> {
     Ok(table::scan(txn, Table::Outbox, owner, &[], &[], usize::MAX, false)?
         .into_iter()
@@ -468,7 +471,7 @@ pub fn outbox(txn: &mut dyn ReadTxn, owner: &Owner) -> Result<Vec<Task>, StoreFa
         .collect())
 }
 
-/// Whether an effect has begun whose outcome is not recorded.
+/// Returns whether an effect has begun whose outcome is not recorded.
 pub fn is_begun(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<bool, StoreFault> {
     Ok(table::run(txn, owner, at.run)?
         .is_some_and(|run| matches!(run.open.get(&at.step), Some(crate::run::Phase::Begun { .. }))))

@@ -12,7 +12,7 @@ use crate::id::{BlobHash, FormulaId, MessageNumber, Number, RunNumber};
 use crate::proposal::{Finding, Value};
 use crate::provenance::{Provenance, Source};
 
-/// A run as the store keeps it beside its journal: what it was started with, and what the journal comes to.
+/// A run as the store keeps it beside its journal: its parameters, and the state that follows from the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Its number.
@@ -25,7 +25,7 @@ pub struct Run {
     pub name: String,
     /// The worker's definition, byte for byte.
     pub definition: BlobHash,
-    /// What the definition includes, by name: templates that lay beside it when the run began.
+    /// The files that the definition includes, by name: templates that lay beside it when the run began.
     #[serde(default)]
     pub includes: BTreeMap<String, BlobHash>,
     /// One execution, or one for each item.
@@ -37,13 +37,13 @@ pub struct Run {
     pub depth: u32,
     /// The model's name.
     pub model: String,
-    /// What it works on.
+    /// The input of the run.
     pub input: Input,
     /// Its grants by slot.
     pub grants: BTreeMap<String, FormulaId>,
-    /// What it may use up.
+    /// The limits of the run.
     pub limits: Limits,
-    /// What it has used up, its children included.
+    /// The usage of the run, its children included.
     #[serde(default)]
     pub used: Usage,
     /// Where it stands.
@@ -70,10 +70,10 @@ pub struct Run {
     /// The outbox row that says that the run must go on.
     #[serde(default)]
     pub drive: Option<u64>,
-    /// Who besides the host gets what comes of it.
+    /// The recipient of the result besides the host.
     #[serde(default)]
     pub delivery: Option<Delivery>,
-    /// Why it was cancelled: what had begun completes, nothing else begins.
+    /// The reason why it was cancelled. Effects that had begun complete, and nothing else begins.
     #[serde(default)]
     pub cancelled: Option<Untrusted>,
     /// The message of the command that cancelled it, in its host's mailbox.
@@ -85,23 +85,23 @@ pub struct Run {
     /// Who endowed the code whose journal it is: the code itself may be gone when somebody asks why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endowed_by: Option<Number>,
-    /// What a person has added to workers that it is about to make, by the step that proposed each, with the message of
-    /// the answer.
+    /// The user's additions to workers that the run is about to make, by the step that proposed each worker. Each
+    /// comes with the message of the answer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub additions: BTreeMap<u64, (MessageNumber, Addition)>,
     /// The workers that it has made, by the slots that they fill.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub made: BTreeSet<String>,
-    /// What it was given because it asked for it, by the slots that that fills.
+    /// The slots filled with the capabilities that the run asked for.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub given: BTreeSet<String>,
     /// How often it has written to its host, the runs below it included.
     #[serde(default, skip_serializing_if = "is_never")]
     pub written: u32,
-    /// What it has used up, if it waits for a person to give it more.
+    /// The limit that is used up, if the run waits for the user to raise it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Exhausted>,
-    /// Whether a person has had forgotten what it worked on: the bytes that only its journal names go.
+    /// Whether a user has erased its data. The bytes that only its journal names are removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
 }
@@ -126,7 +126,7 @@ pub enum Phase {
     Questioned {
         /// In this message.
         message: MessageNumber,
-        /// What settles with the answer.
+        /// The promise that settles with the answer.
         promise: FormulaId,
     },
     /// It comes to its end at a time.
@@ -142,7 +142,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Whether it is for somebody else, or for the clock, to bring it further.
+    /// Returns whether it is for somebody else, or for the clock, to bring it further.
     pub fn is_elsewhere(&self) -> bool {
         match self {
             Phase::Asked { .. }
@@ -155,17 +155,17 @@ impl Phase {
 }
 
 impl Run {
-    /// Whether nothing is left for the run to do until a person or a child acts.
+    /// Returns whether nothing is left for the run to do until a person or a child acts.
     pub fn is_idle(&self) -> bool {
         if self.is_standing() {
-            // What has begun is at work in the hands of whoever began it.
+            // The caller that began an effect is at work on it.
             return !self.open.values().any(|phase| *phase == Phase::Approved);
         }
         (self.shape == Shape::Chat || !self.open.is_empty() || !self.children.is_empty())
             && self.open.values().all(Phase::is_elsewhere)
     }
 
-    /// The runs that this one has started and that have not ended.
+    /// Returns the runs that this one has started and that have not ended.
     pub fn open_children(&self) -> impl Iterator<Item = RunNumber> {
         let called = self.open.values().filter_map(|phase| match phase {
             Phase::Called { child } => Some(*child),
@@ -174,17 +174,17 @@ impl Run {
         self.children.values().copied().chain(called)
     }
 
-    /// Whether it is the journal of what an agent does without a run of its own.
+    /// Returns whether it is an agent journal: the journal of the calls that an agent makes without a run of its own.
     pub fn is_standing(&self) -> bool {
         self.shape == Shape::Standing
     }
 
-    /// The message that started it; none did so with what stands.
+    /// Returns the message that started it; an agent journal has none.
     pub fn cause(&self) -> Option<MessageNumber> {
         (!self.is_standing()).then_some(self.source)
     }
 
-    /// Whether the run is over.
+    /// Returns whether the run is over.
     pub fn is_finished(&self) -> bool {
         matches!(self.state, State::Finished { .. })
     }
@@ -205,8 +205,8 @@ pub enum Shape {
     Item,
     /// A conversation: after each answer it waits for the person to say something. It ends when it is cancelled.
     Chat,
-    /// No execution: the journal of what an agent does without a run of its own. It has no model and no end, as long as
-    /// the agent is there.
+    /// No execution: the journal of the calls that an agent makes without a run of its own. It has no model, and it
+    /// does not end before the agent does.
     Standing,
 }
 
@@ -215,7 +215,7 @@ pub enum Shape {
 pub struct Parent {
     /// The run that waits.
     pub run: RunNumber,
-    /// For what.
+    /// The reason for the wait.
     #[serde(flatten)]
     pub place: Place,
 }
@@ -236,7 +236,7 @@ pub enum Place {
     },
 }
 
-/// What a run works on.
+/// The input of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Input {
     /// The named inputs: a record.
@@ -244,30 +244,30 @@ pub struct Input {
     /// Documents that the model is shown.
     #[serde(default)]
     pub attachments: Vec<Attachment>,
-    /// For an `Each` run: what each child works on.
+    /// For an `Each` run: the items, one for each child.
     #[serde(default)]
     pub items: Vec<Attachment>,
-    /// Files from which named inputs were read: what stands in them are not the person's own words.
+    /// Files from which named inputs were read. Their content does not count as the user's own words.
     #[serde(default)]
     pub origins: Vec<Source>,
-    /// For an `Each` run that does again what failed in another one: what the others came to there.
+    /// For an `Each` run that retries the failed items of another run: the results of the other items there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Box<Earlier>>,
 }
 
-/// What items came to in another run: they have no children in this one.
+/// The results of items in another run. These items have no children in this run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Earlier {
     /// That run.
     pub run: RunNumber,
     /// The results, by item.
     pub results: BTreeMap<usize, Value>,
-    /// What they depend on.
+    /// The provenance of the results.
     pub provenance: Provenance,
 }
 
 impl Input {
-    /// What an item came to in another run.
+    /// Returns the result of an item in another run.
     pub fn earlier(&self, index: usize) -> Option<&Value> {
         self.earlier.as_ref().and_then(|earlier| earlier.results.get(&index))
     }
@@ -284,13 +284,14 @@ pub struct Attachment {
     pub text: BlobHash,
     /// How many bytes the document has.
     pub bytes: u64,
-    /// What it is, found in its content: `application/pdf`. Empty for what was taken in before that was kept.
+    /// The media type, found in the content: `application/pdf`. Empty for documents that were taken in before the
+    /// type was kept.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub media_type: String,
 }
 
-/// The name under which a program keeps its project's policies. They lie beside the worker file, and are no part of what
-/// a model is told.
+/// The name under which a program keeps its project's policies. They lie beside the worker file, and models do not
+/// see them.
 pub const PROJECT_POLICY: &str = "policy.cedar";
 
 /// A worker definition with all that it consists of.
@@ -300,21 +301,21 @@ pub struct Program {
     pub name: String,
     /// Its definition.
     pub definition: BlobHash,
-    /// What the definition includes, by name.
+    /// The files that the definition includes, by name.
     #[serde(default)]
     pub includes: BTreeMap<String, BlobHash>,
-    /// What one run of it may use up.
+    /// The limits of one run of it.
     pub limits: Limits,
 }
 
-/// Who gets what comes of endowed work.
+/// The recipient of the result of endowed work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     /// The agent who proposed the work.
     pub guest: FormulaId,
     /// The promise that the guest waits for.
     pub promise: FormulaId,
-    /// What the guest gets.
+    /// The part of the result that the guest gets.
     pub goes_to: ResultGoesTo,
     /// The definition's message in the host's mailbox.
     pub message: MessageNumber,
@@ -333,18 +334,18 @@ pub enum ResultGoesTo {
     Host,
 }
 
-/// What a run may use up.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// How often the model may be asked.
     pub turns: u32,
-    /// How many calls the run may make, whatever becomes of them.
+    /// The number of calls that the run may make, with or without success.
     #[serde(default = "most_calls")]
     pub calls: u32,
     /// How deep workers may call workers.
     pub depth: u32,
-    /// How many tokens may be read and written, children included. A child is lent a share of what its caller has
-    /// left, and gives back what it has not used when it ends.
+    /// The number of tokens that may be read and written, children included. A caller lends a child a share of its
+    /// remaining tokens. The child gives back its unused tokens when it ends.
     pub tokens: u64,
     /// How long the run may last while it is not waiting, in milliseconds.
     pub wall_ms: u64,
@@ -354,7 +355,7 @@ pub struct Limits {
     pub usd_micros: Option<u64>,
 }
 
-/// How many calls a run may make about which nothing is said.
+/// Returns how many calls a run may make about which nothing is said.
 fn most_calls() -> u32 {
     500
 }
@@ -372,7 +373,7 @@ impl Default for Limits {
     }
 }
 
-/// What a run can lend to a child.
+/// The amounts that a run can lend to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     /// Tokens.
@@ -382,7 +383,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// One of so many equal parts.
+    /// Returns one of so many equal parts.
     pub(crate) fn part(self, of: u64) -> Share {
         let of = of.max(1);
         Share { tokens: self.tokens / of, usd_micros: self.usd_micros.map(|micros| micros / of) }
@@ -390,7 +391,7 @@ impl Share {
 }
 
 impl Limits {
-    /// The least of both: what one says, another can only tighten.
+    /// Returns the smaller of both limits of each kind, so that one side can only tighten the other.
     #[must_use]
     pub fn at_most(self, other: Limits) -> Limits {
         Limits {
@@ -406,7 +407,7 @@ impl Limits {
         }
     }
 
-    /// The same within what is lent.
+    /// Returns the same, capped by the lent share.
     pub(crate) fn within(mut self, share: Share) -> Limits {
         self.tokens = self.tokens.min(share.tokens);
         self.usd_micros = match (self.usd_micros, share.usd_micros) {
@@ -417,7 +418,7 @@ impl Limits {
     }
 }
 
-/// What a run has used up.
+/// The usage of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens that models read.
@@ -426,7 +427,7 @@ pub struct Usage {
     pub output_tokens: u64,
     /// How long models took, in milliseconds.
     pub model_ms: u64,
-    /// What models cost, in millionths of a dollar, by the prices known when each answered.
+    /// The cost of models, in millionths of a dollar, by the prices known when each answered.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub usd_micros: u64,
 }
@@ -442,7 +443,7 @@ fn is_zero(amount: &u64) -> bool {
 }
 
 impl Usage {
-    /// All tokens, read and written.
+    /// Returns all tokens, read and written.
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
@@ -466,28 +467,28 @@ pub enum State {
     Waiting,
     /// Something outside failed; `resume` takes it up again.
     Stalled {
-        /// What failed and what to do.
+        /// The failure and its remedy.
         trouble: Trouble,
     },
     /// It is over.
     Finished {
-        /// What came of it.
+        /// The outcome of the run.
         outcome: RunOutcome,
     },
 }
 
-/// What failed, and the way out.
+/// A failure and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
     /// A short, stable name: `model/unauthorized`, `output/invalid`, …
     pub code: String,
-    /// What was wrong, in one sentence. It may quote foreign text.
+    /// The failure, in one sentence. It may quote foreign text.
     pub message: Untrusted,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunOutcome {
@@ -504,9 +505,9 @@ pub struct Step {
     pub number: u64,
     /// When it was recorded, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What happened.
+    /// The entry.
     pub entry: Entry,
-    /// What it depends on.
+    /// The provenance of the entry.
     #[serde(default)]
     pub provenance: Provenance,
 }
@@ -536,13 +537,13 @@ pub enum CallSite {
     },
     /// A call that an agent made without a run of its own.
     Direct {
-        /// Which send of which code it is, if code made it.
+        /// The send that the call is, if code made it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         origin: Option<Origin>,
     },
 }
 
-/// Which send of which code a call is: the same call, made again after a crash, is the same send.
+/// The identity of a send of code. The same call, made again after a crash, is the same send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Origin {
     /// The code.
@@ -551,18 +552,19 @@ pub struct Origin {
     pub send: u32,
 }
 
-/// What came of a proposal.
+/// The outcome of a proposal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
-    /// It was done; what the method returned.
+    /// The call was made and returned a value.
     Done {
         /// The returned value.
         value: Value,
-        /// What the value depends on.
+        /// The provenance of the value.
         provenance: Provenance,
     },
-    /// It was refused, by a gate, by a person, or because what it was judged on had changed. Nothing happened.
+    /// The call was refused: by a gate, by the user, or because its basis had changed since it was judged. Nothing
+    /// happened.
     Refused(Vec<Finding>),
     /// It was tried and failed. Nothing is left half done.
     Failed(Finding),
@@ -573,7 +575,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_spends_what_it_was_lent_and_no_more() {
+    fn child_limits_never_exceed_the_lent_share() {
         let limits = |tokens, usd_micros| Limits { tokens, usd_micros, ..Limits::default() };
         for (own, lent, expected) in [
             ((100, None), (40, None), (40, None)),
@@ -591,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_down_before_there_was_money_is_read() {
+    fn rows_from_before_the_money_limit_are_read() {
         let limits: Limits =
             serde_json::from_str(r#"{"turns": 1, "depth": 1, "tokens": 1, "wall_ms": 1}"#).unwrap();
         assert_eq!(limits.usd_micros, None);

@@ -8,28 +8,28 @@ use crate::Pattern;
 use crate::formula::Formula;
 use crate::proposal::Value;
 
-/// A named hole in a definition: what may fill it, and the text that a person reads when choosing.
+/// A named slot of a definition: the pattern of its content, and the text that a user reads when choosing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slot {
-    /// What a person reads. Foreign text.
+    /// The label that a user reads. Foreign text.
     pub label: Untrusted,
-    /// The pattern of what may fill it, as the value as which a pattern travels.
+    /// The pattern of its content, encoded as a value.
     pub pattern: Value,
 }
 
-/// What a slot or a field wants.
+/// The content that a slot or a field requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     /// Something of a kind of the table.
     Kind(Kind),
     /// Any capability.
     Capability,
-    /// Data, or whatever else the pattern says.
+    /// Data, or anything else that the pattern accepts.
     Pattern,
 }
 
 impl Want {
-    /// What the pattern wants.
+    /// Returns the content that the pattern requires.
     pub fn of(pattern: &Pattern) -> Want {
         match pattern.matcher() {
             Matcher::Remotable(label) => {
@@ -41,7 +41,7 @@ impl Want {
         }
     }
 
-    /// Whether a pattern asks for a capability, in itself or anywhere in what it is made of.
+    /// Returns whether a pattern asks for a capability, by itself or in any of its parts.
     pub fn is_any_capability(pattern: &Pattern) -> bool {
         let all = |parts: &[Pattern]| parts.iter().any(Want::is_any_capability);
         match pattern.matcher() {
@@ -69,7 +69,7 @@ impl Want {
                     || split.optional.as_deref().is_some_and(named)
                     || split.rest.as_ref().is_some_and(Want::is_any_capability)
             }
-            // What must not be one asks for none.
+            // A pattern that excludes a capability asks for none.
             Matcher::Not(_)
             | Matcher::Literal(_)
             | Matcher::Any
@@ -86,7 +86,7 @@ impl Want {
         }
     }
 
-    /// Whether a capability of this formula is of the wanted kind. `Pattern` wants none by kind.
+    /// Returns whether a capability of this formula is of the wanted kind. `Pattern` wants none by kind.
     pub fn takes(&self, formula: &Formula) -> bool {
         match self {
             Want::Kind(kind) => formula.slot_kind().is_some_and(|own| kind.takes(own)),
@@ -95,7 +95,7 @@ impl Want {
         }
     }
 
-    /// What is wanted, for an error.
+    /// Describes the required content, for an error.
     pub fn words(&self) -> &'static str {
         match self {
             Want::Kind(kind) => kind.row().noun,
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_say_what_they_want() {
+    fn patterns_name_the_wanted_kind() {
         let check = |text: &str, expected: Want| {
             assert_eq!(Want::of(&Pattern::parse(text).unwrap()), expected, "{text}");
         };

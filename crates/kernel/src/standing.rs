@@ -1,9 +1,9 @@
-//! The journals of what agents do without runs of their own.
+//! The journals of the calls that agents make without runs of their own.
 //!
-//! A client that acts as an agent, and code that an agent wrote, call what the agent was given. Each such call that
-//! leads to something outside of the store is proposed, judged, begun and completed like a call of a worker: in a *standing*
-//! run, one for each agent. It belongs to the agent if that is a host, and else to the host above it, who is asked what must
-//! be asked, and answers for it.
+//! A client that acts as an agent, and code that an agent wrote, call the capabilities that the agent was given. Each
+//! such call that leads outside of the store is proposed, judged, begun and completed like a call of a worker. This
+//! happens in an *agent journal*, a run. Each agent has one. The journal belongs to the agent if that is a host, and
+//! otherwise to the host above it. That host gets the approval requests, and answers for the calls.
 
 use crate::formula::Formula;
 use crate::grant::Grant;
@@ -19,7 +19,7 @@ pub const CHANGED: &str = "mount/changed";
 /// Where the agent's own rows say which run is its journal.
 pub(crate) const KEY: &[u8] = b"standing";
 
-/// The journal of what an agent does without a run of its own, if anything was ever written into it.
+/// Returns the journal of the calls that an agent makes without a run of its own, if it has one.
 ///
 /// # Errors
 /// When the store fails.
@@ -27,19 +27,19 @@ pub fn journal_of(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Option<Hos
     table::load(txn, Table::Meta, &agent.number, KEY)
 }
 
-/// Where the steps stand that sends of some code have become: those of all of it, or of one send.
+/// Returns where the steps stand that sends of some code have become: those of all of it, or of one send.
 fn sends_key(eval: &FormulaId, send: Option<u32>) -> Vec<u8> {
     let send = send.map(u32::to_be_bytes);
     [&b"send "[..], &eval.number, send.as_ref().map_or(&[][..], |send| &send[..])].concat()
 }
 
-/// The same, of one send in the journals of a host.
+/// Returns the same, of one send in the journals of a host.
 fn origin_key(host: &Owner, origin: &Origin) -> Vec<u8> {
     [&sends_key(&origin.eval, Some(origin.send))[..], host].concat()
 }
 
-/// The step that a send of some code has become in the journals of a host. It is known as long as the code may send the
-/// same again: it has not heard the answer, and has not come to its end.
+/// Returns the step that a send of some code has become in the journals of a host. It is known as long as the code
+/// may send the same again: it has not heard the answer, and has not come to its end.
 ///
 /// # Errors
 /// When the store fails.
@@ -57,7 +57,8 @@ pub(crate) mod write {
     use super::{FormulaId, NOBODY, Origin, Owner, StepRef, StoreFault, Table, origin_key, sends_key, table};
     use crate::txn::Txn;
 
-    /// A send has become a step. What code sends that has come to its end is not asked about again.
+    /// Records that a send has become a step. Sends of code that has ended are not recorded, because the code does
+    /// not repeat them.
     pub(crate) fn became(
         txn: &mut dyn Txn,
         host: &Owner,
@@ -70,14 +71,14 @@ pub(crate) mod write {
         }
     }
 
-    /// Whether any step of the code's sends is known.
+    /// Returns whether any step of the code's sends is known.
     pub(crate) fn has_sends(txn: &mut dyn Txn, eval: &FormulaId) -> Result<bool, StoreFault> {
         let prefix = sends_key(eval, None);
         Ok(!txn.range(Table::Meta, &NOBODY, &prefix, &table::behind(&prefix), 1, false)?.is_empty())
     }
 
-    /// Forgets what sends of the code have become, of one of them or of all: nobody will ask. Those that are still open
-    /// stay, unless the code itself is going.
+    /// Forgets the steps of one send of the code or of all its sends, because they are not needed again. Steps that
+    /// are still open stay, unless the code itself is being removed.
     pub(crate) fn forget_sends(
         txn: &mut dyn Txn,
         eval: &FormulaId,
@@ -101,7 +102,8 @@ pub(crate) mod write {
     }
 }
 
-/// Whether `agent` may use a grant: it is its own, or one of code that runs for it, or something that it holds.
+/// Returns whether `agent` may use a grant: it is its own, or one of code that runs for it, or something that it
+/// holds.
 ///
 /// # Errors
 /// When the store fails.
@@ -109,7 +111,7 @@ pub fn may_use(txn: &mut dyn ReadTxn, agent: &FormulaId, grant: &Grant) -> Resul
     if grant.holder == *agent || crate::query::holds(txn, agent, &grant.id)? {
         return Ok(true);
     }
-    // Code acts for whoever waits for what it comes to.
+    // Code acts for the agent who waits for its result.
     let Some(Formula::Eval { result, .. }) = table::formula(txn, &grant.holder)?.map(|row| row.formula)
     else {
         return Ok(false);
@@ -118,18 +120,18 @@ pub fn may_use(txn: &mut dyn ReadTxn, agent: &FormulaId, grant: &Grant) -> Resul
     Ok(matches!(promise, Some(Formula::Promise { asker, .. }) if asker.0 == agent.number))
 }
 
-/// What a call leads through beside its grant: what has the files, and every grant that was passed on the way to it. They
-/// are the references among its arguments.
+/// Returns the formulas that a call passes besides its grant: the directory or tree of files, and every grant on the
+/// way to it. They are the references among its arguments.
 pub fn on_the_way(proposal: &Proposal) -> Vec<FormulaId> {
     proposal.args.iter().flat_map(Value::references).copied().collect()
 }
 
-/// What a call is made on: what its grant leads to, unless it says that it was found on the way.
+/// Returns the target of a call: the grant's, unless the call names one that was found on the way.
 pub fn target(proposal: &Proposal) -> FormulaId {
     on_the_way(proposal).first().copied().unwrap_or(proposal.grant)
 }
 
-/// The methods each of which, granted, lets somebody make such a call: what it is called here, by Endo's clients, and in
+/// Returns the methods that each permit such a call, when granted. They are its names here, in Endo's clients, and in
 /// worker files.
 pub fn words(method: &str) -> &'static [&'static str] {
     match method {
@@ -154,13 +156,13 @@ pub enum Stands {
     Open,
     /// It has.
     Over(Completion),
-    /// What it depended on has changed since it was approved: the same call was proposed anew.
+    /// A dependency of the call has changed since the approval, and the same call was proposed anew.
     Anew(StepRef),
     /// There is no such call.
     Missing,
 }
 
-/// How the call at `at` stands.
+/// Returns how the call at `at` stands.
 ///
 /// # Errors
 /// When the store fails.

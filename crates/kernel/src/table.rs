@@ -18,7 +18,7 @@ use crate::txn::{NOBODY, Owner, ReadTxn, StoreFault, Table, Txn, decode_row, enc
 pub struct FormulaRow {
     /// The formula.
     pub formula: Formula,
-    /// What it depends on.
+    /// The provenance of the formula.
     #[serde(default)]
     pub provenance: Provenance,
 }
@@ -44,7 +44,7 @@ pub enum PromiseRow {
 /// A permission as it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct PermissionRow {
-    /// What it permits.
+    /// The fingerprint of the permitted call.
     pub fingerprint: Fingerprint,
     /// For which proposal; `None` means any of the same run with this fingerprint.
     pub proposal: Option<StepRef>,
@@ -59,7 +59,7 @@ pub struct MailboxRow {
     pub next: u64,
 }
 
-/// An outbox row: what must still happen in the world.
+/// An outbox row: work that must still happen in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(tag = "task", rename_all = "snake_case")]
 pub enum Task {
@@ -80,12 +80,12 @@ pub enum Task {
     },
 }
 
-/// What is known of bytes kept beside the store.
+/// The size and the provenance of bytes kept beside the store.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct BlobRow {
     /// How many bytes.
     pub bytes: u64,
-    /// What they depend on.
+    /// The provenance of the bytes.
     pub provenance: Provenance,
 }
 
@@ -94,17 +94,17 @@ pub struct BlobRow {
 pub struct EvalRow {
     /// The outbox row that says that it must run.
     pub outbox: u64,
-    /// Who gets what comes of it.
+    /// The recipient of the result besides the host.
     pub delivery: Option<crate::run::Delivery>,
-    /// The patterns of slots that were filled with promises of which nothing had come: what comes of them must fit.
+    /// The patterns of slots that were filled with pending promises. The values of these promises must fit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expects: BTreeMap<String, Value>,
 }
 
-/// A sharing token that nobody has used.
+/// An unused sharing token.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
 pub struct TokenRow {
-    /// What it gives.
+    /// The formula that it gives.
     pub formula: FormulaId,
     /// The agent who made it.
     pub giver: FormulaId,
@@ -160,28 +160,28 @@ pub fn save<T: Serialize>(
     txn.put(table, owner, key, &encode_row(row)?, provenance.as_deref())
 }
 
-/// The key of a number in byte order.
+/// Returns the key of a number in byte order.
 pub fn number_key(n: u64) -> [u8; 8] {
     n.to_be_bytes()
 }
 
-/// The key of a number inside something that has a 32-byte number of its own.
+/// Returns the key of a number inside something that has a 32-byte number of its own.
 pub fn inner_key(outer: &FormulaId, inner: &[u8]) -> Vec<u8> {
     [&outer.number[..], inner].concat()
 }
 
-/// The key under which a token is found by when it ends: times before 1970 come first.
+/// Returns the key under which a token is found by when it ends: times before 1970 come first.
 pub fn ending_key(expires_ms: i64, token: &Number) -> Vec<u8> {
     let ends = (expires_ms as u64) ^ (1 << 63);
     [b"t", &ends.to_be_bytes()[..], &token.0].concat()
 }
 
-/// The key of a reference: what is referred to, who refers, as what.
+/// Returns the key of a reference: the target, the source, and the label.
 pub fn edge_key(to: &FormulaId, from: &FormulaId, label: &str) -> Vec<u8> {
     [&to.number[..], &from.number, label.as_bytes()].concat()
 }
 
-/// The first key behind all keys that begin with `prefix`; empty if there is none.
+/// Returns the first key behind all keys that begin with `prefix`; empty if there is none.
 pub fn behind(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.last_mut() {
@@ -194,7 +194,7 @@ pub fn behind(prefix: &[u8]) -> Vec<u8> {
     end
 }
 
-/// The key of a step.
+/// Returns the key of a step.
 pub fn step_key(run: RunNumber, step: u64) -> [u8; 16] {
     let mut key = [0; 16];
     key[..8].copy_from_slice(&number_key(run.0));
@@ -202,28 +202,28 @@ pub fn step_key(run: RunNumber, step: u64) -> [u8; 16] {
     key
 }
 
-/// The key of a permission: for one proposal, or for any of a run.
+/// Returns the key of a permission: for one proposal, or for any of a run.
 pub fn permission_key(fingerprint: Fingerprint, proposal: Option<StepRef>) -> Vec<u8> {
     let place = proposal.map_or([0; 16], |p| step_key(p.run, p.step));
     [&fingerprint.0.0[..], &place].concat()
 }
 
-/// The formula with this identity.
+/// Returns the formula with this identity.
 pub fn formula(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<FormulaRow>, StoreFault> {
     load(txn, Table::Formula, &NOBODY, &id.number)
 }
 
-/// The run with this number.
+/// Returns the run with this number.
 pub fn run(txn: &mut dyn ReadTxn, owner: &Owner, number: RunNumber) -> Result<Option<Run>, StoreFault> {
     load(txn, Table::Run, owner, &number_key(number.0))
 }
 
-/// One step of a run.
+/// Returns one step of a run.
 pub fn step(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Option<Step>, StoreFault> {
     load(txn, Table::Journal, owner, &step_key(at.run, at.step))
 }
 
-/// The grant with this identity.
+/// Returns the grant with this identity.
 pub fn grant(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Grant>, StoreFault> {
     match formula(txn, id)?.map(|row| row.formula) {
         Some(Formula::Grant { owner, .. }) => load(txn, Table::Grant, &owner.0, &id.number),
@@ -231,7 +231,7 @@ pub fn grant(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<Grant>, Sto
     }
 }
 
-/// What a reference leads to, with every grant on the way.
+/// The target of a reference, with every grant on the way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reached {
     /// The capability or the data itself.
@@ -247,8 +247,8 @@ pub struct Reached {
 /// The most grants of grants that are followed.
 pub const LONGEST_CHAIN: usize = 64;
 
-/// Follows grants to what is behind them; `None` if something on the way is gone. Whether they may still be used is
-/// for the caller to ask: [`Reached::refusal`].
+/// Follows grants to their target; `None` if a formula on the way is gone. The caller checks whether the grants may
+/// still be used: [`Reached::refusal`].
 pub fn reach(txn: &mut dyn ReadTxn, from: &FormulaId) -> Result<Option<Reached>, StoreFault> {
     let (mut id, mut grants, mut aside) = (*from, Vec::new(), Vec::new());
     while grants.len() <= LONGEST_CHAIN {
@@ -269,7 +269,7 @@ pub fn reach(txn: &mut dyn ReadTxn, from: &FormulaId) -> Result<Option<Reached>,
     Ok(None)
 }
 
-/// Every grant on which these depend, with themselves; `None` if one is gone or there are too many.
+/// Returns every grant on which these depend, with themselves; `None` if one is gone or there are too many.
 fn passed(txn: &mut dyn ReadTxn, mut next: Vec<FormulaId>) -> Result<Option<Vec<Grant>>, StoreFault> {
     let (mut all, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
     while let Some(id) = next.pop() {
@@ -294,18 +294,18 @@ fn passed(txn: &mut dyn ReadTxn, mut next: Vec<FormulaId>) -> Result<Option<Vec<
 }
 
 impl Reached {
-    /// Why `method` cannot be called through these grants at `now_ms`, if it cannot.
+    /// Returns why `method` cannot be called through these grants at `now_ms`, if it cannot.
     pub fn refusal(&self, method: &str, now_ms: i64) -> Option<crate::proposal::Finding> {
         let called = self.grants.iter().find_map(|grant| grant.refusal(method, now_ms));
         called.or_else(|| self.through.iter().find_map(|grant| grant.ended(now_ms)))
     }
 
-    /// Why nothing at all can be done through these grants at `now_ms`, if it cannot.
+    /// Returns why nothing at all can be done through these grants at `now_ms`, if it cannot.
     pub fn ended(&self, now_ms: i64) -> Option<crate::proposal::Finding> {
         self.grants.iter().chain(&self.through).find_map(|grant| grant.ended(now_ms))
     }
 
-    /// The grants as one: the nearest, taking away all that any of them takes away.
+    /// Returns the grants as one: the nearest, taking away all that any of them takes away.
     pub fn grant(&self) -> Option<Grant> {
         let (first, rest) = self.grants.split_first()?;
         let mut all = first.clone();
@@ -316,12 +316,12 @@ impl Reached {
     }
 }
 
-/// The promise with this identity.
+/// Returns the promise with this identity.
 pub fn promise(txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<Option<PromiseRow>, StoreFault> {
     load(txn, Table::Promise, &NOBODY, &id.number)
 }
 
-/// The message in a mailbox under this number.
+/// Returns the message in a mailbox under this number.
 pub fn mail(
     txn: &mut dyn ReadTxn,
     owner: &Owner,
@@ -331,7 +331,7 @@ pub fn mail(
     load(txn, Table::Message, owner, &inner_key(mailbox, &number_key(number.0)))
 }
 
-/// The number under which a message lies in a mailbox.
+/// Returns the number under which a message lies in a mailbox.
 pub fn mail_number(
     txn: &mut dyn ReadTxn,
     owner: &Owner,
@@ -341,12 +341,12 @@ pub fn mail_number(
     load(txn, Table::Mailbox, owner, &inner_key(mailbox, &message.0))
 }
 
-/// Under which the row of endowed code lies until it has an outcome.
+/// Returns the key of the row that endowed code has until it has an outcome.
 pub(crate) fn eval_key(eval: &FormulaId) -> Vec<u8> {
     [b"eval ", &eval.number[..]].concat()
 }
 
-/// The row of endowed code that has no outcome yet.
+/// Returns the row of endowed code that has no outcome yet.
 pub fn eval(txn: &mut dyn ReadTxn, eval: &FormulaId) -> Result<Option<EvalRow>, StoreFault> {
     load(txn, Table::Meta, &NOBODY, &eval_key(eval))
 }
@@ -358,31 +358,31 @@ pub struct Forgotten {
     pub documents: Vec<BlobHash>,
 }
 
-/// What begins the keys of these rows in [`Table::Meta`].
+/// The prefix of the keys of these rows in [`Table::Meta`].
 pub const FORGOTTEN: &[u8] = b"forgotten ";
 
-/// The key under which stands that a run is forgotten: whose it is, and its number.
+/// Returns the key under which stands that a run is forgotten: whose it is, and its number.
 pub(crate) fn forgotten_key(owner: &Owner, run: RunNumber) -> Vec<u8> {
     [FORGOTTEN, &owner[..], &number_key(run.0)].concat()
 }
 
-/// Whose run it is that is forgotten under this key, and its number as keys begin with it.
+/// Returns the owner of the forgotten run that this key names, and the run's number as keys begin with it.
 pub fn forgotten(key: &[u8]) -> Option<(Owner, [u8; 8])> {
     let (owner, run) = key.strip_prefix(FORGOTTEN)?.split_first_chunk()?;
     Some((*owner, run.try_into().ok()?))
 }
 
-/// What is known of a blob.
+/// Returns the size and the provenance of a blob.
 pub fn blob(txn: &mut dyn ReadTxn, hash: BlobHash) -> Result<Option<BlobRow>, StoreFault> {
     load(txn, Table::Blob, &NOBODY, &hash.0)
 }
 
-/// The root of the store; `None` before genesis.
+/// Returns the root of the store; `None` before genesis.
 pub fn endo(txn: &mut dyn ReadTxn) -> Result<Option<FormulaId>, StoreFault> {
     load(txn, Table::Meta, &NOBODY, b"endo")
 }
 
-/// The key under which a host is listed that another host made.
+/// Returns the key under which a host is listed that another host made.
 fn host_key(host: &FormulaId) -> Vec<u8> {
     [HOST, &host.number[..]].concat()
 }
@@ -399,7 +399,7 @@ pub(crate) fn strike_host(txn: &mut dyn Txn, host: &FormulaId) -> Result<(), Sto
     txn.delete(Table::Meta, &NOBODY, &host_key(host))
 }
 
-/// Every host of the store, the store's own first; none before genesis.
+/// Returns every host of the store, the store's own first; none before genesis.
 pub fn hosts(txn: &mut dyn ReadTxn) -> Result<Vec<FormulaId>, StoreFault> {
     let made: Vec<(Vec<u8>, FormulaId)> =
         scan(txn, Table::Meta, &NOBODY, HOST, &behind(HOST), usize::MAX, false)?;
@@ -407,7 +407,7 @@ pub fn hosts(txn: &mut dyn ReadTxn) -> Result<Vec<FormulaId>, StoreFault> {
     Ok(root.into_iter().chain(made.into_iter().map(|(_, host)| host)).collect())
 }
 
-/// The host whose store this is; `None` before genesis.
+/// Returns the host whose store this is; `None` before genesis.
 pub fn host(txn: &mut dyn ReadTxn) -> Result<Option<FormulaId>, StoreFault> {
     load(txn, Table::Meta, &NOBODY, b"host")
 }

@@ -12,7 +12,7 @@ pub fn iso(ms: i64) -> String {
     format!("{at:.3}Z")
 }
 
-/// The same as people read it, to the second: `2026-10-06 09:30:00 UTC`.
+/// Returns the same as people read it, to the second: `2026-10-06 09:30:00 UTC`.
 pub fn shown(ms: i64) -> String {
     let iso = iso(ms);
     let (to_the_second, _) = iso.split_at_checked(19).unwrap_or((&iso, ""));

@@ -1,8 +1,8 @@
-//! Timers: what counts intervals of the clock, and who is told of them.
+//! Timers: counters of clock intervals, and the agents that are notified of them.
 //!
-//! The number of a tick follows from the clock alone, so it goes on over restarts and nothing has to happen for a tick
-//! that nobody is told of. A client that is connected is told by whoever speaks for it. An agent *subscribes*: each tick
-//! is a message in its mailbox, and ticks that came while nobody ran are told in one.
+//! The number of a tick follows from the clock alone. So it goes on over restarts, and a tick without a listener
+//! costs nothing. The connection of a client notifies the client. An agent *subscribes*: each tick is a message in
+//! its mailbox. Ticks that passed while the daemon was stopped are reported in one message.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub const LONGEST_LABEL: usize = 200;
 /// How many timers of one agent go at a time, and to how many one agent may be subscribed.
 pub const MOST: usize = 100;
 
-/// What changes of a timer; what does not is its formula.
+/// The changing part of a timer. The rest is its formula.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerRow {
     /// When it was cancelled, in milliseconds since 1970.
@@ -46,7 +46,7 @@ pub struct Subscription {
     pub due_ms: i64,
 }
 
-/// What a timer is.
+/// The properties of a timer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
     /// Its formula.
@@ -55,18 +55,18 @@ pub struct Timer {
     pub interval_ms: u64,
     /// When it began, in milliseconds since 1970.
     pub begun_ms: i64,
-    /// What its maker calls it.
+    /// The label that its maker gave it.
     pub label: passable::Untrusted,
 }
 
 impl Timer {
-    /// The last tick that has come; 0 before the first.
+    /// Returns the last tick that has come; 0 before the first.
     pub fn tick_at(&self, now_ms: i64) -> u64 {
         let passed = u64::try_from(now_ms.saturating_sub(self.begun_ms)).unwrap_or(0);
         passed / self.interval_ms.max(1)
     }
 
-    /// When a tick comes, in milliseconds since 1970.
+    /// Returns when a tick comes, in milliseconds since 1970.
     pub fn comes_at(&self, tick: u64) -> i64 {
         let after = i64::try_from(self.interval_ms.saturating_mul(tick)).unwrap_or(i64::MAX);
         self.begun_ms.saturating_add(after)
@@ -85,7 +85,7 @@ pub enum Silence {
 }
 
 impl Silence {
-    /// Why, in a few words.
+    /// Returns why, in a few words.
     pub fn reason(&self) -> String {
         match self {
             Silence::Gone => "it is gone".to_owned(),
@@ -95,7 +95,7 @@ impl Silence {
     }
 }
 
-/// The timer that a reference leads to, if it may be used at this time by whoever has the reference.
+/// Returns the timer that a reference leads to, if the holder of the reference may use it at this time.
 ///
 /// # Errors
 /// When the store fails. The inner error says why no tick comes.
@@ -118,7 +118,7 @@ pub fn timer(
     Ok(Ok(Timer { id: reached.id, interval_ms, begun_ms, label }))
 }
 
-/// To what an agent is subscribed.
+/// Returns the subscriptions of an agent.
 ///
 /// # Errors
 /// When the store fails.
@@ -129,7 +129,8 @@ pub fn subscriptions(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<Vec<Sub
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// When the next tick comes of which an agent must be told; `None` if no agent is subscribed to anything.
+/// Returns when the daemon must act next: for the next tick of a subscribed agent, or for a call that ends at a time.
+/// Returns `None` if nothing is due.
 ///
 /// # Errors
 /// When the store fails.
@@ -149,7 +150,7 @@ pub(crate) struct Wake {
     pub(crate) step: u64,
 }
 
-/// The first of them.
+/// Returns the first of them.
 pub(crate) fn first_wake(txn: &mut dyn ReadTxn) -> Result<Option<Wake>, StoreFault> {
     let rows = txn.range(Table::Meta, &NOBODY, WAKE, &table::behind(WAKE), 1, false)?;
     let Some((key, _)) = rows.into_iter().next() else { return Ok(None) };
@@ -166,14 +167,14 @@ pub(crate) fn first_wake(txn: &mut dyn ReadTxn) -> Result<Option<Wake>, StoreFau
     wake().map(Some).ok_or_else(|| StoreFault::Corrupt("a key of `meta` is no time to wake at".to_owned()))
 }
 
-/// The key of a call that comes to its end at a time, in the order in which they do.
+/// Returns the key of a call that comes to its end at a time, in the order in which they do.
 pub(crate) fn wake_key(wake: &Wake) -> Vec<u8> {
     let at = (wake.at_ms as u64) ^ (1 << 63);
     let (host, run, step) = (&wake.host, wake.run.0.to_be_bytes(), wake.step.to_be_bytes());
     [WAKE, &at.to_be_bytes()[..], &host.number, &host.node, &run, &step].concat()
 }
 
-/// The first tick of which somebody must be told.
+/// The first tick that must be reported to an agent.
 pub(crate) struct Due {
     pub(crate) at_ms: i64,
     pub(crate) agent: Number,
@@ -193,9 +194,9 @@ pub(crate) fn first_due(txn: &mut dyn ReadTxn) -> Result<Option<Due>, StoreFault
     due().map(Some).ok_or_else(|| StoreFault::Corrupt("a key of `meta` is no tick's".to_owned()))
 }
 
-/// How the keys of timers begin, under whoever made them.
+/// The prefix of the keys of timers, which lie under their makers.
 pub(crate) const TIMER: &[u8] = b"timer ";
-/// How the keys of subscriptions begin, under whoever is subscribed.
+/// The prefix of the keys of subscriptions, which lie under their subscribers.
 pub(crate) const SUBSCRIPTION: &[u8] = b"ticks ";
 /// How the keys of calls that end at a time begin.
 const WAKE: &[u8] = b"wake ";
@@ -204,17 +205,17 @@ const DUE: &[u8] = b"due ";
 /// The part that a timer plays with an agent that is subscribed to it.
 pub const TICKS: &str = "ticks";
 
-/// The key of what changes of a timer.
+/// Returns the key of the changing part of a timer.
 pub(crate) fn timer_key(timer: &FormulaId) -> Vec<u8> {
     [TIMER, &timer.number].concat()
 }
 
-/// The key of a subscription.
+/// Returns the key of a subscription.
 pub(crate) fn subscription_key(timer: &FormulaId) -> Vec<u8> {
     [SUBSCRIPTION, &timer.number].concat()
 }
 
-/// The key of a tick to come: times before 1970 come first.
+/// Returns the key of a tick to come: times before 1970 come first.
 pub(crate) fn due_key(due_ms: i64, agent: &Number, timer: &FormulaId) -> Vec<u8> {
     let at = (due_ms as u64) ^ (1 << 63);
     [DUE, &at.to_be_bytes()[..], &agent.0, &timer.number].concat()
@@ -244,7 +245,7 @@ mod tests {
         check(1_000, 5_000, 0, 0, 6_000);
         check(10, -25, 0, 2, 5);
         check(LONGEST_MS, 0, 1, 0, LONGEST_MS as i64);
-        // What no clock says breaks nothing.
+        // Extreme values that no clock shows do not overflow.
         assert_eq!(timer(0, 0).tick_at(7), 7);
         assert_eq!(timer(LONGEST_MS, 1).comes_at(u64::MAX), i64::MAX);
         assert_eq!(timer(10, i64::MIN).tick_at(i64::MAX), i64::MAX as u64 / 10);

@@ -1,15 +1,15 @@
 //! The kernel's only view of a store: a transaction over a fixed list of tables.
 //!
-//! The kernel is handed a [`Txn`] and never opens, commits or rolls back one. The traits are small on
-//! purpose: whatever implements them (SQLite, PostgreSQL, a map in a test) is held to one conformance suite.
+//! The caller passes a [`Txn`] to the kernel, which never opens, commits or rolls back one. The traits are small on
+//! purpose: every implementation (SQLite, PostgreSQL, a map in a test) must pass one conformance suite.
 
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Makes the tables from one list, so that none can be left out of [`Table::ALL`].
 macro_rules! tables {
     ($($(#[doc = $says:literal])+ $table:ident = $name:literal,)+) => {
-        /// Every table of the store. Rows of a table are keyed by an owner (an agent, 32 bytes; all zero for what
-        /// belongs to no agent) and a key whose byte order is the order of the table.
+        /// A table of the store. Rows are keyed by an owner and a key whose byte order is the order of the table. The
+        /// owner is an agent, 32 bytes; it is all zero for rows that belong to no agent.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Table {
             $($(#[doc = $says])+ $table,)+
@@ -19,7 +19,7 @@ macro_rules! tables {
             /// All tables, in the order in which a store creates them.
             pub const ALL: [Table; [$($name),+].len()] = [$(Table::$table),+];
 
-            /// The table's name in a store, lower case with underscores.
+            /// Returns the table's name in a store, lower case with underscores.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Table::$table => $name,)+
@@ -50,22 +50,22 @@ tables! {
     Grant = "grants",
     /// Permissions that approvals made and no effect has consumed.
     Permission = "permission",
-    /// What must still happen in the world.
+    /// Work that must still happen in the world.
     Outbox = "outbox",
     /// Every observable change, by sequence number, hash-chained.
     Event = "event",
-    /// What is known of bytes addressed by content: size and provenance.
+    /// The size and the provenance of bytes addressed by content.
     Blob = "blob",
     /// Who refers to a formula, by the formula referred to.
     Edge = "edge",
-    /// Which formulas an agent holds, and through what.
+    /// The formulas that an agent holds, each with the reason.
     Held = "held",
-    /// Sharing tokens that nobody has used, by their hash.
+    /// Unused sharing tokens, by their hash.
     Token = "token",
-    /// What the collector must look at, and how far it has come.
+    /// The work list and the progress of the collector.
     Collector = "collector",
-    /// Messages that wait for an answer, by mailbox and number as the messages themselves: nobody looks at all mail to
-    /// find them.
+    /// Messages that wait for an answer, by mailbox and number as the messages themselves. So a search for them does
+    /// not read all mail.
     Awaiting = "awaiting",
     /// Small bytes addressed by content themselves, kept in the transaction of the first row that names them.
     Bytes = "bytes",
@@ -74,13 +74,13 @@ tables! {
 /// The owner of a row: the number of an agent's formula.
 pub type Owner = [u8; 32];
 
-/// The owner of what belongs to no agent.
+/// The owner of rows that belong to no agent.
 pub const NOBODY: Owner = [0; 32];
 
 /// A key and a row as a store holds them.
 pub type RawRow = (Vec<u8>, Vec<u8>);
 
-/// Why a store could not do what a transaction asked.
+/// The reason why a store could not serve a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreFault {
     /// The disk or the quota is full; nothing of the transaction was kept.
@@ -89,7 +89,7 @@ pub enum StoreFault {
     /// The store can be read but not written.
     #[error("the store is read-only: {0}")]
     ReadOnly(String),
-    /// What was read is not what was written.
+    /// The data that was read differs from the data that was written.
     #[error("the store is corrupt: {0}")]
     Corrupt(String),
     /// The store has shut down.
@@ -102,11 +102,11 @@ pub enum StoreFault {
 
 /// A read-only view of one consistent state of the store.
 pub trait ReadTxn {
-    /// The row at `key`, if there is one.
+    /// Returns the row at `key`, if there is one.
     fn get(&mut self, table: Table, owner: &Owner, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFault>;
 
-    /// At most `limit` rows with `from <= key < to` in key order, or in falling key order if `reverse`.
-    /// An empty `to` means "to the end of the owner's rows".
+    /// Returns at most `limit` rows with `from <= key < to` in key order, or in falling key order if `reverse`. An
+    /// empty `to` means "to the end of the owner's rows".
     fn range(
         &mut self,
         table: Table,

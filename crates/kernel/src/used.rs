@@ -1,8 +1,8 @@
-//! What grants were used for outside of runs: calls that code and clients made through them.
+//! The usage of grants outside of runs: the calls that code and clients made through them.
 //!
-//! A call of a run stands in the journal of the run. What code sends to objects of other code, and what it does in the
-//! store, stands in no journal that names the grant: it is counted here, under every grant on the way, so that whoever
-//! gave one can see what it was used for, also when the code is long gone.
+//! The journal of a run records the run's calls. But no journal names the grant when code calls objects of other
+//! code, or acts in the store. This module counts such calls under every grant on the way. So the giver of a grant
+//! can see how it was used, even when the code is long gone.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::txn::{NOBODY, ReadTxn, StoreFault, Table};
 /// How many calls are kept one by one.
 pub const MOST_CALLS: usize = 20;
 
-/// How many characters of a method's name are kept: whoever calls chooses them.
+/// The maximum number of characters of a method's name that are kept. The caller chooses the name.
 const LONGEST_METHOD: usize = 100;
 
 /// A call through a grant.
@@ -26,21 +26,21 @@ pub struct UsedCall {
     pub at_ms: i64,
     /// The code or the agent that called.
     pub by: FormulaId,
-    /// The method, as whoever called named it.
+    /// The method, as the caller named it.
     pub method: Untrusted,
     /// Whether it was refused before anything of it happened.
     pub refused: bool,
 }
 
 impl UsedCall {
-    /// A call of now.
+    /// Returns a call of now.
     pub fn new(at_ms: i64, by: FormulaId, method: &str, refused: bool) -> UsedCall {
         let method = Untrusted::new(method.chars().take(LONGEST_METHOD).collect::<String>());
         UsedCall { at_ms, by, method, refused }
     }
 }
 
-/// What a grant was used for outside of runs.
+/// The usage of a grant outside of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {
     /// How many calls were made or tried.
@@ -52,7 +52,7 @@ pub struct Used {
 }
 
 impl Used {
-    /// One call more.
+    /// Adds one call.
     pub fn add(&mut self, call: UsedCall) {
         self.calls = self.calls.saturating_add(1);
         self.refused = self.refused.saturating_add(call.refused.into());
@@ -60,7 +60,7 @@ impl Used {
         self.cut();
     }
 
-    /// What came after it.
+    /// Adds later usage.
     pub fn merge(&mut self, later: Used) {
         self.calls = self.calls.saturating_add(later.calls);
         self.refused = self.refused.saturating_add(later.refused);
@@ -79,7 +79,7 @@ fn key(grant: &FormulaId) -> Vec<u8> {
     [b"used ", &grant.number[..]].concat()
 }
 
-/// What a grant was used for outside of runs.
+/// Returns the usage of a grant outside of runs.
 ///
 /// # Errors
 /// The store's.
@@ -87,7 +87,7 @@ pub fn of(txn: &mut dyn ReadTxn, grant: &FormulaId) -> Result<Used, StoreFault> 
     Ok(table::load(txn, Table::Meta, &NOBODY, &key(grant))?.unwrap_or_default())
 }
 
-/// Every grant that a call of something uses which was found through others.
+/// Returns every grant that a call of something uses which was found through others.
 ///
 /// # Errors
 /// The store's.
@@ -106,12 +106,12 @@ pub fn grants(
 }
 
 pub(crate) mod write {
-    //! Where commands write what this module reads.
+    //! The writes of commands to the rows that this module reads.
 
     use super::{FormulaId, NOBODY, StoreFault, Table, Used, key, table};
     use crate::txn::Txn;
 
-    /// A grant was used for this as well.
+    /// Adds usage to the row of a grant.
     pub(crate) fn add(txn: &mut dyn Txn, grant: &FormulaId, later: Used) -> Result<(), StoreFault> {
         let mut used = super::of(txn, grant)?;
         used.merge(later);

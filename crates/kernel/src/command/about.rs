@@ -1,4 +1,5 @@
-//! What a person's command is about: it answers that message, so that both are found together.
+//! The subject of a user's command. The command's message answers the message that it is about, so that both are
+//! found together.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +7,7 @@ use crate::id::{GrantNumber, MessageNumber, RunNumber};
 
 use super::{Act, Cancel, GrantAct, MailAct};
 
-/// What a command is about, by the numbers that the person uses.
+/// The subject of a command, by the numbers that the user sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The message.
@@ -21,22 +22,22 @@ pub struct About {
 }
 
 impl About {
-    /// A message.
+    /// Returns a message.
     pub fn message(number: MessageNumber) -> About {
         About { message: Some(number), ..About::default() }
     }
 
-    /// A run.
+    /// Returns a run.
     pub fn run(number: RunNumber) -> About {
         About { run: Some(number), ..About::default() }
     }
 
-    /// A grant.
+    /// Returns a grant.
     pub fn grant(number: GrantNumber) -> About {
         About { grant: Some(number), ..About::default() }
     }
 
-    /// What an act is about; nothing, as a rule.
+    /// Returns the subject of an act; for most acts it is empty.
     pub fn of(act: &Act) -> About {
         match act {
             Act::Mail(act) => About::of_mail(act),
@@ -54,7 +55,7 @@ impl About {
         }
     }
 
-    /// What an act of mail is about.
+    /// Returns the subject of a mail act.
     pub fn of_mail(act: &MailAct) -> About {
         match act {
             MailAct::Reply { number, .. }

@@ -1,4 +1,4 @@
-//! What happens to endowed code. All of it is the daemon's to say.
+//! Events of endowed code. Only the daemon reports them.
 
 use std::collections::BTreeMap;
 
@@ -23,19 +23,19 @@ pub enum CodeAct {
         eval: FormulaId,
         /// How many entries there are.
         from: u64,
-        /// What follows.
+        /// The new entries.
         entries: Vec<Entry>,
     },
     /// One of its sends has come to a command: that is applied, and its answer kept, in one transaction.
     Do {
         /// The code.
         eval: FormulaId,
-        /// Which of its sends; `None` for what follows from a message that others sent to one of its objects: that is
-        /// never repeated.
+        /// The number of the send. `None` for a command that follows from another party's message to one of its
+        /// objects; such a command is never repeated.
         send: Option<u32>,
-        /// Who acts: an agent whose powers it has, or the code itself, by what it was endowed with.
+        /// The actor: an agent whose powers the code has, or the code itself, with its endowments.
         actor: FormulaId,
-        /// What the reply means.
+        /// The meaning of the reply.
         then: Then,
         /// As whom, and through which grants, the answer is reached.
         reach: Box<Reference>,
@@ -61,7 +61,7 @@ pub enum CodeAct {
     Settle {
         /// The code.
         eval: FormulaId,
-        /// Which, and with what.
+        /// The promises, each with its outcome.
         settled: Vec<(CodePromise, RunOutcome)>,
     },
     /// Something that somebody holds goes to code, or from code to somebody: the recipient gets a grant of its own. The
@@ -69,13 +69,13 @@ pub enum CodeAct {
     Hand {
         /// An agent, or code.
         giver: FormulaId,
-        /// What it hands over.
+        /// The formula that the giver passes on.
         id: FormulaId,
         /// The grants through which it was found.
         through: Vec<FormulaId>,
         /// An agent, or code.
         to: FormulaId,
-        /// What it is to whoever gets it, in one word.
+        /// One word that names it for the recipient.
         name: String,
     },
     /// It ends itself.
@@ -85,7 +85,7 @@ pub enum CodeAct {
         /// Why.
         reason: Untrusted,
     },
-    /// Somebody agrees that what it has made is made again by an engine other than the one in which it began.
+    /// The user agrees that an engine other than the one in which the code began makes its objects again.
     Remake {
         /// The code.
         eval: FormulaId,
@@ -103,7 +103,7 @@ pub enum CodeAct {
     },
     /// Code and clients have called something through grants, outside of runs.
     Use {
-        /// Each grant, and what it was used for since this was said last.
+        /// Each grant, and its usage since the last report.
         used: BTreeMap<FormulaId, Used>,
     },
 }
@@ -113,9 +113,9 @@ pub enum CodeAct {
 pub struct Exported {
     /// The number by which the code's heap knows it.
     pub number: u32,
-    /// What it says its interface is called.
+    /// The name of its interface, as the object states it.
     pub interface: String,
-    /// Its guard, if it has one that its maker gave it: what its methods take and give.
+    /// The guard that its maker gave it, if any: the arguments and results of its methods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Value>,
 }

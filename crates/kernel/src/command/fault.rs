@@ -27,7 +27,7 @@ pub enum Fault {
     NoEntry {
         /// The approval.
         message: MessageNumber,
-        /// What was asked for, from 0.
+        /// The index of the requested entry, from 0.
         entry: usize,
         /// How many entries there are.
         count: usize,
@@ -40,7 +40,7 @@ pub enum Fault {
     OutOfOrder {
         /// Where.
         at: StepRef,
-        /// What is wrong.
+        /// The rule that the move breaks.
         what: &'static str,
     },
     /// A name breaks a rule.
@@ -67,10 +67,10 @@ pub enum Fault {
         number: MessageNumber,
         /// Its type.
         kind: String,
-        /// What cannot be done with it.
+        /// The reason why the command does not apply to this type.
         what: &'static str,
     },
-    /// Whoever sent the message asks no more.
+    /// The sender has withdrawn the message.
     #[error("message {0} was withdrawn by whoever sent it: it can no longer be answered")]
     Withdrawn(MessageNumber),
     /// The actor gave an identifier of something that it does not hold.
@@ -85,7 +85,7 @@ pub enum Fault {
     /// A slot, a field or an argument does not fit.
     #[error("{what}")]
     Misfit {
-        /// What was wrong, in one sentence with the slot's or field's name.
+        /// The mismatch, in one sentence with the slot's or field's name.
         what: String,
     },
     /// A result name is taken by something else.
@@ -96,10 +96,10 @@ pub enum Fault {
     LooksLike {
         /// The name, spelled out.
         name: String,
-        /// What it looks like, spelled out.
+        /// The existing name that it looks like, spelled out.
         other: String,
     },
-    /// A new name with something that nobody sees.
+    /// A new name with invisible characters or blanks.
     #[error("{name} has blanks or characters that nobody sees")]
     Hides {
         /// The name, spelled out.
@@ -123,7 +123,7 @@ pub enum Fault {
     /// The run was cancelled.
     #[error("{0} was cancelled")]
     Cancelled(RunNumber),
-    /// What upstream has and Almoner does not.
+    /// A feature of upstream that Almoner does not have.
     #[error("not supported by almoner yet: {0}")]
     NotSupported(&'static str),
 }

@@ -16,7 +16,7 @@ use crate::slot::Slot;
 
 use super::{Binding, Start};
 
-/// What happens to mail. Every path begins in the actor's own directory, every number is one of its own mailbox.
+/// An act on mail. Every path begins in the actor's own directory; every number belongs to its own mailbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mail", rename_all = "snake_case")]
 pub enum MailAct {
@@ -30,7 +30,7 @@ pub enum MailAct {
         strings: Vec<Untrusted>,
         /// The names behind the pieces.
         names: Vec<String>,
-        /// What they stand for.
+        /// The paths of the values, one for each name.
         paths: Vec<NamePath>,
     },
     /// Hands a value to the other party of a message.
@@ -44,7 +44,7 @@ pub enum MailAct {
     Request {
         /// Whom.
         to: NamePath,
-        /// What for.
+        /// The description of the value.
         description: Untrusted,
         /// The name under which the promise is kept.
         result_name: Option<NamePath>,
@@ -70,7 +70,7 @@ pub enum MailAct {
         /// The answer.
         handed: Handed,
     },
-    /// Refuses what a message asks for.
+    /// Rejects the request of a message.
     Reject {
         /// The message.
         number: MessageNumber,
@@ -91,7 +91,7 @@ pub enum MailAct {
         /// The message.
         number: MessageNumber,
     },
-    /// Dismisses every message that nobody has to answer.
+    /// Dismisses every message that needs no answer.
     DismissAll,
     /// Proposes an inert program.
     Define(Define),
@@ -117,7 +117,7 @@ pub enum MailAct {
         source: Untrusted,
         /// The names in the code.
         names: Vec<String>,
-        /// What they stand for.
+        /// The paths of the values, one for each name.
         paths: Vec<NamePath>,
         /// The name under which the promise is kept.
         result_name: Option<NamePath>,
@@ -133,7 +133,7 @@ pub enum MailAct {
     EndowCode {
         /// The definition's message.
         number: MessageNumber,
-        /// What fills its slots.
+        /// The paths of the values, by slot.
         bindings: BTreeMap<String, NamePath>,
         /// The name of the place where it runs; the actor's own without one.
         #[serde(default)]
@@ -156,12 +156,12 @@ pub enum MailAct {
     },
     /// Does something, if all is still as the actor has seen it.
     AsSeen {
-        /// Each name, and what it stood for; nothing, if it was free.
+        /// Each name with the formula that it stood for; `None` if the name was free.
         seen: Vec<(NamePath, Option<FormulaId>)>,
         /// If a definition is endowed or edited: how often something had been done with it.
         #[serde(default)]
         done: Option<u64>,
-        /// What is done then.
+        /// The act to perform.
         act: Box<MailAct>,
     },
     /// Runs code of the actor's own.
@@ -173,7 +173,7 @@ pub enum MailAct {
         source: Untrusted,
         /// The names in the code.
         names: Vec<String>,
-        /// What they stand for.
+        /// The paths of the values, one for each name.
         paths: Vec<NamePath>,
         /// The name under which the promise is kept.
         result_name: Option<NamePath>,
@@ -185,7 +185,7 @@ pub enum MailAct {
         vat: Option<NamePath>,
         /// The program, whose bytes lie beside the store.
         modules: Modules,
-        /// What its `make` is given as powers; nothing without a name.
+        /// The name of the powers that its `make` gets; without a name it gets none.
         #[serde(default)]
         powers: Option<NamePath>,
         /// Whether a guest is made under that name if nothing has it.
@@ -196,7 +196,7 @@ pub enum MailAct {
     },
 }
 
-/// What a person hands to a run that has asked for something.
+/// The answer of a user to a run's request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "handed", rename_all = "snake_case")]
 pub enum Handed {
@@ -205,9 +205,9 @@ pub enum Handed {
         /// The value, without references.
         value: Value,
     },
-    /// What fills the slot that the run has named.
+    /// A value for the slot that the run has named.
     Slot {
-        /// The slot and what fills it.
+        /// The slot and its target.
         binding: Box<Binding>,
     },
 }
@@ -221,7 +221,7 @@ pub struct Send {
     pub strings: Vec<Untrusted>,
     /// The names behind the pieces.
     pub names: Vec<String>,
-    /// What they stand for.
+    /// The paths of the values, one for each name.
     pub paths: Vec<NamePath>,
     /// The message that it answers.
     pub reply_to: Option<MessageNumber>,
@@ -232,7 +232,7 @@ pub struct Send {
 pub struct Text {
     /// Code, or a worker file.
     pub source: Untrusted,
-    /// For a worker: what it consists of. Its bytes lie beside the store already.
+    /// The parts of a worker; `None` for code. Its bytes lie beside the store already.
     pub worker: Option<Program>,
     /// Its slots.
     pub slots: BTreeMap<String, Slot>,
@@ -254,7 +254,7 @@ pub struct Define {
 pub struct Form {
     /// Whom.
     pub to: NamePath,
-    /// What for.
+    /// The purpose of the form.
     pub description: Untrusted,
     /// The fields, in order.
     pub fields: Vec<Field>,
@@ -264,7 +264,7 @@ pub struct Form {
     pub result_name: Option<NamePath>,
 }
 
-/// What stands in one field.
+/// The content of one field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "filled", rename_all = "snake_case")]
 pub enum Filled {
@@ -273,7 +273,7 @@ pub enum Filled {
         /// The value. References in it must be held by the actor.
         value: Value,
     },
-    /// What one of the actor's names stands for.
+    /// The formula behind one of the actor's names.
     Name {
         /// The name.
         path: NamePath,

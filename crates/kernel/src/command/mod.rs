@@ -25,7 +25,7 @@ use crate::run::{
 };
 use crate::slot::Slot;
 
-/// The most bytes that are said to a run at once: 256 KiB. What is longer is a document.
+/// The maximum size of a text that is said to a run at once: 256 KiB. A longer text must be a document.
 pub const MOST_SAID: usize = 256 << 10;
 
 pub use about::About;
@@ -40,7 +40,7 @@ pub use timer::TimerAct;
 pub struct Command {
     /// The agent who acts.
     pub actor: FormulaId,
-    /// What it does.
+    /// The act of the agent.
     pub act: Act,
     /// The person's own words, if a person gave the command: they go into the transcript.
     #[serde(default)]
@@ -52,11 +52,11 @@ pub struct Command {
 pub struct Said {
     /// Its verb.
     pub verb: String,
-    /// All of it.
+    /// Returns all of it.
     pub text: Untrusted,
 }
 
-/// What a command does.
+/// The act of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum Act {
@@ -64,12 +64,12 @@ pub enum Act {
     Start(Box<Start>),
     /// A run goes on by some steps.
     Advance(Advance),
-    /// The daemon wants the journal of what an agent does without a run of its own: it is made if it is not there.
+    /// The daemon asks for the journal of an agent's acts outside of runs. The journal is made if it does not exist.
     Stand {
         /// The agent.
         agent: FormulaId,
     },
-    /// A person answers an approval.
+    /// Returns a person answers an approval.
     Answer(AnswerApproval),
     /// A person lets stalled runs go on.
     Resume {
@@ -81,7 +81,7 @@ pub enum Act {
     },
     /// A person gave a command that was refused: nothing was done, and the transcript says so.
     Refused {
-        /// What it was about.
+        /// The subject of the command.
         #[serde(default)]
         about: About,
         /// Why.
@@ -91,28 +91,28 @@ pub enum Act {
     Say {
         /// The run.
         run: RunNumber,
-        /// What is said.
+        /// The text.
         said: Untrusted,
         /// The documents that come with it.
         documents: Vec<Attachment>,
         /// The person's command, for the transcript.
         text: Untrusted,
     },
-    /// A person has what a run changed put back.
+    /// A person has the changes of a run undone.
     Undo {
         /// The run; it is over.
         run: RunNumber,
-        /// What is put back.
+        /// The files to restore.
         files: Vec<PutBack>,
     },
-    /// A person has what a run changed in a staged copy put in place.
+    /// A person has the changes that a run made in a staged copy applied to the real directory.
     Apply {
         /// The run; it is over.
         run: RunNumber,
-        /// What is put in place.
+        /// The files to put in place.
         files: Vec<PutBack>,
     },
-    /// A person throws away what a run did in its staged copy.
+    /// A person discards the changes of a run in its staged copy.
     Discard {
         /// The run; it is over.
         run: RunNumber,
@@ -120,7 +120,7 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<ThrownAway>,
     },
-    /// A person has forgotten what a run worked on.
+    /// A person has the documents of a run forgotten.
     Forget {
         /// The run; it and those that wait for it are over.
         run: RunNumber,
@@ -137,9 +137,10 @@ pub enum Act {
     Mail(Box<MailAct>),
     /// Something happens to timers.
     Timer(TimerAct),
-    /// A person ends work: runs, promises, and all that was made of them. A guest withdraws what it asked for itself.
+    /// A person ends work: runs, promises, and everything that was made of them. A guest may only withdraw its own
+    /// requests.
     Cancel {
-        /// What.
+        /// The work to end.
         what: Cancel,
         /// Why.
         reason: Untrusted,
@@ -150,40 +151,40 @@ pub enum Act {
     Evaluated {
         /// The code.
         eval: FormulaId,
-        /// What came of it.
+        /// The outcome of the code.
         outcome: RunOutcome,
     },
-    /// Collects some of what nothing refers to any more.
+    /// Collects some formulas that are no longer referenced.
     Collect {
         /// How many formulas are looked at, at most.
         budget: u32,
-        /// What live clients refer to, and must stay.
+        /// The formulas that live clients refer to; these stay.
         pinned: BTreeSet<FormulaId>,
     },
 }
 
-/// What is cancelled.
+/// The target of a cancellation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cancel", rename_all = "snake_case")]
 pub enum Cancel {
-    /// What a name stands for.
+    /// The formula behind a name.
     Name {
         /// The name.
         path: NamePath,
     },
-    /// A run.
+    /// Returns a run.
     Run {
         /// Which.
         run: RunNumber,
     },
-    /// All that waits to run in a place, of what the actor may end.
+    /// All code that waits in a vat, as far as the actor may end it.
     Vat {
         /// The place, or a grant of it. The actor must hold it.
         vat: FormulaId,
     },
 }
 
-/// Starts a run: endows the worker with what is bound to its slots.
+/// Starts a run: endows the worker with the targets that are bound to its slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// The person's command, for the transcript.
@@ -194,25 +195,25 @@ pub struct Start {
     pub shape: Shape,
     /// The model's name.
     pub model: String,
-    /// What to work on.
+    /// The input of the run.
     pub input: Input,
-    /// What fills the slots.
+    /// The bindings of the slots.
     pub bindings: Vec<Binding>,
-    /// Whether what it is given to work on may only be read by those who may read what is private.
+    /// Whether only readers who may read private data may read its input.
     #[serde(default)]
     pub private: bool,
 }
 
-/// One slot and what fills it.
+/// One slot and its target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Binding {
     /// The slot.
     pub slot: String,
-    /// What fills it.
+    /// The target that fills it.
     pub target: Target,
     /// The methods that may be called.
     pub methods: BTreeSet<String>,
-    /// What is taken away from the target.
+    /// The restrictions on the target.
     #[serde(default)]
     pub attenuation: Attenuation,
     /// Methods about which the person does not want to be asked.
@@ -223,7 +224,7 @@ pub struct Binding {
     pub ask: BTreeSet<String>,
 }
 
-/// What a person binds to a slot.
+/// The target that a person binds to a slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "target", rename_all = "snake_case")]
 pub enum Target {
@@ -231,14 +232,14 @@ pub enum Target {
     Resource(Resource),
     /// A worker that has no slots of its own.
     Worker(Program),
-    /// A worker with what fills its slots. It holds that and nothing of its caller's.
+    /// A worker with bindings for its slots. It holds these and nothing of its caller's.
     Endowed {
         /// The worker.
         program: Program,
-        /// What fills each of its slots.
+        /// The binding of each of its slots.
         bindings: Vec<Binding>,
     },
-    /// A model: a worker that hands on what it is told, with a model of its own, and limits for all calls together.
+    /// A model: a worker that passes its input on to a model of its own, with limits for all calls together.
     Model {
         /// The worker.
         program: Program,
@@ -247,16 +248,16 @@ pub enum Target {
     },
     /// The worker that has the slot, once more.
     Myself,
-    /// What lets a run make workers.
+    /// The right of a run to make workers.
     Workshop,
-    /// What one of the actor's names stands for.
+    /// The formula behind one of the actor's names.
     Named {
         /// The name.
         path: NamePath,
     },
 }
 
-/// What a run gives to a slot of a worker that it makes: less than it has itself, or as much.
+/// The authority that a run gives to one slot of a worker that it makes: at most as much as it has itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given {
     /// The run's own slot.
@@ -294,7 +295,7 @@ pub enum Move {
         prompted: u64,
         /// The reply's bytes.
         reply: BlobHash,
-        /// What it cost.
+        /// The usage of the model for this reply.
         usage: Usage,
         /// Who answered, where several could have been asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -309,7 +310,7 @@ pub enum Move {
     },
     /// Calls are proposed; those that need a person become one approval.
     Propose {
-        /// The calls, with what the gates said.
+        /// The calls, with the verdicts of the gates.
         proposals: Vec<Judgement>,
     },
     /// An approved call begins.
@@ -317,12 +318,12 @@ pub enum Move {
         /// The step that proposed it.
         proposal: u64,
     },
-    /// What an approved call depends on is not what it was when it was approved: the approval is spent, and the call is
-    /// proposed anew as it would be now.
+    /// The state on which an approved call depends has changed since the approval. The approval is spent, and the
+    /// call is proposed anew as it would be now.
     Restate {
         /// The step that proposed it.
         proposal: u64,
-        /// The same call, judged on what is there now.
+        /// The same call, judged on the current state.
         judgement: Box<Judgement>,
     },
     /// A begun call may or may not have happened before a crash: the host is asked.
@@ -334,20 +335,20 @@ pub enum Move {
     Complete {
         /// The step that proposed it.
         proposal: u64,
-        /// What came of it.
+        /// The result of the call.
         completion: Completion,
     },
-    /// A begun call that makes a worker is over: the worker is there, with what its maker gives it of its own, and the
-    /// maker may call it.
+    /// A begun call that makes a worker is over. The worker exists, holds the grants that its maker gives it of its
+    /// own, and can be called by the maker.
     Make {
         /// The step that proposed it.
         proposal: u64,
         /// The worker.
         program: Program,
-        /// What is given to its slots.
+        /// The authority that each of its slots is given.
         slots: BTreeMap<String, Given>,
     },
-    /// What a begun call came to is large: the whole of it is kept beside the store, and its head completes the call.
+    /// The result of a begun call is large. The whole is kept beside the store, and its head completes the call.
     Spill {
         /// The step that proposed it.
         proposal: u64,
@@ -374,21 +375,21 @@ pub enum Move {
         /// When, in milliseconds since 1970.
         until_ms: i64,
     },
-    /// A begun call that asks the host: it becomes a form, and what is filled in completes it.
+    /// A begun call that asks the host. It becomes a form, and the answers to the form complete it.
     Ask {
         /// The step that proposed it.
         proposal: u64,
-        /// What for. Foreign text.
+        /// The purpose of the form. Foreign text.
         description: Untrusted,
         /// The fields; none of them a secret.
         fields: Vec<crate::message::Field>,
     },
-    /// A begun call that writes to the host: what it says is delivered at once, what it asks for or proposes is a message
-    /// whose answer completes it.
+    /// A begun call that writes to the host. A plain text is delivered at once. A request or a proposal is a message
+    /// whose answer completes the call.
     Write {
         /// The step that proposed it.
         proposal: u64,
-        /// What.
+        /// The content of the message.
         writing: Writing,
     },
     /// A child starts on an item.
@@ -396,45 +397,45 @@ pub enum Move {
         /// Which, from 0.
         index: usize,
     },
-    /// Nothing is left to do until somebody else acts. Refused when the journal has grown past `seen`, but for what the
-    /// moves before this one in the same command have led to.
+    /// Nothing is left to do until another party acts. Refused when the journal has grown past `seen`, unless it grew
+    /// through earlier moves of this command.
     Suspend {
         /// The number of the next step when the decision was made: now, or before this command.
         seen: u64,
-        /// What the run waits for, in one line.
+        /// The reason why the run waits, in one line.
         why: String,
     },
-    /// The run has used up what it may: it asks for more, and waits.
+    /// The run has reached one of its limits: it asks for more, and waits.
     Exhaust {
-        /// Of what.
+        /// The limit that it has reached.
         limit: LimitKind,
-        /// What it ends with if the answer is no.
+        /// The error with which the run ends if the answer is no.
         trouble: Trouble,
     },
     /// Something outside failed.
     Stall {
-        /// What, and what to do.
+        /// The failure, and the advice how to go on.
         trouble: Trouble,
     },
     /// The run is over.
     Finish {
-        /// What came of it.
+        /// The outcome of the code.
         outcome: RunOutcome,
     },
 }
 
-/// What a run writes to its host. All of it is foreign text.
+/// A message from a run to its host. All of it is foreign text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "writes", rename_all = "snake_case")]
 pub enum Writing {
     /// Something to be known.
     Say {
-        /// What.
+        /// The text.
         text: Untrusted,
     },
     /// A thing is asked for.
     Request {
-        /// Which, and what for.
+        /// The requested thing, and its purpose.
         description: Untrusted,
         /// The slot under which the run would have it.
         slot: String,
@@ -445,19 +446,19 @@ pub enum Writing {
         source: Untrusted,
         /// Its slots.
         slots: BTreeMap<String, Slot>,
-        /// What it is for.
+        /// The purpose of the code.
         description: Untrusted,
     },
 }
 
-/// A call and what the gates said of it.
+/// A call and the verdict of the gates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// What made the call.
+    /// The origin of the call: a turn of the model, a step of the worker, or an agent.
     pub site: CallSite,
     /// The call.
     pub proposal: Proposal,
-    /// What the gates said.
+    /// The verdict of the gates.
     pub verdict: Verdict,
 }
 
@@ -472,22 +473,22 @@ pub struct AnswerApproval {
     pub entries: Option<Vec<usize>>,
     /// The answer.
     pub choice: Choice,
-    /// What the person adds to the one entry that is approved, if it makes a worker.
+    /// The additions of the person to the one entry that is approved, if it makes a worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addition: Option<Addition>,
 }
 
-/// What a person adds to a worker that a run makes.
+/// The additions of a person to a worker that a run makes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Addition {
-    /// What fills slots of it; of the maker's own nothing is in them then.
+    /// The bindings for some of its slots. They replace the maker's own grants there.
     #[serde(default)]
     pub bindings: Vec<Binding>,
     /// Its text, if the person has changed it; the bytes lie beside the store.
     #[serde(default)]
     pub edited: Option<BlobHash>,
-    /// What the names among the bindings stood for when the person chose them. If one stands for something else when the
-    /// worker is made, it is not made.
+    /// Each name in the bindings, with the formula that it stood for when the person chose it. If a name stands for
+    /// another formula when the worker is due to be made, the call is refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<(NamePath, FormulaId)>,
 }
@@ -503,10 +504,10 @@ pub enum Choice {
     },
     /// It may not.
     Deny {
-        /// What the model is told.
+        /// The reason that the model reads.
         reason: Untrusted,
     },
-    /// A run that has used up what it may may use more.
+    /// A run that has reached a limit may use more.
     Raise {
         /// How much more.
         by: Raise,
@@ -517,10 +518,10 @@ pub enum Choice {
     Repeat,
 }
 
-/// What a command did.
+/// The result of applying a command.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The reply to whoever sent it.
+    /// The reply to the sender of the command.
     pub reply: Reply,
     /// Effects that began and that the caller must now perform.
     pub begun: Vec<Begun>,
@@ -555,7 +556,7 @@ pub enum Reply {
         /// Its number.
         run: RunNumber,
     },
-    /// The journal of what an agent does without a run of its own.
+    /// The journal of an agent's acts outside of runs was found, or made.
     Standing {
         /// Where it is.
         at: HostRun,
@@ -642,7 +643,7 @@ pub enum Reply {
     Ticked {
         /// How many.
         count: u64,
-        /// Whether nobody is left who must be told now.
+        /// Whether no agent is left that must be told now.
         done: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! Commands about names, agents, grants and what is kept.
+//! Commands about names, agents, grants and kept values.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::id::{BlobHash, FormulaId, GrantNumber, Number};
 use crate::name::NamePath;
 use crate::proposal::Value;
 
-/// What happens to names. Every path begins in the actor's own directory, or in one that it holds.
+/// An act on names. Every path begins in the actor's own directory, or in one that it holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum NameAct {
@@ -35,19 +35,19 @@ pub enum NameAct {
         /// The name.
         path: NamePath,
     },
-    /// Takes a name away. What it stood for stays as long as something else refers to it.
+    /// Takes a name away. The formula behind it stays as long as something else refers to it.
     Remove {
         /// The name.
         path: NamePath,
     },
-    /// Gives what one name stands for another name, and takes the first away.
+    /// Gives the formula behind one name another name, and takes the first name away.
     Move {
         /// The name that goes.
         from: NamePath,
         /// The name that comes.
         to: NamePath,
     },
-    /// Gives what one name stands for another name too.
+    /// Gives the formula behind one name a second name.
     Copy {
         /// The name that stays.
         from: NamePath,
@@ -59,37 +59,37 @@ pub enum NameAct {
         /// Its name.
         path: NamePath,
     },
-    /// Finds what was made under the name, or makes it.
+    /// Finds the thing that was made under the name, or makes it.
     Provide {
-        /// What.
+        /// The thing to find or make.
         thing: Provided,
         /// The name.
         path: NamePath,
     },
-    /// The same, if a name still stands for what the actor has seen. Outside of all others.
+    /// The same, if a name still stands for the formula that the actor has seen. Must be the outermost act.
     AsSeen {
         /// The name.
         path: NamePath,
-        /// What it stood for.
+        /// The formula that the name stood for.
         is: FormulaId,
-        /// What happens then.
+        /// The act to perform.
         act: Box<NameAct>,
     },
     /// The same, even where a new name looks like another one in its directory. Outside of [`NameAct::Within`].
     Forced {
-        /// What happens.
+        /// The act to perform.
         act: Box<NameAct>,
     },
-    /// The same, with every path beginning in a directory that the actor holds, under whatever name or none.
+    /// The same, with every path beginning in a directory that the actor holds, under any name or none.
     Within {
         /// The directory.
         base: FormulaId,
-        /// What happens there.
+        /// The act to perform there.
         act: Box<NameAct>,
     },
 }
 
-/// What is found under a name or made.
+/// A thing that is found under a name, or made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "thing", rename_all = "snake_case")]
 pub enum Provided {
@@ -118,7 +118,7 @@ pub struct ProvideAgent {
     pub kind: AgentKind,
     /// The name of its handle.
     pub name: Option<NamePath>,
-    /// The name of the agent itself: whoever reaches it has its powers.
+    /// The name of the agent itself: an agent that reaches it has its powers.
     pub agent_name: Option<NamePath>,
     /// Names of the actor's and the names under which the new agent knows the same things, as grants.
     pub introduced: Vec<(String, String)>,
@@ -130,18 +130,18 @@ pub struct ProvideAgent {
 pub enum AgentKind {
     /// It acts for a person and may endow.
     Host,
-    /// It holds only what it was given.
+    /// It holds only the things it was given.
     Guest,
 }
 
-/// What happens to the right to use things.
+/// An act on the right to use things.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "right", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "a command is applied one by one, and never kept in memory")]
 pub enum GrantAct {
     /// Makes a one-use token for something.
     Share {
-        /// What.
+        /// The name of the thing.
         path: NamePath,
         /// The BLAKE3 hash of the token, which the kernel never sees.
         token: Number,
@@ -162,14 +162,15 @@ pub enum GrantAct {
     },
     /// Gives a name to a narrower grant of something the actor holds.
     Attenuate {
-        /// What.
+        /// The name of the thing.
         path: NamePath,
-        /// What the name stood for when it was chosen: if it stands for something else by now, nothing happens.
+        /// The formula that the name stood for when it was chosen. If it stands for another one by now, the command
+        /// is refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         is: Option<FormulaId>,
         /// The methods that stay.
         methods: Vec<String>,
-        /// What else is taken away.
+        /// The other restrictions.
         attenuation: Attenuation,
         /// When it ends by itself, in milliseconds since 1970.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::FormulaId;
 use crate::name::NamePath;
 
-/// What happens to timers.
+/// An act on timers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "timing", rename_all = "snake_case")]
 pub enum TimerAct {
@@ -16,7 +16,7 @@ pub enum TimerAct {
         path: NamePath,
         /// How long from tick to tick, in milliseconds.
         interval_ms: u64,
-        /// What it is for. Foreign text.
+        /// The purpose of the timer. Foreign text.
         label: Untrusted,
     },
     /// From now on each tick of a timer is a message in the actor's mailbox.

@@ -25,7 +25,7 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
         if run.exhausted.is_some() {
             return Err(Fault::OutOfOrder { at, what: "the run waits until a person gives it more" });
         }
-        // What had begun completes; nothing else happens any more.
+        // In a cancelled run, begun calls complete; nothing else happens any more.
         if run.cancelled.is_some()
             && !matches!(step, Move::Complete { .. } | Move::Make { .. } | Move::Spill { .. })
         {
@@ -83,8 +83,8 @@ pub(super) fn advance(state: &mut State<'_>, advance: Advance) -> Result<Reply, 
             }
             Move::Spawn { index } => spawn(state, &mut run, index)?,
             Move::Suspend { seen, why } => {
-                // Others write in the journal of an agent while it is looked at. What the moves before this one have
-                // led to is known to whoever makes them.
+                // Other commands write in the journal of an agent while its driver looks at it. The driver knows the
+                // results of its own earlier moves in this command.
                 let has_seen = seen == run.next_step || seen == first || run.is_standing();
                 if !has_seen || !run.is_idle() {
                     reply = Reply::NotSuspended;
@@ -150,7 +150,8 @@ fn complete(
         Completion::Done { provenance, .. } => provenance.clone(),
         _ => Provenance::default(),
     };
-    // What an agent has seen is not known, and so what it does depends on the agent and not on what it was shown.
+    // The kernel does not know all that an agent has seen. Its acts therefore depend on the agent, not on the values
+    // that it was shown.
     if !run.is_standing() {
         run.provenance = run.provenance.join(&provenance);
     }
@@ -182,11 +183,11 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
         return Err(Fault::OutOfOrder { at, what: "the run has no such item" });
     };
     let limits = run.limits.within(state.left(run)?.part(seats(run, index)));
-    // What the run began with, without what its other items have read since.
+    // The provenance with which the run began, without the documents that its other items have read since.
     let begun = state.provenance_of(&run.id)?;
     let provenance = match &run.input.earlier {
         None => begun,
-        // What items came to the first time is for the writes at the end; who may read it holds for all of them.
+        // The earlier outcomes of items are for the writes at the end; their limits on readers hold for all items.
         Some(_) => Provenance { readers: begun.readers, ..Provenance::host() },
     };
     let child = RunNumber(state.count("next_run")?);
@@ -221,7 +222,7 @@ fn spawn(state: &mut State<'_>, run: &mut Run, index: usize) -> Result<(), Fault
     create(state, seed).map(drop)
 }
 
-/// Among how many children what is left must be shared: this one, and those that may come to work beside it.
+/// Returns the number of children that share the remaining budget: this one, and those that may start beside it.
 fn seats(run: &Run, index: usize) -> u64 {
     let jobs = match run.shape {
         Shape::Each { jobs } => jobs as usize,

@@ -19,7 +19,7 @@ const DOUBT_WANTS: &str = "it asks whether something happened: say that it did, 
 const NO_DOUBT: &str = "it does not ask whether something happened: approve or deny it";
 /// Why more is no answer to anything else.
 const NO_BUDGET: &str = "it does not ask for more of anything: approve or deny it";
-/// Why a yes cannot last as long as what does not end.
+/// The reason why an approval for the whole run is refused where the run does not end.
 const NO_END: &str = "what it asks for belongs to no run that ends: approve this call alone";
 /// Why nothing is added to several entries.
 const ONE_ADDITION: &str = "something is added only to one entry that is approved by itself";
@@ -70,7 +70,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
         }
         _ => return Err(Fault::NotAnApproval(number)),
     };
-    // Whoever names no entry would be told that all was answered before.
+    // Without this check, an answer that names no entry would get the reply that all was answered before.
     if command.entries.as_ref().is_some_and(Vec::is_empty) {
         return Err(wrong_kind(&letter, NO_ENTRY));
     }
@@ -90,7 +90,7 @@ pub(super) fn answer(state: &mut State<'_>, command: AnswerApproval) -> Result<R
     if open.is_empty() || !mail.needs_you {
         return Ok(Reply::AlreadyAnswered { run });
     }
-    // What is added is added to one thing, with a yes to it.
+    // An addition belongs to exactly one entry, which must be approved.
     if command.addition.is_some() && (open.len() != 1 || !matches!(command.choice, Choice::Approve { .. })) {
         return Err(Fault::Misfit { what: ONE_ADDITION.to_owned() });
     }
@@ -163,7 +163,7 @@ fn permit(
     Ok(())
 }
 
-/// What whoever asked is told of a no.
+/// Returns the text of a denial for the run that asked.
 fn denial(reason: &str) -> Quoting {
     if reason.is_empty() { "the host said no".into() } else { Quoting::theirs(reason) }
 }
@@ -185,7 +185,7 @@ fn refuse(
     Ok(())
 }
 
-/// The effect counts as done. What it returned is not known.
+/// Records the effect as done. Its return value is not known.
 fn happened(
     state: &mut State<'_>,
     run: &mut Run,
@@ -202,7 +202,7 @@ fn happened(
     Ok(())
 }
 
-/// Only to a worker that is to be made something can be added.
+/// Refuses an addition to a call that makes no worker.
 fn expect_workshop(state: &mut State<'_>, asked: Asked) -> Result<(), Fault> {
     let wrong =
         Fault::OutOfOrder { at: asked.proposal, what: "this makes no worker: nothing is added to it" };

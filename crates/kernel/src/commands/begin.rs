@@ -20,7 +20,7 @@ use crate::txn::{ReadTxn, Table};
 use super::start::{Seed, create};
 use super::{evidence, make, pool, rate};
 
-/// The permission for a proposal, or, with `None`, the one that lasts as long as `run`.
+/// Returns the permission for a proposal, or, with `None`, the one that lasts as long as `run`.
 pub(super) fn permission(
     state: &mut State<'_>,
     fingerprint: Fingerprint,
@@ -62,7 +62,7 @@ pub(super) fn begin_approved(state: &mut State<'_>, run: &mut Run, step: u64) ->
     begin(state, run, at, *proposal, others)
 }
 
-/// How many calls of workers, beside the one at `step`, have been proposed and may yet begin.
+/// Returns how many calls of workers, beside the one at `step`, have been proposed and may yet begin.
 fn waiting_calls(state: &mut State<'_>, run: &Run, step: u64) -> Result<u64, Fault> {
     let waits = |phase: &Phase| matches!(phase, Phase::Asked { .. } | Phase::Approved);
     let others = run.open.iter().filter(|(number, phase)| **number != step && waits(phase));
@@ -76,13 +76,13 @@ fn waiting_calls(state: &mut State<'_>, run: &Run, step: u64) -> Result<u64, Fau
     Ok(count)
 }
 
-/// Whether a proposal is to call a worker.
+/// Returns whether a proposal is to call a worker.
 pub(super) fn is_call(state: &mut State<'_>, proposal: &Proposal) -> Result<bool, Fault> {
     let reached = table::reach(state.txn, &proposal.grant)?;
     Ok(reached.is_some_and(|reached| matches!(reached.formula, Formula::Worker { .. } | Formula::Myself)))
 }
 
-/// Begins a proposal that may begin. What the run has left is shared with the `others`: calls of workers that may
+/// Begins a proposal that may begin. The run shares its remaining budget with the `others`: calls of workers that may
 /// yet begin beside this one.
 pub(super) fn begin(
     state: &mut State<'_>,
@@ -122,16 +122,16 @@ pub(super) fn begin(
 struct Callee {
     worker: FormulaId,
     program: Program,
-    /// What it holds, by slot.
+    /// Its grants, by slot.
     grants: BTreeMap<String, FormulaId>,
     /// Its own model.
     model: Option<String>,
-    /// What all calls of it may use together, and how many there may be beside each other.
+    /// The limits for all of its calls together, and the number of calls that may run beside each other.
     pool: Option<(Limits, u64)>,
 }
 
-/// The worker of a run, to be called by that run: it holds what the run was given, but not the workers that the run has
-/// made, nor what the run has asked for, which are its own.
+/// Returns the worker of a run, to be called by that run. It holds the grants with which the run began. The workers
+/// that the run has made, and the things that it has asked for, stay the run's own.
 fn myself(state: &mut State<'_>, run: &Run) -> Result<Callee, Fault> {
     let limits = match state.formula(&run.worker)? {
         Formula::Worker { limits, .. } => limits,
@@ -212,7 +212,7 @@ fn call(
             input: Input { values, attachments, items: vec![], origins: vec![], earlier: None },
             grants,
             source: run.source,
-            // What the caller knows is in the inputs that it wrote.
+            // The inputs that the caller wrote carry all of its knowledge.
             provenance: proposal.provenance.clone(),
             delivery: None,
         },
@@ -220,7 +220,7 @@ fn call(
     .map(drop)
 }
 
-/// The caller's attachments that a call hands on, by name.
+/// Returns the caller's attachments that a call hands on, by name.
 fn handed_on(run: &Run, names: Option<&Value>) -> Result<Vec<Attachment>, Finding> {
     let Some(names) = names.and_then(Value::as_array) else { return Ok(vec![]) };
     names
@@ -239,7 +239,7 @@ fn handed_on(run: &Run, names: Option<&Value>) -> Result<Vec<Attachment>, Findin
         .collect()
 }
 
-/// Records in the caller's journal what came of a call.
+/// Records the outcome of a call in the caller's journal.
 pub(crate) fn complete_call(
     state: &mut State<'_>,
     run: &mut Run,

@@ -1,5 +1,5 @@
-//! Cancel: a person ends work, and all that was made of it. What had begun completes; nothing else begins. A guest
-//! withdraws what it asked for itself, and ends nothing else.
+//! Cancel: a person ends work, and everything that was made of it. Begun effects complete; nothing else begins. A
+//! guest withdraws only its own requests.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -36,7 +36,8 @@ pub(super) fn cancel(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -
             state.event(Change::Cancelled { id })?;
         }
         Cancel::Name { path } => {
-            // A grant that is named is what is cancelled, not what others also have grants of.
+            // If the name stands for a grant, only that grant is cancelled, and not the formula behind it: others
+            // also have grants of it.
             let id = state.find(path)?;
             for dependent in dependents(state, id)? {
                 end(state, &dependent, reason)?;
@@ -48,7 +49,7 @@ pub(super) fn cancel(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -
     Ok(Reply::Done)
 }
 
-/// Ends what waits to run in a place. The place stays, and is where the next code runs.
+/// Ends all code that waits to run in a vat. The vat stays, and runs the next code.
 fn empty(state: &mut State<'_>, vat: &FormulaId, reason: &Untrusted) -> Result<Reply, Fault> {
     state.expect_held(vat)?;
     let (id, formula) = state.through(vat, "terminate")?;
@@ -64,8 +65,7 @@ fn empty(state: &mut State<'_>, vat: &FormulaId, reason: &Untrusted) -> Result<R
     Ok(Reply::Done)
 }
 
-/// Ends what the actor waits for because it asked for it itself: whoever was asked cannot answer any more, and code of
-/// the actor's own does not run.
+/// Ends a request of the actor's own. The recipient cannot answer any more, and code of the actor's own does not run.
 fn cancel_own(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -> Result<Reply, Fault> {
     let Cancel::Name { path } = what else {
         return Err(Fault::NotAllowed("only a host can cancel runs".to_owned()));
@@ -85,7 +85,7 @@ fn cancel_own(state: &mut State<'_>, what: &Cancel, reason: &Untrusted) -> Resul
     Ok(Reply::Done)
 }
 
-/// The formula and all work that depends on it.
+/// Returns the formula and all work that depends on it.
 fn dependents(state: &mut State<'_>, id: FormulaId) -> Result<Vec<FormulaId>, Fault> {
     let mut seen = BTreeSet::from([id]);
     let mut queue = VecDeque::from([id]);
@@ -107,7 +107,7 @@ fn dependents(state: &mut State<'_>, id: FormulaId) -> Result<Vec<FormulaId>, Fa
                 row.formula,
                 Formula::Grant { .. } | Formula::Worker { .. } | Formula::Eval { .. } | Formula::Run { .. }
             );
-            // Who holds a grant does not depend on it by holding it; what it leads to is what counts.
+            // A grant does not depend on its holder, only on its target.
             let depends = depends && edge.label != "holder";
             if depends && seen.len() < MOST && seen.insert(edge.from) {
                 queue.push_back(edge.from);
@@ -119,7 +119,7 @@ fn dependents(state: &mut State<'_>, id: FormulaId) -> Result<Vec<FormulaId>, Fa
 
 fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), Fault> {
     match state.formula(id)? {
-        // What others set to work is theirs to end, unless the store is one's own.
+        // Only the agent that started the work may end it, or the store's own host.
         Formula::Run { run, result, .. } => match may_end(state, &result)? {
             Some(whose) => end_run(state, whose, id, run, reason),
             None => Ok(()),
@@ -143,7 +143,8 @@ fn end(state: &mut State<'_>, id: &FormulaId, reason: &Untrusted) -> Result<(), 
     }
 }
 
-/// Ends code. Of code that has come to its end, the heap goes: what it has made is made anew when somebody uses it.
+/// Ends code. If the code has come to its end before, its heap is dropped; its objects are made again on their next
+/// use.
 fn end_code(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Result<(), Fault> {
     let trouble = trouble(reason);
     let why = trouble.message.clone();
@@ -156,7 +157,7 @@ fn end_code(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Resu
     Ok(())
 }
 
-/// Who set the work to which this promise belongs going, if the actor may end it.
+/// Returns who set the work to which this promise belongs going, if the actor may end it.
 fn may_end(state: &mut State<'_>, result: &FormulaId) -> Result<Option<FormulaId>, Fault> {
     let Formula::Promise { asker, .. } = state.formula(result)? else { return Ok(None) };
     let whose = state.id_of(asker);
@@ -198,7 +199,7 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
         return Ok(());
     }
     if run.is_standing() {
-        // What waits is refused, and the agent goes on.
+        // Waiting calls are refused, and the agent goes on.
         refuse_open(state, &mut run)?;
         if !matches!(run.state, RunState::Ready) {
             run.state = RunState::Waiting;
@@ -228,13 +229,13 @@ fn cancel_run(state: &mut State<'_>, number: RunNumber, reason: &Untrusted) -> R
     }
     finish_if_still(state, &mut run)?;
     if !run.is_finished() && run.state != RunState::Ready {
-        // Whoever drives it completes what had begun.
+        // The driver of the run completes the begun calls.
         state.make_ready(&mut run)?;
     }
     state.put_run(&run)
 }
 
-/// Refuses what has not begun, and closes the cards that ask about it. The run is the caller's to save.
+/// Refuses the calls that have not begun, and closes the cards that ask about them. The caller must save the run.
 pub(super) fn refuse_open(state: &mut State<'_>, run: &mut Run) -> Result<(), Fault> {
     let finding = Finding::new("run/cancelled", "the run was cancelled");
     if let Some(exhausted) = run.exhausted.take() {
@@ -298,7 +299,7 @@ pub(crate) fn finish_if_still(state: &mut State<'_>, run: &mut Run) -> Result<()
     )
 }
 
-/// Whether somebody is asked if it happened, rather than if it may.
+/// Returns whether somebody is asked if it happened, rather than if it may.
 fn in_doubt(state: &mut State<'_>, phase: Phase) -> bool {
     let Phase::Asked { message } = phase else { return false };
     state.letter(message).is_ok_and(|letter| matches!(letter.message.body, Body::Doubt { .. }))

@@ -1,4 +1,4 @@
-//! Code: what endowed code sends and hears is recorded, and its commands are applied once.
+//! Code: records the messages that endowed code sends and hears, and applies its commands once.
 
 use passable::{Untrusted, with_article};
 
@@ -46,7 +46,7 @@ pub(super) fn code(state: &mut State<'_>, act: CodeAct) -> Result<Reply, Fault> 
         CodeAct::Cancel { eval, reason } => cancel(state, &eval, &reason),
         CodeAct::Use { used } => {
             for (grant, later) in used {
-                // What is gone meanwhile has no page.
+                // A grant that is gone by now has no page.
                 if table::grant(state.txn, &grant)?.is_some() {
                     used::write::add(state.txn, &grant, later)?;
                 }
@@ -76,7 +76,7 @@ fn record(state: &mut State<'_>, eval: &FormulaId, from: u64, entries: Vec<Entry
     let has_sends = standing::write::has_sends(state.txn, eval)?;
     for (number, entry) in (from..).zip(entries) {
         if let (Entry::Heard { of: Of::Send(send), .. }, true) = (&entry, has_sends) {
-            // Whoever begins the code anew tells it this, and does not make the call again.
+            // Code that is started anew hears this recorded answer, so it does not make the call again.
             standing::write::forget_sends(state.txn, eval, Some(*send), false)?;
         }
         for (label, id) in labels(number, &entry) {
@@ -87,7 +87,7 @@ fn record(state: &mut State<'_>, eval: &FormulaId, from: u64, entries: Vec<Entry
     Ok(Reply::Done)
 }
 
-/// The references that an entry is.
+/// Returns the references that an entry is.
 fn labels(number: u64, entry: &Entry) -> impl Iterator<Item = (String, FormulaId)> {
     entry.needs().into_iter().enumerate().map(move |(i, id)| (format!("heard {number}.{i}"), id))
 }
@@ -135,7 +135,7 @@ fn perform(
     expect_code(state, &eval)?;
     if let Some(send) = send {
         let origin = Origin { eval, send };
-        // Whoever asks again has not looked whether it has happened.
+        // The send was applied before; the caller that repeats it did not check.
         if code::mark(state.txn, &origin)?.is_some() {
             return Ok(Reply::AlreadySettled);
         }
@@ -191,14 +191,14 @@ fn export(state: &mut State<'_>, eval: &FormulaId, objects: Vec<Exported>) -> Re
     Ok(Reply::Done)
 }
 
-/// Whether a value is a guard that can be kept: one that refers to nothing, and is not too long.
+/// Returns whether a value is a guard that can be kept: one that refers to nothing, and is not too long.
 fn is_guard(value: &Value) -> bool {
     passable::InterfaceGuard::from_value(value).is_ok()
         && value.references().is_empty()
         && passable::smallcaps::encode(value).body.len() <= LARGEST
 }
 
-/// The agent who endowed the code.
+/// Returns the agent who endowed the code.
 pub(super) fn endower(state: &mut State<'_>, eval: &FormulaId) -> Result<Number, Fault> {
     let Formula::Eval { result, .. } = state.formula(eval)? else { return Err(Fault::Dangling(*eval)) };
     match state.formula(&result)? {
@@ -207,15 +207,15 @@ pub(super) fn endower(state: &mut State<'_>, eval: &FormulaId) -> Result<Number,
     }
 }
 
-/// The agent whose own code it is: it wrote it, and it endowed it with what it held. What others endowed code with is
-/// not its author's.
+/// Returns the agent whose own code it is: that agent wrote it, and endowed it with values that it held. Code that
+/// another agent endowed is not its author's own.
 pub(crate) fn own_code_of(state: &mut State<'_>, eval: &FormulaId) -> Result<Option<Number>, Fault> {
     let Formula::Eval { author, .. } = state.formula(eval)? else { return Ok(None) };
     let endower = endower(state, eval)?;
     Ok((author == endower).then_some(author))
 }
 
-/// Code ends itself, unless it has come to its end.
+/// Ends code at its own request, unless it has come to its end.
 fn cancel(state: &mut State<'_>, eval: &FormulaId, reason: &Untrusted) -> Result<Reply, Fault> {
     expect_code(state, eval)?;
     let why = if reason.raw().is_empty() { "it cancelled itself" } else { reason.raw() };

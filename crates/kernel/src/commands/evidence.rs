@@ -1,7 +1,7 @@
-//! Evidence: what must stand in the journal before an effect may happen.
+//! Evidence: the entries that the journal must have before an effect may happen.
 //!
-//! A row of the outbox is a claim. Whoever takes it up again after a crash looks for what led to it: a verdict, a yes if
-//! the verdict asked for one, and the step that began it. A row that lacks any of these stands for nothing.
+//! A row of the outbox is a claim. After a crash, the kernel looks for the entries that led to it: a verdict, an
+//! approval if the verdict asked for one, and the step that began it. A row that lacks one of these is refused.
 
 use crate::command::Fault;
 use crate::id::{RunNumber, StepRef};
@@ -14,13 +14,13 @@ use crate::txn::{Owner, ReadTxn, Table};
 /// How many steps are read at a time.
 const PAGE: usize = 16;
 
-/// What the journal has of one proposal after the step that proposed it.
+/// The journal's entries about one proposal after the step that proposed it.
 #[derive(Debug, Default)]
 struct Record {
     verdict: Option<Decision>,
     approved: bool,
     begun: bool,
-    /// It began once, and nobody knew whether it happened: it begins again on a person's word alone.
+    /// Whether it began once with an unknown outcome; it begins again only on a person's word.
     doubted: bool,
 }
 
@@ -47,7 +47,7 @@ impl Record {
     }
 }
 
-/// What the gates said of a proposal. Only as much of the journal is read as it takes to come to that.
+/// Returns the decision of the gates on a proposal. It reads the journal only as far as that entry.
 fn verdict(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Option<Decision>, Fault> {
     let mut from = at.step.saturating_add(1);
     loop {
@@ -68,7 +68,7 @@ fn verdict(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<Option<D
     }
 }
 
-/// Refuses to begin what was not judged, or was refused. Whether there is a permission is looked up elsewhere.
+/// Refuses to begin a proposal that was not judged, or was denied. The permission is checked elsewhere.
 pub(super) fn expect_judged(txn: &mut dyn ReadTxn, owner: &Owner, at: StepRef) -> Result<(), Fault> {
     match verdict(txn, owner, at)? {
         Some(Decision::Allow | Decision::Ask) => Ok(()),
@@ -108,7 +108,8 @@ pub(super) fn expect_begun(
     }
 }
 
-/// Whether a permission lasts as long as the run. It does until the run ends, and a run with an open effect has not.
+/// Returns whether a permission lasts as long as the run. It does until the run ends, and a run with an open effect
+/// has not.
 fn lasting(
     txn: &mut dyn ReadTxn,
     owner: &Owner,

@@ -1,4 +1,4 @@
-//! Exhaust: a run has used up what it may. It waits, and a person gives it more, or ends it.
+//! Exhaust: a run has reached one of its limits. It waits, and a person raises the limit, or ends the run.
 
 use crate::budget::{Exhausted, LimitKind, Raise};
 use crate::command::{Choice, Fault, Reply};
@@ -12,7 +12,7 @@ use crate::state::{Letter, State};
 
 use super::advance;
 
-/// What such a question takes.
+/// The hint about the answers that such a question takes.
 const WANTS: &str =
     "it asks whether a run may use more: approve it, with how much more if you like, or deny it";
 /// Why nothing is no answer.
@@ -20,7 +20,7 @@ const NOTHING: &str = "nothing would be added, and the run would ask again at on
 /// Why a limit cannot be raised so far.
 const TOO_DEEP: &str = "workers call workers at most 32 deep, whatever anybody says: add less";
 
-/// The run asks its host for more of something, and waits.
+/// Asks the host to raise a limit of the run, and lets the run wait.
 pub(super) fn exhaust(
     state: &mut State<'_>,
     run: &mut Run,
@@ -53,7 +53,7 @@ pub(super) fn exhaust(
     Ok(())
 }
 
-/// What the worker's own file allows; a child may have been lent less.
+/// Returns the limits of the worker's own file; a child may have been lent less.
 fn own_limits(state: &mut State<'_>, run: &Run) -> Result<Limits, Fault> {
     Ok(match state.formula(&run.worker)? {
         Formula::Worker { limits, .. } => limits,
@@ -61,7 +61,7 @@ fn own_limits(state: &mut State<'_>, run: &Run) -> Result<Limits, Fault> {
     })
 }
 
-/// A person gives a run more, or ends it.
+/// Returns a person gives a run more, or ends it.
 pub(super) fn answer(
     state: &mut State<'_>,
     letter: Letter,
@@ -117,7 +117,8 @@ pub(super) fn answer(
     Ok(Reply::Answered { run: number, entries: vec![0], needs_you: false })
 }
 
-/// What a person adds comes from outside: the runs above get it as well, so that nothing of theirs is taken.
+/// Raises the limits of a run. The addition comes from outside, so the runs above are raised as well and lose
+/// nothing.
 fn raise_limits(
     state: &mut State<'_>,
     run: &mut Run,

@@ -1,7 +1,7 @@
-//! Forget: what a run worked on goes; that it ran, and what it did, stays.
+//! Forget: the documents of a run go; the record of the run and of its acts stays.
 //!
-//! The journal is as it was, so the log of events still tells of it. What it names is not kept any more: a sweep passes
-//! over the rows of runs that are forgotten.
+//! The journal stays as it was, so the log of events still tells of it. The documents that it names are not kept any
+//! more: a sweep skips the rows of forgotten runs.
 
 use crate::command::{Fault, Reply};
 use crate::formula::Formula;
@@ -32,10 +32,10 @@ pub(super) fn forget(state: &mut State<'_>, number: RunNumber) -> Result<Reply, 
     Ok(Reply::Done)
 }
 
-/// The run's formula names the documents, and would keep them for whoever holds the run.
+/// Removes the documents from the run's formula, which would keep them for every holder of the run.
 fn let_documents_go(state: &mut State<'_>, run: &Run) -> Result<(), Fault> {
     let row: Option<FormulaRow> = table::load(state.txn, Table::Formula, &NOBODY, &run.id.number)?;
-    // What nobody holds any more is gone with all that it named.
+    // A formula without holders may have been collected, with all its references.
     let Some(FormulaRow { formula, provenance }) = row else { return Ok(()) };
     let edges = formula.edges();
     let Formula::Run { run: number, worker, result, .. } = formula else { return Ok(()) };

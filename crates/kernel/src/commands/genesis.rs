@@ -13,7 +13,8 @@ use crate::txn::{NOBODY, Table, Txn};
 use super::names::make_directory;
 use super::provide::make_parts;
 
-/// Makes the root, its host and what a host has in an empty store; in any other it changes nothing. Returns the host.
+/// Makes the root, its host and the host's parts in an empty store; in any other it changes nothing. Returns the
+/// host.
 pub fn genesis(txn: &mut dyn Txn, env: &Env) -> Result<FormulaId, Fault> {
     if let Some(host) = table::host(txn)? {
         return match table::endo(txn)? {

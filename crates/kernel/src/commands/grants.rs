@@ -52,7 +52,7 @@ fn accept(state: &mut State<'_>, token: Number, path: &NamePath) -> Result<Reply
     Ok(Reply::Made { id })
 }
 
-/// The actor's grant of this number, if there is one.
+/// Returns the actor's grant of this number, if there is one.
 pub(super) fn find(state: &mut State<'_>, number: GrantNumber) -> Result<Option<Grant>, Fault> {
     let key = [b"n", &table::number_key(number.0)[..]].concat();
     let owner = state.owner();
@@ -63,7 +63,7 @@ pub(super) fn find(state: &mut State<'_>, number: GrantNumber) -> Result<Option<
     })
 }
 
-/// Ends a grant. What was made of it ends too, since every use follows the chain. What had begun completes.
+/// Ends a grant. Grants that were made of it end too, since every use follows the chain. Begun effects complete.
 fn revoke(state: &mut State<'_>, number: GrantNumber) -> Result<Reply, Fault> {
     let mut grant = find(state, number)?.ok_or(Fault::NoGrant(number))?;
     if grant.revoked_ms.is_some() {
@@ -77,14 +77,15 @@ fn revoke(state: &mut State<'_>, number: GrantNumber) -> Result<Reply, Fault> {
     Ok(Reply::Done)
 }
 
-/// What is left of something.
+/// The remaining authority of a narrower grant.
 struct Less {
     methods: Vec<String>,
     attenuation: Attenuation,
     expires_ms: Option<i64>,
 }
 
-/// Gives a name to a grant of what the path leads to. It is never wider than that: every use follows the chain.
+/// Gives a name to a narrower grant of the formula to which the path leads. It is never wider than the original,
+/// since every use follows the chain.
 fn attenuate(
     state: &mut State<'_>,
     path: &NamePath,
@@ -93,7 +94,7 @@ fn attenuate(
     to: &NamePath,
 ) -> Result<Reply, Fault> {
     if less.attenuation.staged_from.is_some() {
-        // It would say that what is behind it is a copy.
+        // Such a grant would claim that the directory behind it is a copy.
         return Err(Fault::NotAllowed("a staged copy belongs to a run".to_owned()));
     }
     if let Some(is) = is
@@ -141,8 +142,9 @@ fn is_data(path: &NamePath) -> Fault {
     Fault::Misfit { what: format!("{path} is data: there is nothing to take away from it") }
 }
 
-/// What a path leads to, and the grants through which promises on the way were kept. A name often stands for a promise:
-/// whoever uses it follows that to what came of it, and would find no grant of the promise.
+/// Returns the formula to which a path leads, and the grants through which promises on the way were kept. A name
+/// often stands for a promise. Its users follow the promise to its value, so a grant of the promise would have no
+/// effect on them.
 fn kept(state: &mut State<'_>, path: &NamePath) -> Result<(FormulaId, Vec<FormulaId>), Fault> {
     let named = state.resolve(path)?;
     let mut passed = vec![named];

@@ -8,7 +8,7 @@ use crate::run::{Entry, Phase, Run};
 use crate::state::State;
 use crate::table;
 
-/// What of a call is needed to bring it to its end.
+/// The parts of a call that are needed to complete it.
 pub(super) struct Handed {
     /// Where it was proposed.
     pub(super) at: StepRef,
@@ -18,7 +18,7 @@ pub(super) struct Handed {
     pub(super) proposal: Box<Proposal>,
 }
 
-/// The call at this step, if it has begun and leads to exactly this.
+/// Returns the call at this step, if it has begun and leads to exactly this.
 pub(super) fn handed(
     state: &mut State<'_>,
     run: &Run,

@@ -1,8 +1,8 @@
-//! Make: a run that may makes a worker, and gives it of its own.
+//! Make: a run that has the right to makes a worker, and gives it some of its own authority.
 //!
-//! What the worker holds are grants of its maker's grants: whatever ends those ends them, no method is among them that
-//! the maker may not call, and nothing that a person allowed the maker without being asked is allowed to them, but in a
-//! staged copy.
+//! The worker holds grants of its maker's grants, which end when the maker's grants end. They have no method that the
+//! maker may not call. A method that the maker may call without approval needs approval here, except in a staged
+//! copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,13 +26,13 @@ const MOST: usize = 32;
 /// The method of a worker.
 const CALL: &str = "call";
 
-/// What a worker that is made gets in one slot: the grant behind it, and what is left of that.
+/// The content of one slot of a new worker: the maker's grant, and the methods that remain of it.
 struct Gift {
     own: Grant,
     given: Given,
 }
 
-/// The worker is there, or the call is refused: it was shown to a person as it is, so nothing of it can be another.
+/// Makes the worker, or refuses the call. A person was shown the worker as it is, so no part of it may differ.
 pub(super) fn make(
     state: &mut State<'_>,
     run: &mut Run,
@@ -94,7 +94,7 @@ pub(super) fn make(
     Ok(())
 }
 
-/// What runs is what a person was shown.
+/// Refuses a worker that differs from the one that a person was shown.
 fn expect_shown(
     at: StepRef,
     proposal: &Proposal,
@@ -110,7 +110,7 @@ fn expect_shown(
     }
 }
 
-/// What a person chose by a name that stands for something else by now, or for nothing.
+/// Returns a finding if a name that the person chose for a slot stands for another formula by now, or for none.
 fn otherwise(
     state: &mut State<'_>,
     addition: Option<&(MessageNumber, Addition)>,
@@ -130,7 +130,7 @@ fn otherwise(
     Ok(None)
 }
 
-/// What fills the slots, or why it cannot.
+/// Returns the content of the slots, or the reason why they cannot be filled.
 fn gifts(
     state: &mut State<'_>,
     run: &Run,
@@ -166,7 +166,7 @@ fn gifts(
     Ok(Ok(gifts))
 }
 
-/// The worker with its grants.
+/// Returns the worker with its grants.
 fn put(
     state: &mut State<'_>,
     run: &Run,
@@ -185,11 +185,11 @@ fn put(
         }
     }
     for (slot, Gift { own, given }) in gifts {
-        // What a person puts there is in the place of the maker's own.
+        // A person's addition to this slot replaces the maker's own grant.
         if filled.contains(&slot) {
             continue;
         }
-        // What changes a staged copy is asked about when it is put in place.
+        // Changes in a staged copy need no approval here: a person approves them when the copy is put in place.
         let allow = match own.attenuation.staged_from {
             Some(_) => own.allow.intersection(&given.methods).cloned().collect(),
             None => BTreeSet::new(),
@@ -238,8 +238,9 @@ fn source_of(run: &Run) -> Option<MessageNumber> {
     run.cause()
 }
 
-/// What a worker holds when it is called, by slot: one that a run has made, or one whose slots a person has filled for its
-/// callers. Others hold nothing: what a person endowed a worker with was for that run of it.
+/// Returns the grants that a worker holds when it is called, by slot. It holds some if a run has made it, or if a
+/// person has filled its slots for its callers. Other workers hold nothing: a person's endowments were for that one
+/// run.
 pub(super) fn held_by(
     state: &mut State<'_>,
     grants: &[FormulaId],

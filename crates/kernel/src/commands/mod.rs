@@ -121,7 +121,7 @@ fn run(state: &mut State<'_>, act: Act) -> Result<Reply, Fault> {
         Act::Timer(act) => timer::timer(state, act)?,
         Act::Cancel { what, reason } => cancel::cancel(state, &what, &reason)?,
         Act::Code(act) => code::code(state, act)?,
-        // What code came to and what is kept concerns everybody.
+        // The outcomes of code and the collection of formulas concern all agents, so only the daemon reports them.
         Act::Evaluated { eval, outcome } => {
             state.daemon_only("say what code came to")?;
             mail::evaluated(state, &eval, &outcome)?

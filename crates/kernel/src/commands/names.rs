@@ -1,4 +1,4 @@
-//! Names: what agents call things.
+//! Names: the names by which agents know formulas.
 
 use crate::command::{Fault, NameAct, Reply};
 use crate::formula::Formula;
@@ -51,7 +51,7 @@ fn change(state: &mut State<'_>, base: Option<&FormulaId>, act: NameAct) -> Resu
                 state.expect_held(id)?;
             }
             let id = match value {
-                // A name for a promise is a name for what it comes to.
+                // A name for a promise leads to the promise's value, so the promise itself gets the name.
                 Value::Promise(promise) => promise.reference,
                 value => {
                     let said = state.said()?;

@@ -1,7 +1,7 @@
-//! What may be used up by all calls of one endowed worker together, such as of a model that a person has handed over.
+//! The limits for all calls of one endowed worker together, such as of a model that a person has handed over.
 //!
-//! A call is lent a part of what is left, and what it has not used comes back when it ends. So calls that run at the same
-//! time cannot use more together than there is.
+//! A call is lent a part of the rest, and returns the unused part when it ends. So calls that run at the same time
+//! cannot exceed the limits together.
 
 use crate::command::Fault;
 use crate::formula::Formula;
@@ -11,12 +11,12 @@ use crate::state::State;
 use crate::table;
 use crate::txn::{NOBODY, Table};
 
-/// One row for each worker, whoever has it called.
+/// Returns the key of the one row of a worker, which all its callers share.
 fn key(worker: &FormulaId) -> Vec<u8> {
     [b"left of ", &worker.number[..]].concat()
 }
 
-/// The worker is gone.
+/// Removes the row of a worker that is gone.
 pub(crate) fn forget(state: &mut State<'_>, worker: &FormulaId) -> Result<(), Fault> {
     Ok(state.txn.delete(Table::Meta, &NOBODY, &key(worker))?)
 }
@@ -29,7 +29,8 @@ fn keep(state: &mut State<'_>, worker: &FormulaId, left: &Limits) -> Result<(), 
     Ok(table::save(state.txn, Table::Meta, &NOBODY, &key(worker), left, None)?)
 }
 
-/// What one of so many calls may use of what is left of `whole`, within what it may use anyway; `None` if nothing is left.
+/// Lends one of so many calls its share of the rest of `whole`, within the limits that it has anyway. Returns the
+/// lent limits; `None` if nothing is left.
 pub(super) fn lend(
     state: &mut State<'_>,
     worker: &FormulaId,
@@ -50,7 +51,7 @@ pub(super) fn lend(
     Ok(Some(lent))
 }
 
-/// Takes back what a call has not used.
+/// Takes back the limits that a call has not used.
 pub(super) fn take_back(state: &mut State<'_>, child: &Run) -> Result<(), Fault> {
     let Some(Formula::Worker { limits, pooled: true, .. }) =
         table::formula(state.txn, &child.worker)?.map(|row| row.formula)
@@ -59,7 +60,7 @@ pub(super) fn take_back(state: &mut State<'_>, child: &Run) -> Result<(), Fault>
     };
     let mut left = left(state, &child.worker, limits)?;
     let unused = child.limits.tokens.saturating_sub(child.used.tokens());
-    // What a call has used beyond its part is missing for the others.
+    // A call that used more than its part leaves less for the others.
     let over = child.used.tokens().saturating_sub(child.limits.tokens);
     left.tokens = left.tokens.saturating_add(unused).saturating_sub(over).min(limits.tokens);
     let unspent = child.limits.usd_micros.unwrap_or_default().saturating_sub(child.used.usd_micros);

@@ -20,8 +20,8 @@ pub(super) fn propose(state: &mut State<'_>, run: &mut Run, judged: Vec<Judgemen
     propose_after(state, run, judged, None)
 }
 
-/// The approval of one call is spent without the call: what it depended on has changed since. The same call is proposed
-/// as it would be now, and is asked about again, whatever the gates say of it.
+/// Spends the approval of one call without making the call, because the state that it depended on has changed since.
+/// The same call is proposed as it would be now. A person is asked again, even if the gates allow it.
 pub(super) fn restate(
     state: &mut State<'_>,
     run: &mut Run,
@@ -52,7 +52,7 @@ pub(super) fn restate(
     propose_after(state, run, vec![judgement], Some(step))
 }
 
-/// What has changed since the approval, in words.
+/// Returns a finding that lists the changes since the approval.
 fn stale(before: &BTreeSet<Pin>, now: &BTreeSet<Pin>) -> Finding {
     let state = |pins: &BTreeSet<Pin>, of: &Pin| {
         let found = pins.iter().find(|pin| (&pin.kind, &pin.name) == (&of.kind, &of.name));
@@ -88,18 +88,20 @@ fn propose_after(
 ) -> Result<(), Fault> {
     let mut asked = Vec::new();
     let mut asked_provenance = Provenance::default();
-    // Calls of workers that may begin now or later: each is to find its share of what the run has left.
+    // The number of calls of workers that may begin now or later: each must find its share of the run's remaining
+    // budget.
     let mut calls: u64 = 0;
     for one in judged.iter().filter(|one| one.verdict.decision != Decision::Deny) {
         calls += u64::from(begin::is_call(state, &one.proposal)?);
     }
     for Judgement { site, mut proposal, mut verdict } in judged {
-        // What the proposal says of itself is not taken on trust.
+        // The kernel sets these parts itself, and does not trust the proposal.
         proposal.principal = run.principal.unwrap_or(state.actor);
         proposal.run = run.number;
         proposal.provenance = proposal.provenance.join(&run.provenance);
         if let Some(finding) = refusal(state, run, &proposal)? {
-            // What refuses it is told first, before what a gate has noted and let happen.
+            // If the gates did not deny the call, this finding comes first: it refuses the call, and theirs are only
+            // notes.
             let at = if verdict.decision == Decision::Deny { verdict.findings.len() } else { 0 };
             verdict.decision = Decision::Deny;
             verdict.findings.insert(at, finding);
@@ -159,8 +161,8 @@ fn judge(
     Ok(())
 }
 
-/// Why the grant behind a proposal cannot be used by this run, if it cannot. The gates have said so already where
-/// they could; the kernel says it again, so that no caller can leave it out.
+/// Returns why the grant behind a proposal cannot be used by this run, if it cannot. The gates have said so already
+/// where they could; the kernel says it again, so that no caller can leave it out.
 pub(super) fn refusal(
     state: &mut State<'_>,
     run: &Run,
@@ -206,7 +208,7 @@ pub(super) fn forget_permissions(state: &mut State<'_>, run: &Run) -> Result<(),
     Ok(())
 }
 
-/// Where the list of a run's lasting permissions is kept until the run ends.
+/// Returns where the list of a run's lasting permissions is kept until the run ends.
 pub(super) fn run_permissions_key(run: &Run) -> String {
     format!("permissions of {}", run.number)
 }

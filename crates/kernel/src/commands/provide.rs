@@ -47,7 +47,7 @@ pub(super) fn provide(state: &mut State<'_>, act: ProvideAgent) -> Result<Reply,
     Ok(Reply::Agent { agent, handle: parts.handle })
 }
 
-/// The agent that has the name already.
+/// Returns the agent that has the name already.
 fn existing(state: &mut State<'_>, act: &ProvideAgent) -> Result<Option<Reply>, Fault> {
     for path in [&act.name, &act.agent_name].into_iter().flatten() {
         let id = match state.view().identify(state.txn, path) {
@@ -73,7 +73,7 @@ fn existing(state: &mut State<'_>, act: &ProvideAgent) -> Result<Option<Reply>, 
     Ok(None)
 }
 
-/// Gives the new agent grants of what the actor calls by these names.
+/// Gives the new agent grants of the formulas that the actor knows by these names.
 fn introduce(state: &mut State<'_>, agent: FormulaId, names: &[(String, String)]) -> Result<(), Fault> {
     for (mine, theirs) in names {
         let id = state.resolve(&NamePath::new([mine.clone()])?)?;
@@ -87,7 +87,7 @@ fn introduce(state: &mut State<'_>, agent: FormulaId, names: &[(String, String)]
     Ok(())
 }
 
-/// Makes what every agent has.
+/// Makes the parts that every agent has.
 pub(super) fn make_parts(state: &mut State<'_>, agent: FormulaId) -> Result<Agent, Fault> {
     let owner = Number(agent.number);
     let directory = make_directory(state, owner)?;

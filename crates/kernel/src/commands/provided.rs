@@ -9,8 +9,8 @@ use crate::name::NamePath;
 use crate::provenance::Provenance;
 use crate::state::State;
 
-/// Finds what the name stands for if it is just this, or makes it. The same call a second time, after a restart or by
-/// a client that lost its connection, finds what the first one made.
+/// Finds the formula behind the name if it is exactly the requested one, or makes it. A repeated call, after a
+/// restart or a lost connection, finds the formula that the first one made.
 pub(super) fn provided(
     state: &mut State<'_>,
     base: Option<&FormulaId>,
@@ -18,7 +18,7 @@ pub(super) fn provided(
     path: &NamePath,
 ) -> Result<Reply, Fault> {
     match &thing {
-        // Data is data, whoever keeps it.
+        // A tree is data, and any agent may keep data.
         Provided::Tree(_) => {}
         _ => state.hosts_only("make directories of this machine and places to run")?,
     }
@@ -42,7 +42,7 @@ pub(super) fn provided(
             let (_, label) = path.split();
             match known {
                 Some((id, Formula::Vat { .. })) => return Ok(Reply::Made { id }),
-                // A place to run takes no name away from what it would replace.
+                // A new vat does not take a name away from another formula.
                 Some(_) => return Err(Fault::Taken(format!("{:?}", path.to_string()))),
                 None => Formula::Vat { label: label.to_owned() },
             }

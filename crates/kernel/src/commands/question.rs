@@ -1,4 +1,4 @@
-//! Question: a run asks its host by a message, and goes on with what comes of it. A form asks for a record.
+//! Question: a run asks its host by a message, and goes on with the answer. A form asks for a record.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ use crate::txn::{NOBODY, Table};
 
 use super::handed::{Handed, handed};
 
-/// Where it stands which call waits for a promise.
+/// Returns where it stands which call waits for a promise.
 fn key(promise: &FormulaId) -> Vec<u8> {
     [b"question ", &promise.number[..]].concat()
 }
 
-/// A call that has begun becomes a form in the host's mailbox. What comes of it completes the call.
+/// Turns a begun call into a form in the host's mailbox. The answer completes the call.
 pub(super) fn ask(
     state: &mut State<'_>,
     run: &mut Run,
@@ -34,7 +34,7 @@ pub(super) fn ask(
 ) -> Result<(), Fault> {
     let Handed { outbox, .. } = handed(state, run, step, &Formula::Resource(Resource::Questions))?;
     super::mail::settle_fields(&mut fields)?;
-    // Whoever writes a secret into a form of a model's has been led to it by the model.
+    // A form that a model wrote must not lead a person to enter a secret.
     if fields.iter().any(|field| field.secret) {
         return Err(Fault::Misfit { what: "a run asks for no secrets".to_owned() });
     }
@@ -50,7 +50,7 @@ pub(super) fn ask(
     wait_for(state, run, step, outbox, promise, body)
 }
 
-/// Asks the host by a message. The call waits for what comes of the promise.
+/// Asks the host by a message. The call waits until the promise settles.
 pub(super) fn wait_for(
     state: &mut State<'_>,
     run: &mut Run,
@@ -69,17 +69,17 @@ pub(super) fn wait_for(
     Ok(())
 }
 
-/// Whether a call waits for this promise.
+/// Returns whether a call waits for this promise.
 pub(super) fn is_awaited(state: &mut State<'_>, promise: &FormulaId) -> Result<bool, Fault> {
     Ok(waiting(state, promise)?.is_some())
 }
 
-/// The call that waits for this promise.
+/// Returns the call that waits for this promise.
 fn waiting(state: &mut State<'_>, promise: &FormulaId) -> Result<Option<(HostRun, u64)>, Fault> {
     Ok(table::load(state.txn, Table::Meta, &NOBODY, &key(promise))?)
 }
 
-/// The call that waits for this promise, if one does, comes to this. The promise is the caller's to settle.
+/// Completes the call that waits for this promise, if there is one. The caller must settle the promise.
 pub(super) fn conclude(
     state: &mut State<'_>,
     promise: &FormulaId,
@@ -93,8 +93,8 @@ pub(super) fn conclude(
     done
 }
 
-/// What a run has asked for fills the slot that it has named: it is the run's from now on, as long as that is not over.
-/// Returns what the run is told.
+/// Fills the slot that a run has named with the thing that it has asked for. The slot is the run's until the run is
+/// over. Returns the value that the run is told.
 pub(super) fn fill(
     state: &mut State<'_>,
     promise: &FormulaId,
@@ -128,10 +128,10 @@ pub(super) fn fill(
     Ok(value)
 }
 
-/// Something came of a promise: if a call waits for it, that is over.
+/// Completes the call that waits for a promise which has settled, if there is one.
 pub(crate) fn answered(state: &mut State<'_>, promise: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
     let completion = match row {
-        // What could be used without a grant of its own is no answer.
+        // An answer must be data: a reference could be used without a grant of its own.
         PromiseRow::Fulfilled { value } if !value.references().is_empty() => {
             Completion::Refused(vec![Finding::new("question/data", "the answer was no data")])
         }
@@ -164,13 +164,13 @@ fn close(state: &mut State<'_>, at: HostRun, step: u64, completion: Completion) 
     state.put_run(&run)
 }
 
-/// No call waits for it any more.
+/// Removes the row of the call that waits for this promise.
 fn forget(state: &mut State<'_>, promise: &FormulaId) -> Result<(), Fault> {
     state.txn.delete(Table::Meta, &NOBODY, &key(promise))?;
     Ok(())
 }
 
-/// The run does not go on: nobody is asked any more. The call is the caller's to complete.
+/// Withdraws the question of a run that does not go on. The caller must complete the call.
 pub(super) fn withdraw(state: &mut State<'_>, promise: &FormulaId) -> Result<(), Fault> {
     forget(state, promise)?;
     super::mail::withdraw(state, promise, &Untrusted::new("the run was cancelled")).map(drop)

@@ -1,6 +1,6 @@
-//! Rates: how often a grant may be used, whoever holds what was made of it.
+//! Rates: the limit on how often a grant may be used, together with all grants that were made of it.
 //!
-//! When each of the last calls began is kept beside the grant, so a crash or a restart forgets none of them.
+//! The start times of the last calls are kept beside the grant, so a crash or a restart forgets none of them.
 
 use passable::{Quoting, quoting};
 
@@ -16,19 +16,19 @@ fn key(grant: &FormulaId) -> Vec<u8> {
     [b"rate ", &grant.number[..]].concat()
 }
 
-/// The grant is gone.
+/// Removes the call times of a grant that is gone.
 pub(crate) fn forget(state: &mut State<'_>, grant: &FormulaId) -> Result<(), Fault> {
     Ok(state.txn.delete(Table::Meta, &NOBODY, &key(grant))?)
 }
 
-/// When the calls that still count began, oldest first.
+/// Returns when the calls that still count began, oldest first.
 fn counted(state: &mut State<'_>, grant: &FormulaId, rate: Rate) -> Result<Vec<i64>, Fault> {
     let began: Option<Vec<i64>> = table::load(state.txn, Table::Meta, &NOBODY, &key(grant))?;
     let since = state.env.now_ms().saturating_sub_unsigned(rate.per_ms);
     Ok(began.unwrap_or_default().into_iter().filter(|at| *at > since).collect())
 }
 
-/// Why nothing can be called through these grants now, if they are used up for the time being.
+/// Returns why nothing can be called through these grants now, if they are used up for the time being.
 pub(super) fn refusal(state: &mut State<'_>, reached: &Reached) -> Result<Option<Finding>, Fault> {
     for grant in &reached.grants {
         let Some(rate) = grant.attenuation.rate else { continue };
@@ -48,7 +48,7 @@ pub(super) fn refusal(state: &mut State<'_>, reached: &Reached) -> Result<Option
     Ok(None)
 }
 
-/// A call through these grants begins.
+/// Counts the start of a call through these grants.
 pub(super) fn count(state: &mut State<'_>, reached: &Reached) -> Result<(), Fault> {
     for grant in &reached.grants {
         let Some(rate) = grant.attenuation.rate else { continue };

@@ -9,8 +9,8 @@ use crate::run::Entry;
 use crate::state::State;
 use crate::table::Task;
 
-/// Every run that must go on is told so in its journal: the time before this step was nobody's work. Effects that
-/// had begun are settled when their runs are driven.
+/// Notes a resumption in the journal of every run that must go on: no work was done on it just before this step.
+/// Begun effects are settled when their runs are driven.
 pub(super) fn recover(state: &mut State<'_>) -> Result<Reply, Fault> {
     let owner = state.owner();
     let runs: BTreeSet<_> = query::outbox(state.txn, &owner)?

@@ -29,7 +29,8 @@ fn expect_ears(run: &Run, text: &Untrusted) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A person replies to what a run has said: its model reads it before it is asked again. A conversation that rests goes on.
+/// Adds a person's reply to the journal of a run; the model reads it before it is asked again. A conversation that
+/// rests goes on.
 pub(crate) fn hear(
     state: &mut State<'_>,
     number: RunNumber,
@@ -46,7 +47,7 @@ pub(crate) fn hear(
     state.put_run(&run)
 }
 
-/// Documents that come with what is said are the run's from then on, as those are with which it began.
+/// Adds the documents that come with a text to the run, like those with which it began, and returns their provenance.
 fn take_in(state: &mut State<'_>, run: &mut Run, documents: &[Attachment]) -> Result<Provenance, Fault> {
     let mut provenance = Provenance::host();
     for document in documents {

@@ -1,4 +1,4 @@
-//! Stand: the journal of what an agent does without a run of its own.
+//! The journal of an agent's acts outside of runs.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(super) fn stand(state: &mut State<'_>, agent: FormulaId) -> Result<Reply, Fa
     Ok(Reply::Standing { at: HostRun { host: owner, run: made? } })
 }
 
-/// The host who answers for what an agent does: itself, or the one above it.
+/// Returns the host that is responsible for an agent: the agent itself, or the host above it.
 fn answers_for(state: &mut State<'_>, agent: FormulaId) -> Result<FormulaId, Fault> {
     let mut at = agent;
     for _ in 0..HIGHEST {
@@ -49,7 +49,7 @@ fn answers_for(state: &mut State<'_>, agent: FormulaId) -> Result<FormulaId, Fau
         let above = match state.formula(&at)? {
             Formula::Host { .. } => return Ok(at),
             Formula::Guest { host, .. } => host,
-            // Whoever endowed code answers for it.
+            // The agent that endowed the code is responsible for it.
             Formula::Eval { result, .. } => {
                 at = match state.formula(&result)? {
                     Formula::Promise { asker, .. } => state.id_of(asker),
@@ -72,8 +72,8 @@ fn answers_for(state: &mut State<'_>, agent: FormulaId) -> Result<FormulaId, Fau
     Err(Fault::Dangling(agent))
 }
 
-/// Makes the journal as a run of the actor's. It is kept by the agent: once that is collected, it goes with it, and what
-/// stands in it stays.
+/// Makes the journal as a run of the actor's. The agent keeps it. Once the agent is collected, the journal ends, and
+/// its entries stay.
 fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
     let (me, is_own) = (state.me(), agent == state.actor);
     let number = RunNumber(state.count("next_run")?);
@@ -94,7 +94,7 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
         id,
         worker: agent,
         name,
-        // Nothing says what an agent does.
+        // No worker file defines the acts of an agent.
         definition: BlobHash([0; 32]),
         includes: BTreeMap::new(),
         shape: Shape::Standing,
@@ -139,10 +139,10 @@ fn make(state: &mut State<'_>, agent: FormulaId) -> Result<RunNumber, Fault> {
     Ok(number)
 }
 
-/// As what an agent refers to its journal.
+/// The label of the edge from an agent to its journal.
 const LABEL: &str = "journal";
 
-/// The agent is being collected: nothing that waits in its journal begins any more, and the journal ends.
+/// Ends the journal of an agent that is being collected. No call that waits in it begins any more.
 pub(crate) fn fall(state: &mut State<'_>, agent: &FormulaId) -> Result<(), Fault> {
     let Some(at) = standing::journal_of(state.txn, agent)? else { return Ok(()) };
     state.txn.delete(Table::Meta, &agent.number, standing::KEY)?;
@@ -163,7 +163,7 @@ fn end(state: &mut State<'_>, agent: &FormulaId, number: RunNumber) -> Result<()
         if let Phase::Begun { outbox } = phase {
             state.unpost(outbox)?;
         }
-        // Through what it would be looked up is gone as well.
+        // The grant through which the outcome could be looked up is gone as well.
         let message = "it may or may not have happened: the agent is gone since";
         let completion = Completion::Failed(Finding::new("effect/unknown", message));
         state.journal(&mut run, Entry::Completed { proposal, completion }, Provenance::host())?;
@@ -182,7 +182,7 @@ fn end(state: &mut State<'_>, agent: &FormulaId, number: RunNumber) -> Result<()
     state.put_run(&run)
 }
 
-/// Whether a step has a place in such a journal.
+/// Returns whether a step has a place in such a journal.
 pub(super) fn takes(step: &Move) -> bool {
     match step {
         Move::Propose { .. }
@@ -207,8 +207,8 @@ pub(super) fn takes(step: &Move) -> bool {
     }
 }
 
-/// Proposes one call of an agent's. A send of code that has proposed its call before proposes nothing: whoever makes it
-/// again is told where it stands.
+/// Proposes one call of an agent's. A send of code that has proposed its call before proposes nothing; the reply
+/// names the earlier step instead.
 pub(super) fn propose(
     state: &mut State<'_>,
     run: &mut Run,
@@ -228,7 +228,7 @@ pub(super) fn propose(
         }
         standing::write::became(state.txn, &owner, origin, at)?;
     }
-    // Nobody reads so many cards, and whoever cannot be stopped does not fill a mailbox with them.
+    // A person cannot read so many cards, and an agent that cannot be stopped must not fill a mailbox with them.
     if run.open.len() >= MOST_OPEN {
         for one in judged.iter_mut().filter(|one| one.verdict.decision == Decision::Ask) {
             one.verdict.decision = Decision::Deny;
@@ -240,7 +240,8 @@ pub(super) fn propose(
     Ok(Reply::Proposed { at })
 }
 
-/// Whether a call was not made because somebody else had changed the same thing meanwhile: it may be proposed anew.
+/// Returns whether a call was not made because somebody else had changed the same thing meanwhile: it may be proposed
+/// anew.
 fn came_to_nothing(state: &mut State<'_>, at: StepRef) -> Result<bool, Fault> {
     let owner = state.owner();
     Ok(match standing::stands(state.txn, &owner, at)? {
@@ -251,8 +252,8 @@ fn came_to_nothing(state: &mut State<'_>, at: StepRef) -> Result<bool, Fault> {
     })
 }
 
-/// Why a call cannot be made in such a journal, if it cannot: its grant is not the agent's, or something on the way has
-/// ended, or leaves the method out.
+/// Returns why a call cannot be made in such a journal, if it cannot: its grant is not the agent's, or something on
+/// the way has ended, or leaves the method out.
 pub(super) fn refusal(state: &mut State<'_>, proposal: &Proposal) -> Result<Option<Finding>, Fault> {
     let not_held = || Finding::new("grant/held", "this agent does not hold such a grant").at(&proposal.slot);
     let now_ms = state.env.now_ms();

@@ -30,7 +30,7 @@ pub(super) fn start_for(
     let number = RunNumber(state.count("next_run")?);
     let (run, worker) = (state.fresh_id(), state.fresh_id());
     let verb = if delivery.is_some() { "endow" } else { "run" };
-    // Who endows what was proposed answers the proposal.
+    // The command that endows a proposed worker answers the proposal.
     let answers = match &delivery {
         Some(delivery) => state.message_of(delivery.message)?,
         None => None,
@@ -123,7 +123,7 @@ pub(super) fn endow(
 struct Called {
     program: Program,
     bindings: Vec<Binding>,
-    /// Its own model. What it may use up is then for all calls together.
+    /// Its own model. If there is one, the worker's limits are for all calls together.
     model: Option<String>,
 }
 
@@ -181,7 +181,7 @@ fn grant(
     Ok(state.make_grant(grant, Some(run))?.id)
 }
 
-/// What a run is made from.
+/// The parts from which a run is made.
 pub(super) struct Seed {
     pub(super) id: FormulaId,
     pub(super) number: RunNumber,
@@ -264,7 +264,7 @@ pub(super) fn create(state: &mut State<'_>, seed: Seed) -> Result<FormulaId, Fau
     Ok(result)
 }
 
-/// A document says what it likes, whoever handed it over.
+/// Returns the provenance of a document: its words are its own, even if a person has attached it.
 pub(super) fn provenance_of(document: &Attachment) -> Provenance {
     Provenance::of(Source::Document { name: document.name.clone(), hash: document.hash })
 }

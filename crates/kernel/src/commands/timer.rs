@@ -69,7 +69,7 @@ fn make(state: &mut State<'_>, path: &NamePath, interval_ms: u64, label: Untrust
     Ok(Reply::Made { id })
 }
 
-/// The timer, as long as it may be used.
+/// Returns the timer, as long as it may be used.
 fn usable(state: &mut State<'_>, reference: &FormulaId) -> Result<Timer, Fault> {
     let now_ms = state.env.now_ms();
     timer::timer(state.txn, reference, now_ms)?.map_err(|silence| match silence {
@@ -140,7 +140,7 @@ fn tick(state: &mut State<'_>, budget: u32) -> Result<Reply, Fault> {
     Ok(Reply::Ticked { count, done: false })
 }
 
-/// Tells one agent, which acts, of what has come of one timer.
+/// Sends the agent, which is the actor, a message about the latest tick of one timer, or about its end.
 fn tell(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> Result<(), Fault> {
     let now_ms = state.env.now_ms();
     let found = timer::timer(state.txn, &row.timer, now_ms)?;
@@ -170,7 +170,7 @@ fn tell(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> Result<(
         let due_ms = timer.comes_at(row.seen.saturating_add(1));
         return state.put_subscription(agent, &Subscription { due_ms, ..row });
     }
-    // None of them is lost, and none is told twice, whatever the clock did meanwhile.
+    // Missed ticks are counted and no tick is told twice, even if the clock was changed meanwhile.
     let missed = tick.saturating_sub(row.seen).saturating_sub(1);
     let provenance = state.provenance_of(&timer.id)?;
     let label = timer.label.raw();
@@ -196,7 +196,7 @@ fn tell(state: &mut State<'_>, agent: &FormulaId, row: Subscription) -> Result<(
     state.put_subscription(agent, &row)
 }
 
-/// A count as clients get it.
+/// Returns a count as clients get it.
 fn number(count: u64) -> Value {
     Value::number(count as f64)
 }

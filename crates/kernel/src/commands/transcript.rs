@@ -1,5 +1,5 @@
-//! The transcript: a person's command as a message to the agent itself, in answer to what it is about, with what came of
-//! it beside it.
+//! The transcript: each command of a user is a message to the agent itself. It answers the message that it is about,
+//! and its outcome is noted beside it.
 
 use crate::came::Came;
 use crate::command::{About, Act, Cancel, Fault, MailAct};
@@ -14,7 +14,7 @@ use crate::txn::{NOBODY, StoreFault, Table};
 /// How many references to something are looked at.
 const REFERENCES: usize = 1_000;
 
-/// What stands before the rows of the commands that wait for a promise.
+/// Returns the key prefix of the rows of the commands that wait for a promise.
 fn prefix(promise: &FormulaId) -> Vec<u8> {
     [b"came ", &promise.number[..]].concat()
 }
@@ -23,7 +23,7 @@ fn key(promise: &FormulaId, agent: &FormulaId, number: MessageNumber) -> Vec<u8>
     [&prefix(promise)[..], &agent.number, &table::number_key(number.0)].concat()
 }
 
-/// What an act of the actor's is about, before it is done: afterwards it may be gone.
+/// Returns the subject of an act of the actor's. It must be read before the act, after which it may be gone.
 pub(super) fn subject(state: &mut State<'_>, act: &Act) -> Result<Subject, Fault> {
     let about = match act {
         Act::Cancel { what: Cancel::Name { path }, .. } => named(state, path)?,
@@ -66,13 +66,13 @@ fn resolver(act: &MailAct) -> Option<&FormulaId> {
     }
 }
 
-/// What a name stands for, as a thing that has a number: a run, or a promise by the run that settles it or the message
-/// that asked for it.
+/// Returns the run or the message behind a name. For a promise, it is the run that settles it or the message that
+/// asked for it.
 fn named(state: &mut State<'_>, path: &NamePath) -> Result<About, Fault> {
     let id = match state.view().identify(state.txn, path) {
         Ok(id) => id,
         Err(Fault::Store(fault)) => return Err(fault.into()),
-        // Whoever cancels it is told.
+        // The cancellation itself reports this error.
         Err(_) => return Ok(About::default()),
     };
     let Some(row) = table::formula(state.txn, &id)? else { return Ok(About::default()) };
@@ -105,8 +105,8 @@ fn named(state: &mut State<'_>, path: &NamePath) -> Result<About, Fault> {
     Ok(About::default())
 }
 
-/// Notes beside the command that was told of what came of it, and with what it ended the number of that command.
-/// `refused` says why nothing was done.
+/// Notes the outcome beside the recorded command, and the command's number in the grants and runs that it ended.
+/// `refused` is the outcome if nothing was done.
 pub(super) fn note(state: &mut State<'_>, refused: Option<Came>) -> Result<(), Fault> {
     let Some(number) = state.told else { return Ok(()) };
     let came = match refused {
@@ -147,7 +147,7 @@ pub(super) fn note(state: &mut State<'_>, refused: Option<Came>) -> Result<(), F
     Ok(())
 }
 
-/// Something came of a promise: the commands that wait for it have come to that.
+/// Updates the outcomes of the commands that wait for a promise which has settled.
 pub(crate) fn settled(state: &mut State<'_>, promise: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
     let start = prefix(promise);
     let rows = state.txn.range(Table::Meta, &NOBODY, &start, &table::behind(&start), usize::MAX, false)?;
@@ -160,7 +160,7 @@ pub(crate) fn settled(state: &mut State<'_>, promise: &FormulaId, row: &PromiseR
         };
         let (owner, mailbox) = (agent.number, mailbox.mailbox);
         let Some(mut mail) = table::mail(state.txn, &owner, &mailbox, number)? else { continue };
-        // What was dismissed says nothing any more.
+        // A dismissed command has no outcome to update.
         let Some(came) = mail.came.as_ref().and_then(|came| came.settled(row)) else { continue };
         mail.came = Some(came);
         state.put_mail_of(&owner, &mailbox, number, &mail)?;
@@ -169,7 +169,7 @@ pub(crate) fn settled(state: &mut State<'_>, promise: &FormulaId, row: &PromiseR
     Ok(())
 }
 
-/// Who waits, by a key.
+/// Returns who waits, by a key.
 fn waits(key: &[u8], start: usize, promise: &FormulaId) -> Result<(FormulaId, MessageNumber), StoreFault> {
     let bad = || StoreFault::Corrupt("a command waits under a bad key".to_owned());
     let (agent, number) = key.get(start..).and_then(|key| key.split_at_checked(32)).ok_or_else(bad)?;
@@ -178,7 +178,7 @@ fn waits(key: &[u8], start: usize, promise: &FormulaId) -> Result<(FormulaId, Me
     Ok((agent, MessageNumber(number)))
 }
 
-/// Nobody waits for a promise any more: it goes.
+/// Removes the rows of the commands that wait for a promise.
 pub(crate) fn forget(state: &mut State<'_>, promise: &FormulaId) -> Result<(), StoreFault> {
     let start = prefix(promise);
     let rows = state.txn.range(Table::Meta, &NOBODY, &start, &table::behind(&start), usize::MAX, false)?;

@@ -1,5 +1,5 @@
-//! Undo, apply, discard: what a run changed is put back, or put in place out of a staged copy, or thrown away. The kernel writes down what is about to be; whoever puts it back looks each time
-//! at what is there.
+//! Undo, apply, discard: the changes of a run are undone, put in place out of a staged copy, or thrown away. The
+//! kernel records the intent. The daemon, which changes the files, checks their current state each time.
 
 use crate::command::{Fault, Reply};
 use crate::id::RunNumber;

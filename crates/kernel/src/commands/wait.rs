@@ -15,7 +15,7 @@ use crate::txn::{NOBODY, Table};
 
 use super::handed::{Handed, handed};
 
-/// A call that has begun comes to its end at this time; at once, if that is past.
+/// Lets a begun call wait until this time; it completes at once if the time is past.
 pub(super) fn wait(state: &mut State<'_>, run: &mut Run, step: u64, until_ms: i64) -> Result<(), Fault> {
     let Handed { outbox, .. } = handed(state, run, step, &Formula::Resource(Resource::Alarm))?;
     let longest = state.env.now_ms().saturating_add(i64::try_from(LONGEST_MS).unwrap_or(i64::MAX));
@@ -30,7 +30,7 @@ pub(super) fn wait(state: &mut State<'_>, run: &mut Run, step: u64, until_ms: i6
     Ok(())
 }
 
-/// The time has come for somebody: the call is over, and the run goes on.
+/// Completes a call whose time has come, and lets its run go on.
 pub(super) fn wake(state: &mut State<'_>, wake: &Wake) -> Result<(), Fault> {
     state.txn.delete(Table::Meta, &NOBODY, &wake_key(wake))?;
     let actor = std::mem::replace(&mut state.actor, wake.host);
@@ -52,7 +52,7 @@ fn complete(state: &mut State<'_>, number: RunNumber, step: u64) -> Result<(), F
     state.put_run(&run)
 }
 
-/// The run does not go on: it is not woken. The run is the caller's to save.
+/// Removes the wake-up of a run that does not go on, and refuses the call. The caller must save the run.
 pub(super) fn rest(
     state: &mut State<'_>,
     run: &mut Run,

@@ -14,14 +14,15 @@ use crate::state::State;
 
 use super::handed::{Handed, handed};
 
-/// How often a run writes at most, the runs below it included: whoever cannot be stopped does not fill a mailbox.
+/// The maximum number of messages that a run writes, including the runs below it. A run that cannot be stopped must
+/// not fill a mailbox.
 const MOST: u32 = 100;
 
 /// The most bytes of one text.
 const LONGEST: usize = 256 << 10;
 
-/// A call that has begun becomes a message in the host's mailbox. What only says something is over with that; what asks
-/// is completed by the answer.
+/// Turns a begun call into a message in the host's mailbox. A plain text completes the call at once; a request or a
+/// proposal waits for its answer.
 pub(super) fn write(state: &mut State<'_>, run: &mut Run, step: u64, writing: Writing) -> Result<(), Fault> {
     let Handed { at, outbox, proposal } = handed(state, run, step, &Formula::Resource(Resource::Mail))?;
     expect_proposed(at, &proposal, &writing)?;
@@ -44,7 +45,7 @@ pub(super) fn write(state: &mut State<'_>, run: &mut Run, step: u64, writing: Wr
     Ok(())
 }
 
-/// The message that asks for something. The run waits for what comes of it.
+/// Sends the message that asks for something. The run waits for the answer.
 fn ask(state: &mut State<'_>, run: &mut Run, step: u64, outbox: u64, writing: Writing) -> Result<(), Fault> {
     let me = state.me();
     let (promise, resolver) = state.new_promise(me, None)?;
@@ -66,7 +67,7 @@ fn ask(state: &mut State<'_>, run: &mut Run, step: u64, outbox: u64, writing: Wr
     super::question::wait_for(state, run, step, outbox, promise, body)
 }
 
-/// What goes out is what was judged and, where that was asked, shown.
+/// Refuses a message that differs from the proposal that was judged and, if required, shown to a person.
 fn expect_proposed(at: StepRef, proposal: &Proposal, writing: &Writing) -> Result<(), Fault> {
     let is = |index: usize, said: &str| proposal.args.get(index).and_then(Value::as_str) == Some(said);
     let is_it = match writing {
@@ -100,14 +101,14 @@ fn check(writing: &Writing) -> Result<(), Fault> {
     }
 }
 
-/// Whether worker files could name a slot like this.
+/// Returns whether worker files could name a slot like this.
 fn is_slot(name: &str) -> bool {
     name.len() <= 32
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Why this run does not write this, if it does not.
+/// Returns why this run does not write this, if it does not.
 fn refusal(state: &mut State<'_>, run: &Run, writing: &Writing) -> Result<Option<Finding>, Fault> {
     let above = state.ancestors(run)?;
     if above.iter().chain([run]).any(|run| run.written >= MOST) {
@@ -132,11 +133,11 @@ fn count(state: &mut State<'_>, run: &mut Run) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether the run has asked for something under this name and waits for the answer.
+/// Returns whether the run has asked for something under this name and waits for the answer.
 pub(super) fn is_wished(state: &mut State<'_>, run: &Run, name: &str) -> Result<bool, Fault> {
     for phase in run.open.values() {
         let Phase::Questioned { message, .. } = phase else { continue };
-        // What was answered with code may have been dismissed since.
+        // A message that was answered with code may have been dismissed since.
         let Ok(letter) = state.letter(*message) else { continue };
         if let Body::Request { by: Some(Wish { slot, .. }), .. } = letter.message.body
             && slot == name

@@ -1,9 +1,9 @@
-//! Files: what directories of this machine do, and trees of files that never change.
+//! Files: calls on directories of this machine, and on trees of files that never change.
 //!
-//! The state knows of a directory what it is bound to and nothing of what is in it. So a call becomes a [`FileCall`],
-//! which whoever has the files carries out: it asks for the [`Ground`] again when it does, since by then the grants
-//! through which the directory was found may have ended. What is looked up in a directory is no formula; whoever keeps
-//! it remembers the directory and the way, and asks [`part`] what a call on it is.
+//! The state knows the place of a directory, but nothing of its content. So a call becomes a [`FileCall`], and the
+//! daemon, which has the files, carries it out. The daemon asks for the [`Ground`] again at that moment, because the
+//! grants on the way to the directory may have ended. A file or directory that was looked up in a directory is no
+//! formula. Its keeper remembers the directory and the path, and asks [`part`] about each call on it.
 
 use resource::Resource;
 
@@ -22,7 +22,7 @@ use crate::proposal::Value;
 use crate::table;
 use crate::txn::ReadTxn;
 
-/// The longest name of a file, in bytes: what file systems take.
+/// The maximum length of a file's name, in bytes: the limit of file systems.
 const LONGEST: usize = 255;
 
 /// The most names in a path.
@@ -35,14 +35,14 @@ pub struct FileCall {
     pub target: FormulaId,
     /// The grants that were passed on the way to it.
     pub through: Vec<FormulaId>,
-    /// What is to be done there.
+    /// The operation.
     pub op: FileOp,
 }
 
 /// Names, each of something in the directory that the one before it names. None at all is the place itself.
 pub type Way = Vec<String>;
 
-/// What is done with files.
+/// An operation on files.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FileOp {
     /// Says whether there is something.
@@ -51,31 +51,31 @@ pub enum FileOp {
     List(Way),
     /// A reference to a file or a directory.
     Lookup(Way),
-    /// The text of a file.
+    /// Returns the text of a file.
     Read {
         /// Which.
         way: Way,
         /// Whether `undefined` is the answer if there is none.
         maybe: bool,
     },
-    /// What a file says in JSON.
+    /// The content of a JSON file, as a value.
     ReadJson(Way),
     /// The bytes of a file, piece by piece.
     Stream(Way),
-    /// The SHA-256 of what never changes, in hexadecimal digits.
+    /// The SHA-256 of a file or tree that never changes, in hexadecimal digits.
     Digest(Way),
-    /// Puts text in the place of whatever the file held.
+    /// Replaces the content of a file by a text.
     Write {
         /// Which file.
         way: Way,
         /// Its new content.
         text: String,
     },
-    /// Puts text behind what the file holds; a file that is not there is made.
+    /// Appends a text to a file. A missing file is made.
     Append {
         /// Which file.
         way: Way,
-        /// What is put there.
+        /// The text to append.
         text: String,
     },
     /// The same as [`FileOp::Write`] with bytes that the caller's iterator gives.
@@ -93,12 +93,13 @@ pub enum FileOp {
     MakeDirectory(Way),
     /// The same place, where nothing can be changed.
     ReadOnly,
-    /// What is there now, as a tree that never changes.
+    /// The current content, as a tree that never changes.
     Snapshot,
 }
 
 impl FileOp {
-    /// The methods each of which, granted, lets somebody do this: the method itself, and what worker files call it.
+    /// Returns the methods that each permit this operation, when granted: the method itself, and its names in worker
+    /// files.
     fn words(&self) -> &'static [&'static str] {
         match self {
             FileOp::Has(_) => &["has", "list"],
@@ -116,12 +117,12 @@ impl FileOp {
         }
     }
 
-    /// What it is called by the first of those.
+    /// Returns the first of those methods.
     pub fn method(&self) -> &'static str {
         self.words().first().copied().unwrap_or_default()
     }
 
-    /// Whether it changes anything.
+    /// Returns whether it changes anything.
     pub fn changes(&self) -> bool {
         matches!(
             self,
@@ -134,7 +135,7 @@ impl FileOp {
         )
     }
 
-    /// The same, done where `before` leads to.
+    /// Returns the same, done where `before` leads to.
     pub fn behind(mut self, before: &[String]) -> FileOp {
         let ways: Vec<&mut Way> = match &mut self {
             FileOp::Has(way)
@@ -159,21 +160,21 @@ impl FileOp {
     }
 }
 
-/// What is behind a reference to something that has files, as long as it may be used.
+/// The directory or tree behind a reference, as long as the reference may be used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ground {
     /// The formula behind all grants.
     pub id: FormulaId,
-    /// What it says.
+    /// The formula itself.
     pub formula: Formula,
-    /// What the grants on the way take away.
+    /// The restrictions of the grants on the way.
     pub attenuation: Attenuation,
 }
 
-/// Where a call is carried out.
+/// Returns the place where a call is carried out, if its grants permit the call.
 ///
 /// # Errors
-/// When a grant on the way has ended, or leaves out what the call does, or there are no files.
+/// When a grant on the way has ended, or leaves out the method of the call, or there are no files.
 pub fn ground(txn: &mut dyn ReadTxn, now_ms: i64, call: &FileCall) -> Result<Ground, Refusal> {
     for grant in &call.through {
         let reached = table::reach(txn, grant)?.ok_or(Fault::Dangling(*grant))?;
@@ -196,7 +197,7 @@ pub fn ground(txn: &mut dyn ReadTxn, now_ms: i64, call: &FileCall) -> Result<Gro
     Ok(Ground { id: reached.id, formula: reached.formula, attenuation })
 }
 
-/// Whether this is something that has files.
+/// Returns whether this is something that has files.
 pub(super) fn has_files(formula: &Formula) -> bool {
     matches!(
         formula,
@@ -204,7 +205,7 @@ pub(super) fn has_files(formula: &Formula) -> bool {
     )
 }
 
-/// What was looked up in something that has files.
+/// The kind of a part that was looked up in a directory or a tree of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -228,13 +229,14 @@ impl Part {
         })
     }
 
-    /// The name of its interface.
+    /// Returns the name of its interface.
     pub fn interface(self) -> &'static str {
         self.facet().name
     }
 }
 
-/// What comes of calling a part of something that has files: its answer, or what is to be done where the part is.
+/// Returns the result of a call on a part of a directory or tree: its answer, or the operation to carry out at the
+/// part.
 ///
 /// # Errors
 /// When there is no such method, or its arguments do not fit.
@@ -266,7 +268,7 @@ pub fn part(part: Part, method: &str, args: &[Value]) -> Result<Result<FileOp, V
     op.map(Ok).ok_or_else(|| Fault::NotSupported(known.name).into())
 }
 
-/// What a call on a directory or a tree does.
+/// Returns the operation that a call on a directory or a tree asks for.
 pub(super) fn in_directory(method: &str, args: Args<'_>) -> Result<Option<FileOp>, Refusal> {
     let one = |at| way(args, at);
     let something = |at| match way(args, at) {
@@ -338,13 +340,13 @@ fn checked(names: Vec<String>) -> Result<Way, Refusal> {
 }
 
 impl Place<'_> {
-    /// What comes of a call whose path leads into something that has files; `None` if it does not, or it is no call
-    /// that files answer.
+    /// Returns the plan of a call whose path leads into a directory or a tree of files. Returns `None` if the path
+    /// does not lead there, or if files do not answer the call.
     pub(super) fn cross(&mut self, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {
         let names = match method {
             "has" | "list" | "remove" => match args.rest() {
                 Ok(Some(path)) => path,
-                // What is wrong with it is said where the call is for names.
+                // The plan for names reports an invalid path.
                 _ => return Ok(None),
             },
             "lookup" | "maybeLookup" | "readText" | "maybeReadText" | "writeText" | "makeDirectory" => {
@@ -366,7 +368,8 @@ impl Place<'_> {
         Ok(Some(Plan::need(Need::Files(FileCall { target, through, op }))))
     }
 
-    /// Where a path leaves the names for files: what has them, the grants passed on the way, and the rest of the path.
+    /// Returns where a path leaves the names for files: the directory or tree, the grants on the way, and the rest of
+    /// the path.
     fn leave(
         &mut self,
         path: &NamePath,
@@ -377,7 +380,7 @@ impl Place<'_> {
         for at in 0..last {
             let Ok(mut here) = self.here.at_end(self.txn, &names[..at]) else { return Ok(None) };
             let Some(Found::Formula(id)) = here.entry(self.txn, &names[at])? else { return Ok(None) };
-            // What a promise came to stands for the promise.
+            // The value of a promise stands for the promise.
             let came = came_to(self.txn, &id)?;
             let target = came.last().copied().unwrap_or(id);
             let Some(reached) = table::reach(self.txn, &target)? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! What can be followed: names and messages, now and from some event on.
+//! Feeds that clients can follow: names and messages, now and from some event on.
 
 use super::listing;
 use super::live::Live;
@@ -13,14 +13,14 @@ use crate::query;
 use crate::table;
 use crate::txn::{Owner, ReadTxn};
 
-/// What somebody wants to be told of as it changes.
+/// A feed of changes that a client follows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Follow {
     /// The names in a directory: all that are there, then each as it comes and goes.
     Names {
         /// Who looks.
         agent: FormulaId,
-        /// The directory, or whatever else has names.
+        /// The directory, or another object that has names.
         target: FormulaId,
     },
     /// The names of one thing.
@@ -42,16 +42,16 @@ pub enum Follow {
 /// The names that there are, and which events change them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Names {
-    /// The names, with what they stand for.
+    /// The names, with the formulas that they stand for.
     pub entries: Vec<(String, FormulaId)>,
-    /// Under whom events about them are recorded, and the pet store that these name. `None` if there are no events of
-    /// their own: then whatever happens may change them.
+    /// The owner under which events about the names are recorded, and the pet store that these events name. `None` if
+    /// there are no events of their own: then any event may change the names.
     pub events: Option<(Owner, FormulaId)>,
     /// The last event that the names already show.
     pub seen: u64,
 }
 
-/// The names in a place that somebody reaches.
+/// Returns the names in a place that somebody reaches.
 ///
 /// # Errors
 /// When it is no such place, or no longer reached.
@@ -75,7 +75,7 @@ pub fn names(txn: &mut dyn ReadTxn, view: &View, target: &FormulaId) -> Result<N
     Ok(Names { entries: super::names::entries(txn, &here)?, events, seen })
 }
 
-/// An agent's messages from a number on, as they are listed, and the number behind them.
+/// Returns an agent's messages from a number on, as they are listed, and the number behind them.
 ///
 /// # Errors
 /// When the store fails.
@@ -99,7 +99,7 @@ pub fn messages(
     Ok((all, next))
 }
 
-/// A name that was given, as upstream tells it.
+/// Returns a name that was given, as upstream tells it.
 pub fn added(name: &str, id: &FormulaId) -> Value {
     let text = |number: [u8; 32]| Value::string(Number(number).to_string());
     let value = [("number".to_owned(), text(id.number)), ("node".to_owned(), text(id.node))];
@@ -110,7 +110,7 @@ pub fn added(name: &str, id: &FormulaId) -> Value {
     Value::record_from_map(item.into())
 }
 
-/// A name that was taken away.
+/// Returns a name that was taken away.
 pub fn removed(name: &str) -> Value {
     Value::record_from_map([("remove".to_owned(), Value::string(name.to_owned()))].into())
 }

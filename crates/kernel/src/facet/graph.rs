@@ -1,4 +1,4 @@
-//! The graph of formulas: what refers to what, of all that an agent has named.
+//! The graph of formulas: the references among all formulas that an agent has named.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,7 +15,7 @@ const NODES: usize = 2_000;
 /// The most references in one answer.
 const EDGES: usize = 10_000;
 
-/// The graph as a record of `nodes` and `edges`, those first that fewest references lead to.
+/// Returns the graph as a record of `nodes` and `edges`, those first that fewest references lead to.
 ///
 /// Identifiers open nothing, and still the graph ends where somebody else's things begin: at a grant, a mail address
 /// and another agent. The store's own host sees behind these too, for all of it is the person's.
@@ -69,7 +69,7 @@ pub(super) fn graph(txn: &mut dyn ReadTxn, view: View) -> Result<Value, Refusal>
         ("edges".to_owned(), Value::array(edges)),
     ]);
     if cut {
-        // Whoever draws it should say that there is more.
+        // A viewer of the graph should say that there is more.
         all.insert("more".to_owned(), Value::bool(true));
     }
     Ok(Value::record_from_map(all))

@@ -1,4 +1,4 @@
-//! What agents do besides names and mail: identity, making agents, sharing, cancelling; and the root of the store.
+//! Calls of agents besides names and mail: identity, making agents, sharing, cancelling; and the root of the store.
 
 use passable::Untrusted;
 
@@ -20,7 +20,7 @@ use crate::txn::ReadTxn;
 /// How long a sharing token lasts unless it is used: seven days.
 const TOKEN_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
-/// What comes of such a call to an agent; `None` if it is another call.
+/// Returns the plan of such a call to an agent; `None` if it is another call.
 pub(super) fn plan(
     txn: &mut dyn ReadTxn,
     view: View,
@@ -135,7 +135,7 @@ fn provide(agent: FormulaId, kind: AgentKind, args: Args<'_>) -> Result<Plan, Re
     Ok(Plan::act(agent, Act::Provide(act), Then::Agent { interface: interface.into() }))
 }
 
-/// What comes of a call to the root of the store; `None` if it is another call.
+/// Returns the plan of a call to the root of the store; `None` if it is another call.
 pub(super) fn endo(
     txn: &mut dyn ReadTxn,
     id: &FormulaId,

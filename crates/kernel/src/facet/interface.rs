@@ -1,4 +1,4 @@
-//! Interfaces with their guards: what each kind of object can be asked to do, made from the tables in `methods`.
+//! Interfaces with their guards: the methods of each kind of object, made from the tables in `methods`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,16 +10,16 @@ use crate::Pattern;
 use crate::id::FormulaId;
 use crate::proposal::Value;
 
-/// What an argument must be.
+/// The shape of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Anything.
+    /// Returns the pattern that every value matches.
     Any,
-    /// Text.
+    /// Returns text as a value.
     Text,
     /// Text, or nothing.
     MaybeText,
-    /// A name, or an array of names.
+    /// Returns a name, or an array of names.
     NameOrPath,
     /// An array of texts, or of names.
     Texts,
@@ -37,12 +37,12 @@ pub enum Shape {
     TextOrRecord,
     /// An object.
     Remotable,
-    /// An error.
+    /// Returns an error.
     Error,
 }
 
 impl Shape {
-    /// The pattern that says so.
+    /// Returns the pattern that says so.
     pub fn pattern(self) -> Pattern {
         let name_or_path = || Pattern::or([Pattern::string(), Pattern::array_of(Pattern::string())]);
         match self {
@@ -77,15 +77,15 @@ pub enum Presence {
 /// One parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// What upstream calls it.
+    /// The name that upstream uses.
     pub name: &'static str,
-    /// What it must be; of a rest parameter, what the array of them must be.
+    /// The shape of the argument; for a rest parameter, the shape of the array of them.
     pub shape: Shape,
     /// Whether it must be given.
     pub presence: Presence,
 }
 
-/// Whether Almoner does what a method says.
+/// The degree to which Almoner supports a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
     /// It does.
@@ -96,7 +96,7 @@ pub enum Support {
     Never(&'static str),
 }
 
-/// Whether a call comes to a command, whatever it is given.
+/// The plan of a call: always a command, or open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planning {
     /// It does, so it can be planned in the transaction that applies it. Only a path that leads to files comes to files.
@@ -110,7 +110,7 @@ pub enum Planning {
 pub enum Foreign {
     /// It uses one at once.
     Used,
-    /// It refuses one, because only what the store holds lasts.
+    /// It refuses one, because only objects in the store last.
     Refused,
 }
 
@@ -123,9 +123,9 @@ pub struct Method {
     pub params: &'static [Param],
     /// A second way to call it: how it is called if the second argument is a record.
     pub with_record: &'static [Param],
-    /// What a call can do.
+    /// The effect of a call.
     pub effect: Effect,
-    /// What it does, in one line.
+    /// A description of the method, in one line.
     pub says: &'static str,
     /// Whether Almoner does it.
     pub support: Support,
@@ -136,7 +136,7 @@ pub struct Method {
 }
 
 impl Method {
-    /// The parameters in one line: `request(recipientName, description, responseName?)`.
+    /// Returns the parameters in one line: `request(recipientName, description, responseName?)`.
     pub fn signature(&self) -> String {
         let param = |param: &Param| match param.presence {
             Presence::Required => param.name.to_owned(),
@@ -147,7 +147,7 @@ impl Method {
         format!("{}({})", self.name, params.join(", "))
     }
 
-    /// The method's guard.
+    /// Returns the method's guard.
     pub fn guard(&self) -> MethodGuard<FormulaId> {
         guard(self.params)
     }
@@ -167,12 +167,12 @@ fn guard(params: &[Param]) -> MethodGuard<FormulaId> {
     }
 }
 
-/// What one kind of object can be asked to do.
+/// The methods of one kind of object.
 #[derive(Debug)]
 pub struct Facet {
     /// The interface's name, which is upstream's.
     pub name: &'static str,
-    /// What such an object is, in a few sentences.
+    /// A description of such an object, in a few sentences.
     pub about: &'static str,
     /// Its methods, by name.
     pub methods: BTreeMap<&'static str, Method>,
@@ -192,12 +192,12 @@ impl Facet {
         Facet { name, about, methods, guard }
     }
 
-    /// The interface as Endo's clients read it.
+    /// Returns the interface as Endo's clients read it.
     pub fn guard(&self) -> &InterfaceGuard<FormulaId> {
         &self.guard
     }
 
-    /// The names of all methods, sorted, with the two that every object has.
+    /// Returns the names of all methods, sorted, with the two that every object has.
     pub fn method_names(&self) -> Vec<&'static str> {
         let hidden = ["__getInterfaceGuard__", "__getMethodNames__"];
         hidden.into_iter().chain(self.methods.keys().copied()).collect()
@@ -216,7 +216,7 @@ impl Facet {
         outcome.map_err(Box::new)
     }
 
-    /// The manual of the object, or of one method.
+    /// Returns the manual of the object, or of one method.
     pub fn help(&self, method: Option<&str>) -> String {
         match method {
             None => {
@@ -241,7 +241,7 @@ impl Facet {
     }
 }
 
-/// What objects of formulas of this type can be asked to do, by [`crate::formula::Formula::kind`].
+/// Returns the methods of the objects of one type of formula, by [`crate::formula::Formula::kind`].
 pub fn facet(kind: &str) -> &'static Facet {
     static FACETS: LazyLock<BTreeMap<&'static str, Facet>> =
         LazyLock::new(|| methods::FACETS.iter().map(|(kind, build)| (*kind, build())).collect());

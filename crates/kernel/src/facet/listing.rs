@@ -14,7 +14,7 @@ use crate::query::{self, Letter};
 use crate::table;
 use crate::txn::ReadTxn;
 
-/// All messages of an agent's that were not dismissed, oldest first.
+/// Returns all messages of an agent's that were not dismissed, oldest first.
 pub(super) fn messages(txn: &mut dyn ReadTxn, agent: &FormulaId) -> Result<passable::Value<Live>, Refusal> {
     let row = table::formula(txn, agent)?.ok_or(Fault::Dangling(*agent))?;
     let own = row.formula.agent().ok_or(Fault::Dangling(*agent))?.handle;
@@ -35,7 +35,7 @@ impl Listed<'_> {
         self.fields.insert(name.to_owned(), value.map_references(&mut |id| Live::Formula(*id)));
     }
 
-    /// Something that is still to come.
+    /// Adds a field for a value that is still pending.
     fn promise(&mut self, name: &str, live: Live) {
         self.fields.insert(name.to_owned(), passable::Value::promise(live));
     }
@@ -80,7 +80,7 @@ pub(super) fn message(
         listed.text("replyTo", reply_to.to_string());
     }
     listed.promise("dismissed", Live::Dismissed { agent: *agent, number: letter.number });
-    // A message can dismiss itself from the mailbox of whoever calls it.
+    // A message can dismiss itself from the caller's mailbox.
     listed.put("dismisser", Value::remotable_alleged(id, "Alleged: EndoDismisser"));
     if let Some((promise, resolver)) = message.body.asks() {
         listed.locate("promiseId", &promise)?;
@@ -100,7 +100,7 @@ fn body(listed: &mut Listed<'_>, message: &Message, received: bool) -> Result<()
             listed.texts("strings", strings.iter().map(|text| text.raw()));
             listed.texts("names", names.iter().map(String::as_str));
             let ids = ids.iter().map(|id| {
-                // Whoever sent it sees what it held, not what it gave.
+                // The sender sees the formulas that it held, not the grants that it gave.
                 let sent = if received { None } else { table::grant(listed.txn, id)? };
                 let id = sent.map_or(*id, |grant| grant.target);
                 listed.locator(&id)

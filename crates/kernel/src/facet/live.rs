@@ -1,8 +1,8 @@
-//! References in answers: formulas, and what is still to come and is no formula.
+//! References in answers: formulas, and pending values that are no formulas.
 //!
-//! A listed message says when its request has been answered and when it was dismissed, by promises. Neither promise is a
-//! formula: nobody names it or hands it on, and nothing keeps it. Whoever speaks for an agent watches it instead, by
-//! asking [`Live::becomes`] again whenever something has happened.
+//! A listed message has two promises. One settles when its request is answered, the other when it is dismissed.
+//! Neither is a formula: no agent names it or hands it on, and nothing keeps it. The connection that acts for an
+//! agent watches the promise instead, and asks [`Live::becomes`] again after every event.
 
 use super::refusal::Refusal;
 use crate::id::{FormulaId, MessageNumber};
@@ -15,7 +15,7 @@ use crate::txn::ReadTxn;
 pub enum Live {
     /// A formula.
     Formula(FormulaId),
-    /// Whether a promise was kept: `"fulfilled"` or `"rejected"`, and not with what.
+    /// Whether a promise was kept: `"fulfilled"` or `"rejected"`, without its value.
     Settled(FormulaId),
     /// `undefined`, once the message is dismissed from the agent's mailbox.
     Dismissed {
@@ -27,7 +27,7 @@ pub enum Live {
 }
 
 impl Live {
-    /// What has become of something that was still to come; `None` while nothing has, and for formulas.
+    /// Returns the value of a pending reference once its event has happened; `None` before that, and for formulas.
     ///
     /// # Errors
     /// When the store fails.
@@ -37,7 +37,7 @@ impl Live {
             Live::Settled(promise) => match table::promise(txn, promise)? {
                 Some(PromiseRow::Pending) => None,
                 Some(PromiseRow::Fulfilled { .. }) => Some(Value::string("fulfilled")),
-                // What was collected was given up.
+                // A promise that was garbage-collected counts as rejected.
                 Some(PromiseRow::Rejected { .. }) | None => Some(Value::string("rejected")),
             },
             Live::Dismissed { agent, number } => {
@@ -46,7 +46,7 @@ impl Live {
                     Some(parts) => table::mail(txn, &agent.number, &parts.mailbox, *number)?,
                     None => None,
                 };
-                // Whoever is gone has dismissed everything.
+                // An agent that no longer exists has dismissed all its messages.
                 mail.is_none_or(|mail| mail.message.is_none()).then(Value::undefined)
             }
         })

@@ -13,7 +13,7 @@ use crate::txn::ReadTxn;
 pub struct Locator {
     /// The formula.
     pub id: FormulaId,
-    /// Its type, or what is behind it if it is a grant.
+    /// The formula's type; for a grant, the type of the formula behind it.
     pub kind: String,
     /// A one-use token: who gives it gets a grant of the formula. Ours; Endo's locators have none.
     pub token: Option<Number>,
@@ -25,14 +25,14 @@ pub struct Locator {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid locator {text:?}: Invalid {part}.")]
 pub struct BadLocator {
-    /// What was given.
+    /// The text that was given.
     pub text: String,
     /// The part that is wrong.
     pub part: &'static str,
 }
 
 impl Locator {
-    /// The locator of a formula.
+    /// Returns the locator of a formula.
     ///
     /// # Errors
     /// [`Fault::Dangling`] if there is no such formula, or nothing behind it.
@@ -89,7 +89,7 @@ fn is_kind(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
-/// Whether the text can stand in a query as it is.
+/// Returns whether the text can stand in a query as it is.
 fn is_address(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'&' | b'#' | b'"'))
 }
@@ -115,12 +115,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn locators_are_read_as_they_are_printed(locator in locators()) {
+        fn locators_parse_from_their_printed_form(locator in locators()) {
             prop_assert_eq!(locator.to_string().parse(), Ok(locator));
         }
 
         #[test]
-        fn what_is_read_is_printed_the_same_or_refused(locator in locators(), at in 0..200_usize, byte in 0..128_u8) {
+        fn changed_locator_is_refused_or_prints_the_same(locator in locators(), at in 0..200_usize, byte in 0..128_u8) {
             let mut text = locator.to_string().into_bytes();
             let at = at % text.len();
             text[at] = byte;
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_locator_is_refused_with_the_part_that_is_wrong() {
+    fn invalid_locator_is_refused_with_its_wrong_part() {
         let (a, b) = ("a".repeat(64), "b".repeat(64));
         let check = |text: String, part: &str| {
             assert_eq!(text.parse::<Locator>().map_err(|bad| bad.part), Err(part), "{text}");

@@ -1,4 +1,4 @@
-//! What mail does, as far as it is not about programs and forms.
+//! Mail methods, except those about programs and forms.
 
 use passable::Untrusted;
 
@@ -12,10 +12,10 @@ use crate::id::FormulaId;
 use crate::proposal::Value;
 use crate::txn::ReadTxn;
 
-/// What is said when a message is refused without a reason; upstream says the same.
+/// The reason that is recorded when a message is rejected without one; upstream uses the same text.
 const DECLINED: &str = "Declined";
 
-/// What comes of a call about mail; `None` if it is another call.
+/// Returns the plan for a call of a mail method; `None` for any other method.
 pub(super) fn plan(
     txn: &mut dyn ReadTxn,
     agent: FormulaId,
@@ -68,7 +68,7 @@ fn strings(args: Args<'_>) -> Result<Vec<Untrusted>, Refusal> {
     Ok(args.texts(1)?.into_iter().map(Untrusted::new).collect())
 }
 
-/// The name of an edge: a name, or an array that holds it.
+/// Returns the name of an edge: a name, or an array that holds it.
 fn edge(args: Args<'_>) -> Result<String, Refusal> {
     match args.get(1) {
         Some(Value::Array(names)) => match names.as_slice() {

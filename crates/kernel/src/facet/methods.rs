@@ -10,10 +10,10 @@ use super::interface::Shape::{
 };
 use super::interface::{Facet, Foreign, Method, Param, Support};
 
-/// What makes an interface.
+/// A function that builds an interface.
 type Make = fn() -> Facet;
 
-/// The kinds of formulas whose objects have methods, with what makes their interfaces.
+/// The kinds of formulas whose objects have methods, each with the function that builds its interface.
 #[rustfmt::skip]
 pub(super) const FACETS: &[(&str, Make)] = &[
     ("endo", || Facet::new("Endo", "The root of this daemon. Whoever has it has the host.", &[HELP, ENDO])),
@@ -46,7 +46,7 @@ fn state() -> Facet {
     Facet::new("State", "What code keeps for itself: data under names of its own.", &[HELP, STATE])
 }
 
-/// What has no methods of its own.
+/// Returns the interface of objects that have no methods of their own.
 pub(super) fn opaque() -> Facet {
     Facet::new("Opaque", "Something that can be named and handed on, and answers nothing else.", &[HELP])
 }

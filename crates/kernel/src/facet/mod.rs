@@ -1,10 +1,10 @@
-//! Endo's method surface as a mapping: a call on an object becomes a value, or a command, or something that must be
-//! prepared first. Whatever speaks for an agent, the command line or a wire, goes through here.
+//! Maps Endo's method surface: a call on an object becomes a value, a command, or a preparation that must come first.
+//! The command line and the wire protocols, which act for agents, all go through this module.
 //!
-//! [`plan`] says what comes of a call; [`result`] says what the reply to its command means. The caller vouches that
-//! the agent of the [`View`] reaches the target: a reference is authority, an identifier is none. Nothing here changes
-//! anything, and a plan is made of the state as it is now: the command checks again. References in an answer to what is
-//! still to come, and is no formula, are [`Live`].
+//! [`plan`] returns the plan for a call; [`result`] converts the reply to its command. The caller vouches that
+//! the agent of the [`View`] reaches the target: a reference is authority, an identifier is none. This module changes
+//! nothing. A plan reflects the current state, so the command checks again. [`Live`] is a reference in an answer; it
+//! may also name a pending event that is no formula.
 
 mod args;
 mod files;
@@ -56,7 +56,7 @@ pub use timers::Watch;
 use args::Args;
 use present::Here;
 
-/// What comes of calling `method` of `target` on behalf of the view's agent.
+/// Returns the plan for a call of `method` of `target` on behalf of the view's agent.
 ///
 /// # Errors
 /// [`Refusal`], with upstream's texts where it has one.
@@ -68,7 +68,7 @@ pub fn plan(
     args: &[Value],
 ) -> Result<Plan, Refusal> {
     let reached = table::reach(txn, target)?.ok_or(Fault::Dangling(*target))?;
-    // An object that code has made answers for itself, whatever it is asked.
+    // An object that code has made answers every call itself.
     if let Formula::Export { eval, number, .. } = reached.formula {
         if let Some(finding) = reached.refusal(method, view.now_ms) {
             return Err(Fault::Revoked(finding.message).into());
@@ -90,7 +90,8 @@ pub fn plan(
     if reached.formula == Formula::LeastAuthority {
         return Err(Refusal::LeastAuthority);
     }
-    // With files, what a call does decides which word of a grant lets it pass.
+    // For a formula with files, the file operation decides later which granted method it needs. Here only the end of
+    // a grant is checked.
     let refusal = match files::has_files(&reached.formula) {
         true => reached.ended(view.now_ms),
         false => reached.refusal(method, view.now_ms),
@@ -111,7 +112,7 @@ pub fn plan(
         return Ok(Plan::Value(Value::string(facet.help(about.as_deref()))));
     }
     let planned = match &reached.formula {
-        // Whoever reaches an agent has its powers: it acts as the agent, with the agent's names.
+        // A caller that reaches an agent has its powers: it acts as the agent, with the agent's names.
         Formula::Host { .. } | Formula::Guest { .. } => {
             agent(txn, View { agent: reached.id, now_ms: view.now_ms }, method, args)?
         }
@@ -146,12 +147,12 @@ pub fn plan(
     planned.ok_or_else(|| Fault::NotSupported(known.name).into())
 }
 
-/// The arguments, with what has come of promises that have been kept in the place of these.
+/// Returns the arguments, with each fulfilled promise replaced by its value.
 fn settled(txn: &mut dyn ReadTxn, args: &[Value]) -> Result<Vec<Value>, Refusal> {
     let mut all = Vec::with_capacity(args.len());
     for arg in args {
         let mut arg = arg.clone();
-        // What a promise came to is no promise, as a rule; some end must be made all the same.
+        // The value of a promise is normally no promise itself; the limit stops long chains.
         for _ in 0..8 {
             let Value::Promise(promise) = &arg else { break };
             match table::promise(txn, &promise.reference)? {

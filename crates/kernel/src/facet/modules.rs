@@ -25,7 +25,7 @@ pub enum ModulesIn {
     Bytes(BlobHash),
     /// In a value of the store's.
     Value(Value),
-    /// In what has files.
+    /// In a formula that has files.
     Files(FileCall),
 }
 
@@ -34,7 +34,7 @@ pub enum ModulesIn {
 pub struct MakeModules {
     /// Where its modules are.
     pub origin: ModulesIn,
-    /// In what form.
+    /// The form in which they are packed.
     pub packed: Packed,
     /// Variables that it is given.
     pub env: BTreeMap<String, String>,
@@ -53,7 +53,7 @@ impl MakeModules {
     }
 }
 
-/// What comes of a call that makes a program of modules; `None` if it is another call.
+/// Returns the plan for a call that makes a program of modules; `None` for any other method.
 pub(super) fn plan(
     txn: &mut dyn ReadTxn,
     view: View,
@@ -115,7 +115,7 @@ fn origin(txn: &mut dyn ReadTxn, view: View, path: &NamePath, packed: Packed) ->
     }
 }
 
-/// Where the modules of a program are to which a path leads, in whatever form.
+/// Returns the location of the modules of the program to which a path leads, in any form.
 ///
 /// # Errors
 /// When the path leads nowhere, or to something else.
@@ -129,7 +129,7 @@ fn other(path: &NamePath, what: &str) -> Refusal {
     Refusal::Argument(format!("{:?} is {what}", path.to_string()))
 }
 
-/// What a path leads to, if it can hold modules; and what it is, in words.
+/// Returns the location of modules at a path, if the value there can hold any, and a description of that value.
 fn look(txn: &mut dyn ReadTxn, view: View, path: &NamePath) -> Result<(Option<ModulesIn>, String), Refusal> {
     let id = match view.resolve(txn, path)? {
         Found::Formula(id) => id,

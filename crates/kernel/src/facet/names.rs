@@ -1,4 +1,4 @@
-//! What directories do: agents, directories of names, mailboxes and messages.
+//! Methods of name containers: agents, directories of names, mailboxes and messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,14 +23,14 @@ pub(super) struct Place<'t> {
     pub(super) txn: &'t mut dyn ReadTxn,
     /// Who called.
     pub(super) view: View,
-    /// What was called.
+    /// The target of the call.
     pub(super) target: FormulaId,
     /// The same, as a hub.
     pub(super) here: Here,
 }
 
 impl Place<'_> {
-    /// What comes of a call that only looks; `None` if it is another call.
+    /// Returns the plan for a call that only reads; `None` for any other method.
     pub(super) fn look(&mut self, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {
         if let Some(plan) = self.cross(method, args)? {
             return Ok(Some(plan));
@@ -110,7 +110,7 @@ impl Place<'_> {
         Ok(Some(Plan::Value(value)))
     }
 
-    /// What comes of a call that changes names; `None` if it is another call.
+    /// Returns the plan for a call that changes names; `None` for any other method.
     pub(super) fn change(&mut self, method: &str, args: Args<'_>) -> Result<Option<Plan>, Refusal> {
         if !matches!(
             method,
@@ -132,8 +132,8 @@ impl Place<'_> {
             Hub::Directory { .. } if query::holds(self.txn, &agent, &self.target)? => {
                 (Some(self.target), vec![])
             }
-            // What was reached through somebody else's grant is not held by itself: it is written to on that way, and
-            // as long as that is open.
+            // The agent does not hold a directory that it reached through another agent's grant. It writes there
+            // along that path, as long as the grant is open.
             Hub::Directory { .. } => (None, way(self.txn, self.view, &self.target)?),
             Hub::Mailbox { .. } | Hub::Message { .. } => {
                 let what = "the names in a mailbox are not for choosing".to_owned();
@@ -208,7 +208,7 @@ impl Place<'_> {
         })
     }
 
-    /// What has the last name of the path; what comes before it must be there.
+    /// Returns the entry at the last name of the path, if any; the names before it must exist.
     fn tail(&mut self, path: &NamePath) -> Result<Option<Found>, Refusal> {
         let (before, last) = path.split();
         self.here.at_end(self.txn, before)?.entry(self.txn, last)
@@ -233,7 +233,7 @@ impl Place<'_> {
     }
 }
 
-/// The names in a hub that stand for formulas.
+/// Returns the names in a hub that stand for formulas.
 pub(super) fn entries(txn: &mut dyn ReadTxn, here: &Here) -> Result<Vec<(String, FormulaId)>, Refusal> {
     let mut all = Vec::new();
     for name in here.view.list(txn, &here.hub)? {
@@ -244,7 +244,7 @@ pub(super) fn entries(txn: &mut dyn ReadTxn, here: &Here) -> Result<Vec<(String,
     Ok(all)
 }
 
-/// Reading a blob, if the formula is one.
+/// Returns the plan that reads a blob; `None` if the formula is no blob.
 pub(super) fn blob(
     txn: &mut dyn ReadTxn,
     view: View,

@@ -1,4 +1,4 @@
-//! What comes of a call: a value at once, a command, or something that must be prepared first.
+//! The plan for a call: a value at once, a command, or a preparation that must come first.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,20 +21,20 @@ use crate::proposal::Value;
 use crate::run::{Program, ResultGoesTo};
 use crate::slot::Slot;
 
-/// What comes of a call.
+/// The plan for a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
     /// The state says the answer.
     Value(Value),
-    /// The same, found through grants: the references in the value last only as long as these do, which whoever keeps
-    /// the references has to remember with them.
+    /// The same, found through grants. The references in the value last only as long as these grants; the holder of
+    /// the references must store the grants with them.
     Through {
         /// The value.
         value: Value,
         /// The grants that were passed on the way.
         through: Vec<FormulaId>,
     },
-    /// The same, with references to what is still to come and is no formula.
+    /// The same, with references to pending events that are no formulas.
     Live(passable::Value<Live>),
     /// A command must be applied.
     Act(Box<Action>),
@@ -56,18 +56,18 @@ impl Plan {
     }
 }
 
-/// A command, and what its reply means to whoever called.
+/// A command, and the meaning of its reply to the caller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
     /// The agent who acts.
     pub actor: FormulaId,
-    /// What it does.
+    /// The act of the command.
     pub act: Act,
-    /// What the reply means.
+    /// The meaning of the reply.
     pub then: Then,
 }
 
-/// What the reply to a command means to whoever called.
+/// The meaning of a command's reply to the caller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Then {
@@ -75,21 +75,21 @@ pub enum Then {
     Nothing,
     /// The agent that was made or found.
     Agent {
-        /// The name of its interface.
+        /// Returns the name of its interface.
         interface: Cow<'static, str>,
     },
     /// The object that was made.
     Object {
-        /// The name of its interface.
+        /// Returns the name of its interface.
         interface: Cow<'static, str>,
     },
-    /// The promise of what was asked for.
+    /// The promise for the requested result.
     Promise,
     /// A text that was known before.
     Text(String),
 }
 
-/// What the reply to an action's command means to whoever called.
+/// Returns the value that the caller gets for the reply to an action's command.
 pub fn result(then: &Then, reply: &Reply) -> Value {
     match (then, reply) {
         (Then::Text(text), _) => Value::string(text.clone()),
@@ -106,14 +106,14 @@ pub fn result(then: &Then, reply: &Reply) -> Value {
     }
 }
 
-/// What must be done first, and how to go on.
+/// A preparation that must come first, and how to continue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Need {
     /// These bytes must lie beside the store before the action.
     Bytes {
         /// The bytes.
         bytes: Vec<u8>,
-        /// What then.
+        /// The action that follows.
         next: Box<Action>,
     },
     /// Bytes must be read from beside the store: [`ReadAs::value`] is the answer.
@@ -122,12 +122,12 @@ pub enum Need {
         hash: BlobHash,
         /// How many there are.
         bytes: u64,
-        /// What they are read as.
+        /// The format in which they are read.
         read_as: ReadAs,
     },
     /// The SHA-256 of bytes beside the store must be taken: in hexadecimal digits, it is the answer.
     Digest {
-        /// What the store knows the bytes by.
+        /// The hash under which the store knows the bytes.
         hash: BlobHash,
     },
     /// Bytes from beside the store must be handed out piece by piece, as text in Base64.
@@ -161,7 +161,7 @@ pub enum Need {
     Token(DrawToken),
     /// The text of a worker must be parsed.
     ParseWorker(ParseWorker),
-    /// What a run of a worker is given must be gathered.
+    /// The input of a run of a worker must be gathered.
     StartWorker(StartWorker),
     /// The daemon must end, after it has answered `undefined`.
     Terminate,
@@ -178,7 +178,7 @@ pub struct Delivery {
     pub through: Vec<FormulaId>,
 }
 
-/// What bytes are read as.
+/// The format in which bytes are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadAs {
     /// UTF-8 text.
@@ -188,10 +188,10 @@ pub enum ReadAs {
 }
 
 impl ReadAs {
-    /// What the bytes say.
+    /// Returns the value that the bytes encode.
     ///
     /// # Errors
-    /// When they are not what they are read as.
+    /// When the bytes are not in this format.
     pub fn value(self, bytes: &[u8]) -> Result<Value, Refusal> {
         let wrong = |what: &str| Refusal::Argument(format!("these bytes are not {what}"));
         let text = std::str::from_utf8(bytes).map_err(|_| wrong("text in UTF-8"))?;
@@ -208,7 +208,7 @@ impl ReadAs {
 /// Bytes that a caller hands over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakeBytes {
-    /// The iterator: what the caller has given, whatever that is.
+    /// The iterator: any object that the caller has passed.
     pub reader: FormulaId,
     pub(super) actor: FormulaId,
     /// Where the path begins, if not in the actor's own directory.
@@ -249,7 +249,7 @@ impl BindDirectory {
 /// A tree of files that is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeepTree {
-    /// What has the files: a tree, a directory, or what the caller has given, whatever that is.
+    /// The source of the files: a tree, a directory, or any object that the caller has passed.
     pub tree: FormulaId,
     pub(super) actor: FormulaId,
     pub(super) at: NamePath,
@@ -265,9 +265,9 @@ impl KeepTree {
 /// A tree of files that is copied to a directory in which it can be changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageTree {
-    /// What has the files, and the grants passed on the way to it.
+    /// The source of the files, and the grants passed on the way to it.
     pub from: FileCall,
-    /// What makes the directory.
+    /// The action that makes the directory.
     pub make: Action,
 }
 
@@ -314,7 +314,7 @@ pub struct DrawToken {
 }
 
 impl DrawToken {
-    /// Goes on with 32 random bytes, which nobody but the caller gets to see.
+    /// Goes on with 32 random bytes, which only the caller gets to see.
     pub fn with(self, token: [u8; 32]) -> Action {
         let locator = Locator { token: Some(Number(token)), ..self.locator };
         let act = GrantAct::Share {
@@ -326,7 +326,7 @@ impl DrawToken {
     }
 }
 
-/// What the kernel knows of a token.
+/// Returns the hash of a token; the kernel stores only the hash.
 pub(super) fn token_hash(token: &Number) -> Number {
     Number(*blake3::hash(&token.0).as_bytes())
 }
@@ -339,12 +339,12 @@ pub struct ParseWorker {
 }
 
 impl ParseWorker {
-    /// The text of the file.
+    /// Returns the text of the file.
     pub fn source(&self) -> &Untrusted {
         &self.define.program.source
     }
 
-    /// Goes on with what the file says. Its bytes must lie beside the store by then.
+    /// Goes on with the content of the file. Its bytes must lie beside the store by then.
     pub fn with(mut self, worker: Program, slots: BTreeMap<String, Slot>) -> Action {
         self.define.program.worker = Some(worker);
         self.define.program.slots = slots;
@@ -360,9 +360,9 @@ pub struct StartWorker {
     pub actor: FormulaId,
     /// The definition's message.
     pub number: MessageNumber,
-    /// What it consists of.
+    /// The parts of the worker.
     pub worker: Program,
-    /// What fills its slots.
+    /// The bindings of its slots.
     pub bindings: BTreeMap<String, NamePath>,
     /// Where its result goes.
     pub goes_to: ResultGoesTo,

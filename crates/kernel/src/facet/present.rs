@@ -1,4 +1,4 @@
-//! What formulas are to whoever looks them up: values, promises, references.
+//! The results of lookups: formulas as values, promises or references.
 
 use super::interface::facet;
 use super::refusal::Refusal;
@@ -14,7 +14,7 @@ use crate::txn::ReadTxn;
 /// How many lookups may lead through lookups.
 const DEEPEST: usize = 32;
 
-/// What was found, as a value.
+/// Returns the found entry as a value.
 pub(super) fn found(txn: &mut dyn ReadTxn, view: View, found: Found) -> Result<Value, Refusal> {
     match found {
         Found::Data(value) => Ok(value),
@@ -46,7 +46,7 @@ fn present(txn: &mut dyn ReadTxn, view: View, id: &FormulaId, depth: usize) -> R
     }
 }
 
-/// A reference to an object, with the name of its interface.
+/// Returns a reference to an object, with the name of its interface.
 pub(super) fn object(id: &FormulaId, formula: &Formula) -> Value {
     match formula {
         Formula::Export { interface, .. } => Value::remotable_alleged(*id, interface.clone()),
@@ -71,14 +71,14 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// A hub that somebody has, before anything is looked up in it.
+    /// Returns a hub that somebody has, before anything is looked up in it.
     pub(super) fn at(view: View, hub: Hub) -> Here {
         let mut here = Here { hub, view, through: vec![] };
         here.look_from_inside();
         here
     }
 
-    /// In somebody's mailbox, messages are seen as that agent sees them.
+    /// Switches the view to the agent whose names or mailbox these are: it sees messages as that agent does.
     fn look_from_inside(&mut self) {
         match &self.hub {
             Hub::Agent(agent) => self.view.agent = *agent,
@@ -89,12 +89,12 @@ impl Here {
         }
     }
 
-    /// What has the name here.
+    /// Returns the entry of this name, if there is one.
     pub(super) fn entry(&self, txn: &mut dyn ReadTxn, name: &str) -> Result<Option<Found>, Refusal> {
         Ok(self.view.entry(txn, &self.hub, name)?)
     }
 
-    /// The hub at the end of the path.
+    /// Returns the hub at the end of the path.
     pub(super) fn at_end(&self, txn: &mut dyn ReadTxn, path: &[String]) -> Result<Here, Refusal> {
         let mut here = Here { hub: self.hub.clone(), view: self.view, through: vec![] };
         for (i, name) in path.iter().enumerate() {
@@ -111,7 +111,7 @@ impl Here {
         Ok(here)
     }
 
-    /// Remembers the grants that are passed with what was found.
+    /// Remembers the grants through which the found formula leads.
     pub(super) fn pass(&mut self, txn: &mut dyn ReadTxn, id: &FormulaId) -> Result<(), Refusal> {
         for id in std::iter::once(*id).chain(hub::came_to(txn, id)?) {
             if table::grant(txn, &id)?.is_some() {
@@ -121,7 +121,7 @@ impl Here {
         Ok(())
     }
 
-    /// What the path leads to, and the grants that were passed on the way.
+    /// Returns the entry to which the path leads, and the grants that were passed on the way.
     pub(super) fn walk(
         &self,
         txn: &mut dyn ReadTxn,
@@ -134,7 +134,7 @@ impl Here {
     }
 }
 
-/// A path on which the agent reaches a directory: what is written there is written under a path of the agent's own.
+/// Returns a path on which the agent reaches a directory, so that it can write there under a path of its own.
 pub(super) fn way(txn: &mut dyn ReadTxn, view: View, target: &FormulaId) -> Result<Vec<String>, Refusal> {
     /// How many names are looked at before giving up.
     const PATIENCE: usize = 5_000;
@@ -144,7 +144,7 @@ pub(super) fn way(txn: &mut dyn ReadTxn, view: View, target: &FormulaId) -> Resu
     while let Some((hub, path)) = queue.pop_front() {
         for name in view.list(txn, &hub)? {
             looked += 1;
-            // What a message says of its parties leads away, not to what was sent.
+            // The names that a message gives its parties lead away from the values that were sent.
             let inward = !name.starts_with('@') || matches!(name.as_str(), "@mail" | "@pins" | "@value");
             if looked > PATIENCE || !inward || path.len() + 2 > crate::name::DEEPEST {
                 continue;
@@ -167,7 +167,7 @@ pub(super) fn way(txn: &mut dyn ReadTxn, view: View, target: &FormulaId) -> Resu
     Err(Refusal::Argument(what.to_owned()))
 }
 
-/// A path, behind others.
+/// Returns a path, behind others.
 pub(super) fn behind(before: &[String], path: &NamePath) -> Result<NamePath, Refusal> {
     Ok(NamePath::new(before.iter().chain(path.names()).cloned())?)
 }

@@ -1,4 +1,4 @@
-//! Define, endow, form, submit, evaluate: what agents propose to one another and fill in.
+//! Define, endow, form, submit, evaluate: programs and forms that agents propose to one another and fill in.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::txn::ReadTxn;
 /// How a worker file begins; code cannot begin so and mean anything.
 const WORKER_FILE: &str = "---";
 
-/// What comes of a call about programs and forms; `None` if it is another call.
+/// Returns the plan for a call about programs and forms; `None` for any other method.
 pub(super) fn plan(
     txn: &mut dyn ReadTxn,
     view: View,
@@ -87,7 +87,7 @@ fn slots(record: &Record<FormulaId>) -> Result<BTreeMap<String, Slot>, Refusal> 
     record.iter().map(slot).collect()
 }
 
-/// What a person reads; the name if nothing else is said.
+/// Returns the label that a person reads; the name if there is no label.
 fn label(record: &Record<FormulaId>, name: &str) -> Result<Untrusted, Refusal> {
     match field(record, "label") {
         Some(label) => args::text(label).map(Untrusted::new),
@@ -154,7 +154,7 @@ fn form_field(name: Option<String>, value: &Value) -> Result<Field, Refusal> {
 fn submit(txn: &mut dyn ReadTxn, agent: FormulaId, args: Args<'_>) -> Result<Plan, Refusal> {
     let number = args.number(0)?;
     let given = args.record(1)?;
-    // What is wrong with the message itself is for the command to say.
+    // The command itself reports any fault of the message.
     let fields = match query::message(txn, &agent, number)?.and_then(|letter| letter.message) {
         Some(message) => match message.body {
             Body::Form { fields, .. } => fields,
@@ -185,7 +185,7 @@ fn pattern_of(field: &Field) -> Result<Pattern, Refusal> {
     Pattern::from_value(&field.pattern).map_err(|complaint| Refusal::Argument(complaint.to_string()))
 }
 
-/// A secret, which is checked before it is sealed: nobody can check it later.
+/// Returns a secret. It is checked now, because it cannot be checked once it is sealed.
 fn secret(field: &Field, value: &Value) -> Result<Untrusted, Refusal> {
     let named = format!("field {:?}", field.name);
     pattern_of(field)?.check_named(&named, value).map_err(Box::new)?;
@@ -195,7 +195,7 @@ fn secret(field: &Field, value: &Value) -> Result<Untrusted, Refusal> {
     }
 }
 
-/// Whether a capability, and nothing else, fits.
+/// Returns whether a capability, and nothing else, fits.
 fn wants_capability(pattern: &Pattern) -> bool {
     let pattern = pattern.as_optional().unwrap_or(pattern);
     // `M.remotable()` without a label travels as a kind.
@@ -203,7 +203,7 @@ fn wants_capability(pattern: &Pattern) -> bool {
     any || Want::of(pattern) != Want::Pattern
 }
 
-/// What stands in a field: where it asks for a capability, text is a name.
+/// Returns the content of a field. If the field asks for a capability, text is a name.
 fn filled(field: Option<&Field>, value: &Value) -> Result<Filled, Refusal> {
     let wants = match field {
         Some(field) => wants_capability(&pattern_of(field)?),
@@ -243,7 +243,7 @@ fn endow(txn: &mut dyn ReadTxn, view: View, args: Args<'_>) -> Result<Plan, Refu
     })
 }
 
-/// The worker that a message proposes, if it does.
+/// Returns the worker that a message proposes, if it does.
 fn worker(
     txn: &mut dyn ReadTxn,
     agent: &FormulaId,
@@ -273,7 +273,7 @@ fn goes_to(options: Option<&Record<FormulaId>>) -> Result<ResultGoesTo, Refusal>
     }
 }
 
-/// The name of a place to run, if one was given: any that the agent has a name for.
+/// Returns the name of a place to run, if one was given: any that the agent has a name for.
 pub(super) fn place(
     txn: &mut dyn ReadTxn,
     view: View,

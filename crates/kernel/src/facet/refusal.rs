@@ -15,15 +15,15 @@ pub enum Refusal {
     /// The command that it would be cannot be applied, or a name leads nowhere.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// An argument is not what the method's guard asks for.
+    /// An argument does not match the method's guard.
     #[error(transparent)]
     Guard(#[from] Box<Mismatch>),
     /// There is no such method.
     #[error("target has no method {method:?}, has {known:?}")]
     NoMethod {
-        /// What was called.
+        /// The method that was called.
         method: String,
-        /// What could have been.
+        /// The methods that exist.
         known: Vec<&'static str>,
     },
     /// The agent that may do nothing was asked to do something.
@@ -35,13 +35,13 @@ pub enum Refusal {
     /// A text that is no locator.
     #[error(transparent)]
     Locator(#[from] BadLocator),
-    /// What was looked up is a promise that was rejected.
+    /// The lookup found a promise that was rejected.
     #[error("{0}")]
     Rejected(String),
 }
 
 impl Refusal {
-    /// The name of the error's class on the wire.
+    /// Returns the name of the error's class on the wire.
     pub fn class(&self) -> &'static str {
         match self {
             Refusal::NoMethod { .. } => "TypeError",
@@ -49,7 +49,7 @@ impl Refusal {
         }
     }
 
-    /// The error as a value.
+    /// Returns the error as a value.
     pub fn to_value(&self) -> Value {
         Value::error(self.class(), self.to_string())
     }

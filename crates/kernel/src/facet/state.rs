@@ -1,4 +1,5 @@
-//! What endowed code has of its own: data under names that it chooses, as long as it is there, and its end.
+//! The state of endowed code: data that it stores under names of its choice, for as long as the code exists. The code
+//! can also end itself here.
 
 use passable::Untrusted;
 
@@ -12,7 +13,7 @@ use crate::id::FormulaId;
 use crate::proposal::Value;
 use crate::txn::ReadTxn;
 
-/// What comes of a call; `None` if it is another call. Nobody but the code itself has it.
+/// Returns the plan for a call; `None` for any other method. Only the code itself may call these methods.
 pub(super) fn plan(
     txn: &mut dyn ReadTxn,
     view: &View,

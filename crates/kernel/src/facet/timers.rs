@@ -1,4 +1,4 @@
-//! Timers: what they say, and who is told of their ticks.
+//! Timers: their methods, and the subscribers to their ticks.
 
 use super::args::Args;
 use super::plan::{Need, Plan, Then};
@@ -13,8 +13,8 @@ use crate::table;
 use crate::timer::{self, LONGEST_MS, SHORTEST_MS};
 use crate::txn::ReadTxn;
 
-/// A caller's own object begins or ends to be told of ticks. It is told as long as the caller is there, and by whoever
-/// speaks for the caller: the state knows nothing of it.
+/// A request that begins or ends the delivery of ticks to a caller's own object. The connection that speaks for the
+/// caller delivers the ticks while the caller is there; the state records nothing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
     /// The timer, or a grant of it.
@@ -23,11 +23,11 @@ pub struct Watch {
     pub begins: bool,
 }
 
-/// What comes of `makeTimer`.
+/// Returns the plan for `makeTimer`.
 pub(super) fn make(actor: FormulaId, args: Args<'_>) -> Result<Plan, Refusal> {
     let name = args.text(0)?;
     let asked = args.get(1).and_then(Value::as_f64).unwrap_or(f64::NAN);
-    // What is no number lies in no range.
+    // An argument that is no number became NaN, which lies in no range.
     if !(SHORTEST_MS as f64..=LONGEST_MS as f64).contains(&asked) {
         let what = format!("the interval must be {SHORTEST_MS} to {LONGEST_MS} milliseconds, not {asked}");
         return Err(Refusal::Argument(what));
@@ -40,7 +40,7 @@ pub(super) fn make(actor: FormulaId, args: Args<'_>) -> Result<Plan, Refusal> {
     Ok(Plan::act(actor, Act::Timer(act), Then::Object { interface: "EndoTimer".into() }))
 }
 
-/// What comes of a call of a timer; `None` if it is another call.
+/// Returns the plan for a call of a timer; `None` for any other method.
 pub(super) fn plan(
     txn: &mut dyn ReadTxn,
     view: &View,
@@ -74,7 +74,7 @@ pub(super) fn plan(
             };
             Ok(Some(Plan::act(view.agent, Act::Timer(act), Then::Nothing)))
         }
-        // Nobody fills the mailbox of somebody else.
+        // An agent must not fill the mailbox of another.
         _ => {
             let what = "a timer tells an object of your own, or your own mail address (`handle()`)";
             Err(Refusal::Argument(what.to_owned()))

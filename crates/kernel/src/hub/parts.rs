@@ -1,4 +1,4 @@
-//! What a message carries, by name.
+//! The parts of a message, by name.
 
 use super::Found;
 use crate::command::Fault;
@@ -9,7 +9,7 @@ use crate::proposal::Value;
 use crate::table;
 use crate::txn::ReadTxn;
 
-/// The names that a message has, the general ones first.
+/// Returns the names that a message has, the general ones first.
 pub(super) fn parts(message: &Message, received: bool) -> Vec<String> {
     let mut names = vec!["@date", "@from", "@message", "@to", "@type"];
     if message.reply_to.is_some() {
@@ -41,14 +41,14 @@ pub(super) fn parts(message: &Message, received: bool) -> Vec<String> {
     names.sort_unstable();
     match &message.body {
         Body::Package { names: edges, .. } => names.extend(edges.iter().cloned()),
-        // Whoever is asked agrees to the use of these things, and gets none of them.
+        // The recipient only agrees to the use of these values; it gets none of them.
         Body::EvalRequest { names: edges, .. } if !received => names.extend(edges.iter().cloned()),
         _ => {}
     }
     names
 }
 
-/// Whoever sent something sees what it held, not the grant that it gave.
+/// Returns the formula that the sender held, not the grant that it gave.
 fn held(txn: &mut dyn ReadTxn, given: &FormulaId) -> Result<FormulaId, Fault> {
     Ok(table::grant(txn, given)?.map_or(*given, |grant| grant.target))
 }

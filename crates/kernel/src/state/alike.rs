@@ -1,8 +1,8 @@
-//! Names that look like others, as one command sees them.
+//! Confusable names, as one command checks them.
 //!
-//! What one naming costs does not grow with the directory: one look at the name that is the skeleton itself, one at the
-//! rows of other names with this skeleton. Names that a store had before there were such rows have none; only those that
-//! are their own skeleton are found, and the others from the next time on that they are given.
+//! The cost of naming does not grow with the directory. The kernel looks up the name that equals the skeleton, and
+//! the rows of other names with this skeleton. Names that are older than these rows have none, so only those that are
+//! their own skeleton are found. The others are found once they are given again.
 
 use crate::alike;
 use crate::command::Fault;
@@ -48,7 +48,7 @@ impl State<'_> {
         Ok(names.into_iter().find(|name| *name != spot.name && Some(name) != leaving.as_ref()))
     }
 
-    /// Notes what a name looks like, for those that come later.
+    /// Records the skeleton of a name, for checks of later names.
     pub(super) fn note_look(&mut self, spot: &Spot) -> Result<(), Fault> {
         if let Some(key) = alike::row(&spot.store, &spot.name) {
             table::save(self.txn, Table::Meta, &spot.owner, &key, &true, None)?;
@@ -56,7 +56,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// The name goes, and with it what it looked like.
+    /// Removes the skeleton of a name that is taken away.
     pub(crate) fn forget_look(&mut self, store: &FormulaId, owner: &Owner, name: &str) -> Result<(), Fault> {
         if let Some(key) = alike::row(store, name) {
             self.txn.delete(Table::Meta, owner, &key)?;

@@ -1,5 +1,6 @@
-//! Promises that were handed on before anything had come of them. Whoever gets one gets a promise of its own: once the
-//! first settles, what it came to is handed on as it would be then, by whoever gave it, and the other settles with that.
+//! Promises that were passed on while they were pending. Each recipient gets a promise of its own. Once the first
+//! promise settles, its giver passes the value on by the rules of that moment, and the recipient's promise settles
+//! with it.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ const MOST: usize = 1_000;
 struct Follow {
     /// Who gave it.
     giver: FormulaId,
-    /// What was given: the promise, or a grant that leads to it.
+    /// The formula that was given: the promise, or a grant that leads to it.
     id: FormulaId,
     /// To whom.
     to: FormulaId,
@@ -37,7 +38,7 @@ struct Follow {
     own: bool,
 }
 
-/// What stands before the rows of those that follow a promise.
+/// Returns the key prefix of the rows of promises that follow this one.
 fn prefix(followed: &FormulaId) -> Vec<u8> {
     [b"follow ", &followed.number[..]].concat()
 }
@@ -46,7 +47,7 @@ fn key(followed: &FormulaId, promise: &FormulaId) -> Vec<u8> {
     [&prefix(followed)[..], &promise.number].concat()
 }
 
-/// A promise of the recipient's that settles with `followed`, to which `id` leads.
+/// Returns a promise of the recipient's that settles with `followed`, to which `id` leads.
 pub(super) fn follow(
     state: &mut State<'_>,
     id: &FormulaId,
@@ -66,7 +67,7 @@ pub(super) fn follow(
     if known.len() >= MOST {
         return misfit("nobody has answered yet, and too many wait for it already");
     }
-    // Code has what it was endowed with; that something has come is told to whoever endowed it.
+    // Code has its endowments already; the agent that endowed it is told when the promise settles.
     let agent = table::formula(state.txn, &gift.to)?.is_some_and(|row| row.formula.agent().is_some());
     let asker = if agent { Number(gift.to.number) } else { state.me() };
     let provenance = state.provenance_of(followed)?;
@@ -86,7 +87,7 @@ pub(super) fn follow(
     Ok(promise)
 }
 
-/// Something has come of a promise: what follows it settles as well.
+/// Settles the promises that follow a promise that has settled.
 pub(super) fn settled(state: &mut State<'_>, followed: &FormulaId, row: &PromiseRow) -> Result<(), Fault> {
     let start = prefix(followed);
     let rows: Vec<(Vec<u8>, Follow)> =
@@ -112,7 +113,7 @@ pub(super) fn settled(state: &mut State<'_>, followed: &FormulaId, row: &Promise
     Ok(())
 }
 
-/// What a promise was kept with, as whoever gave the promise hands it on.
+/// Returns the outcome of a promise, as its giver passes it on.
 fn hand(state: &mut State<'_>, follow: &Follow, row: &PromiseRow) -> Result<PromiseRow, Fault> {
     let PromiseRow::Fulfilled { value } = row else { return Ok(row.clone()) };
     for party in [&follow.giver, &follow.to] {
@@ -137,7 +138,7 @@ fn hand(state: &mut State<'_>, follow: &Follow, row: &PromiseRow) -> Result<Prom
     Ok(PromiseRow::Fulfilled { value: given? })
 }
 
-/// Nobody waits for what follows any more.
+/// Removes the row of a promise that follows another, since no reader waits for it any more.
 pub(crate) fn forget(
     state: &mut State<'_>,
     followed: &FormulaId,

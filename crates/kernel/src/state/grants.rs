@@ -1,4 +1,4 @@
-//! Who holds what, and how things are handed on.
+//! The formulas that agents hold, and the grants by which they pass them on.
 
 use std::collections::BTreeSet;
 
@@ -30,18 +30,18 @@ pub(crate) struct Gift<'a> {
 }
 
 impl<'a> Gift<'a> {
-    /// A gift that no message causes, of something that the actor has by itself.
+    /// Returns a gift that no message causes, of something that the actor has by itself.
     pub(crate) fn plain(to: FormulaId, name: &'a str) -> Gift<'a> {
         Gift { to, name, source: None, through: Vec::new(), own: false }
     }
 
-    /// The same, caused by a message of the actor's.
+    /// Returns the same, caused by a message of the actor's.
     pub(crate) fn because_of(self, source: Option<MessageNumber>) -> Gift<'a> {
         Gift { source, ..self }
     }
 }
 
-/// What was handed on.
+/// The key of a formula that was passed on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Given {
     from: FormulaId,
@@ -81,7 +81,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Refuses an identifier that the actor gives without holding what it stands for.
+    /// Refuses an identifier that the actor gives without holding the formula.
     pub(crate) fn expect_held(&mut self, id: &FormulaId) -> Result<(), Fault> {
         let actor = self.actor;
         if planted!(self.env, IdentifierAsAuthority) {
@@ -90,7 +90,7 @@ impl State<'_> {
         if crate::query::holds(self.txn, &actor, id)? { Ok(()) } else { Err(Fault::NotHeld(*id)) }
     }
 
-    /// Refuses a result that refers to what the work did not hold.
+    /// Refuses a result that refers to formulas that the holder does not hold.
     pub(crate) fn expect_held_by(&mut self, holder: &FormulaId, value: &Value) -> Result<(), Fault> {
         for id in value.references() {
             if !crate::query::holds(self.txn, holder, id)? {
@@ -135,7 +135,7 @@ impl State<'_> {
                 let provenance = self.provenance_of(&end)?;
                 self.make(Formula::Marshal { value }, provenance)
             }
-            // It comes to data or to what that code has made, which is the recipient's as well.
+            // Such a promise settles with data, or with objects of that code, which belong to the recipient as well.
             promise if self.is_own_promise(promise, gift)? => Ok(end),
             Formula::Promise { .. } => match table::promise(self.txn, &end)? {
                 Some(PromiseRow::Fulfilled { value }) => {
@@ -151,7 +151,7 @@ impl State<'_> {
                 Some(PromiseRow::Rejected { reason }) => {
                     Err(Fault::Misfit { what: format!("what was asked for was refused: {reason}") })
                 }
-                // What comes of it is handed on when it has come.
+                // The value is passed on once the promise settles.
                 _ => super::follow::follow(self, id, &end, gift),
             },
             other => {
@@ -161,7 +161,8 @@ impl State<'_> {
         }
     }
 
-    /// Whether a promise was made by code of the recipient's own, or of the agent whose code the recipient is.
+    /// Returns whether a promise was made by code of the recipient's own, or of the agent whose code the recipient
+    /// is.
     fn is_own_promise(&mut self, promise: &Formula, gift: &Gift<'_>) -> Result<bool, Fault> {
         let Formula::Promise { code: Some(code), .. } = promise else { return Ok(false) };
         let Some(owner) = crate::commands::own_code_of(self, code)? else { return Ok(false) };
@@ -213,7 +214,7 @@ impl State<'_> {
         self.make_grant_through(grant, run, Vec::new())
     }
 
-    /// The same for something that was reached through others: it ends with them.
+    /// Returns the same for something that was reached through others: it ends with them.
     pub(crate) fn make_grant_through(
         &mut self,
         mut grant: Grant,
@@ -248,7 +249,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Keeps a sharing token, and what it gives, until it is used or ends.
+    /// Keeps a sharing token, and the formula that it gives, until it is used or ends.
     pub(crate) fn put_token(&mut self, token: &Number, row: &TokenRow) -> Result<(), Fault> {
         table::save(self.txn, Table::Token, &NOBODY, &token.0, row, None)?;
         let ending = table::ending_key(row.expires_ms, token);
@@ -265,13 +266,13 @@ impl State<'_> {
         self.untie(&root, &format!("token {token}"), &row.formula)
     }
 
-    /// What the actor's path leads to, for the actor to keep or to hand on. What was reached through a grant is a
-    /// grant itself, given by whoever gave that one: it ends with it.
+    /// Returns the formula to which the actor's path leads, for the actor to keep or to pass on. A formula that was
+    /// reached through a grant becomes a grant itself. It is given by the owner of that grant, and ends with it.
     pub(crate) fn resolve(&mut self, path: &NamePath) -> Result<FormulaId, Fault> {
         self.resolve_in(None, path)
     }
 
-    /// The same for a path that begins in `base`.
+    /// Returns the same for a path that begins in `base`.
     pub(crate) fn resolve_in(
         &mut self,
         base: Option<&FormulaId>,
@@ -296,12 +297,12 @@ impl State<'_> {
         given
     }
 
-    /// What the actor's path leads to, to be used at once; data is made a formula of its own.
+    /// Returns the formula to which the actor's path leads, for immediate use; data is made a formula of its own.
     pub(crate) fn find(&mut self, path: &NamePath) -> Result<FormulaId, Fault> {
         self.find_in(None, path)
     }
 
-    /// The same for a path that begins in `base`.
+    /// Returns the same for a path that begins in `base`.
     pub(crate) fn find_in(&mut self, base: Option<&FormulaId>, path: &NamePath) -> Result<FormulaId, Fault> {
         match self.view().resolve_from(self.txn, base, path)? {
             hub::Found::Formula(id) => Ok(id),
@@ -312,7 +313,7 @@ impl State<'_> {
         }
     }
 
-    /// How the actor sees names.
+    /// Returns how the actor sees names.
     pub(crate) fn view(&self) -> hub::View {
         hub::View { agent: self.actor, now_ms: self.env.now_ms() }
     }

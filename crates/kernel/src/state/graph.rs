@@ -1,4 +1,4 @@
-//! The graph of references: who refers to what, and what may have lost its last reference.
+//! The graph of references: the edges between formulas, and the formulas that may have lost their last reference.
 //!
 //! Every reference is an edge row under the formula referred to, so that "why is this kept?" and collection can walk
 //! backwards. References of formulas are made with them; those of names, mailboxes, promises and open runs come and
@@ -15,7 +15,7 @@ use crate::txn::{NOBODY, Table};
 use super::State;
 
 impl State<'_> {
-    /// Notes that `from` refers to `to`. What is referred to must exist, or be made by the same command.
+    /// Notes that `from` refers to `to`. The target must exist, or be made by the same command.
     pub(crate) fn tie(&mut self, from: &FormulaId, label: &str, to: &FormulaId) -> Result<(), Fault> {
         let key = table::edge_key(to, from, label);
         let row = EdgeRow { from: *from, label: label.to_owned() };
@@ -31,8 +31,8 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Ends the command: every new reference must lead somewhere, and what may have become unreachable is put before
-    /// the collector.
+    /// Ends the command: checks that every new reference leads somewhere, and hands formulas that may have become
+    /// unreachable to the collector.
     pub(crate) fn conclude(&mut self) -> Result<(), Fault> {
         let targets: BTreeSet<FormulaId> = self.tied.iter().map(|(_, to)| *to).collect();
         for to in targets.iter().filter(|to| !self.made.contains(to)) {
@@ -40,7 +40,8 @@ impl State<'_> {
                 return Err(Fault::Dangling(*to));
             }
         }
-        // What this command made and what nothing older refers to, however long the way, starts its life as garbage.
+        // A formula that this command made is garbage from the start, unless an older formula refers to it, directly
+        // or through others.
         let mut reached: BTreeSet<FormulaId> =
             self.tied.iter().filter(|(from, _)| !self.made.contains(from)).map(|(_, to)| *to).collect();
         loop {
@@ -67,7 +68,7 @@ impl State<'_> {
         crate::collect::notice(self.txn, &tied)
     }
 
-    /// Puts what this command has loosened so far before the collector.
+    /// Passes the formulas to which this command has dropped references so far to the collector.
     pub(crate) fn suspect_loosened(&mut self) -> Result<(), Fault> {
         for id in std::mem::take(&mut self.loosened) {
             crate::collect::suspect(self.txn, &id)?;
@@ -93,12 +94,12 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Whether the formula is the one from which all that stays is reached.
+    /// Returns whether the formula is the one from which all that stays is reached.
     pub(crate) fn is_root(&self, id: &FormulaId) -> bool {
         *id == self.endo
     }
 
-    /// The formula behind all grants, if everything on the way is there and none has ended.
+    /// Returns the formula behind all grants, if everything on the way is there and none has ended.
     pub(crate) fn behind(&mut self, id: &FormulaId) -> Result<(FormulaId, Formula), Fault> {
         let reached = table::reach(self.txn, id)?.ok_or(Fault::Dangling(*id))?;
         match reached.ended(self.env.now_ms()) {
@@ -107,7 +108,7 @@ impl State<'_> {
         }
     }
 
-    /// The formula behind all grants, if everything on the way is there and may still be used for `method`.
+    /// Returns the formula behind all grants, if everything on the way is there and may still be used for `method`.
     pub(crate) fn through(&mut self, id: &FormulaId, method: &str) -> Result<(FormulaId, Formula), Fault> {
         let reached = table::reach(self.txn, id)?.ok_or(Fault::Dangling(*id))?;
         if let Some(finding) = reached.refusal(method, self.env.now_ms()) {

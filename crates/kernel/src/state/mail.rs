@@ -14,7 +14,7 @@ use crate::txn::Table;
 
 use super::State;
 
-/// Of how many endowments of one definition the mailbox keeps what was made.
+/// The maximum number of endowments of one definition whose results the mailbox keeps.
 const ENDOWED: usize = 100;
 
 /// A message in a mailbox of the actor's.
@@ -23,14 +23,14 @@ pub(crate) struct Letter {
     pub(crate) number: MessageNumber,
     /// The message's formula.
     pub(crate) id: FormulaId,
-    /// What was sent.
+    /// The message itself.
     pub(crate) message: Message,
     /// How it lies there.
     pub(crate) mail: Mail,
 }
 
 impl Letter {
-    /// Refuses to answer whoever asks no more.
+    /// Refuses to answer a message that its sender has withdrawn.
     pub(crate) fn expect_not_withdrawn(&self) -> Result<(), Fault> {
         match self.mail.answers.get(&0) {
             Some(Answer::Withdrawn { .. }) => Err(Fault::Withdrawn(self.number)),
@@ -160,7 +160,7 @@ impl State<'_> {
         self.put_mail_of(&owner, &mailbox, number, mail)
     }
 
-    /// The message under this number in the actor's mailbox.
+    /// Returns the message under this number in the actor's mailbox.
     pub(crate) fn letter(&mut self, number: MessageNumber) -> Result<Letter, Fault> {
         let (owner, mailbox) = (self.owner(), self.self_agent()?.mailbox);
         let mail = table::mail(self.txn, &owner, &mailbox, number)?.ok_or(Fault::NoMessage(number))?;
@@ -171,13 +171,14 @@ impl State<'_> {
         }
     }
 
-    /// The identity of a message of the actor's, wherever its copies are; `None` if there is none under the number.
+    /// Returns the identity of a message of the actor's, wherever its copies are; `None` if there is none under the
+    /// number.
     pub(crate) fn message_of(&mut self, number: MessageNumber) -> Result<Option<Number>, Fault> {
         let (owner, mailbox) = (self.owner(), self.self_agent()?.mailbox);
         Ok(table::mail(self.txn, &owner, &mailbox, number)?.map(|mail| mail.envelope.id))
     }
 
-    /// The same, if it is one that the actor received and may answer.
+    /// Returns the same, if it is one that the actor received and may answer.
     pub(crate) fn received(&mut self, number: MessageNumber, what: &'static str) -> Result<Letter, Fault> {
         let letter = self.letter(number)?;
         if letter.message.to != self.self_agent()?.handle {
@@ -188,7 +189,7 @@ impl State<'_> {
         Ok(letter)
     }
 
-    /// The agent behind a handle.
+    /// Returns the agent behind a handle.
     pub(crate) fn agent_of(&mut self, handle: &FormulaId) -> Result<FormulaId, Fault> {
         // Most have the address itself, and no grant of it that would have to be asked.
         if let Some(agent) = self.head(handle)?.addressee() {
@@ -206,7 +207,7 @@ impl State<'_> {
         }
     }
 
-    /// The agent who is the other party of a message of the actor's.
+    /// Returns the agent who is the other party of a message of the actor's.
     pub(crate) fn other_party(&mut self, letter: &Letter) -> Result<FormulaId, Fault> {
         let own = self.self_agent()?.handle;
         let other = if letter.message.from == own { letter.message.to } else { letter.message.from };
@@ -250,7 +251,7 @@ impl State<'_> {
         self.event(Change::Answered { number: letter.number, needs_you: false })
     }
 
-    /// Notes that a definition was endowed, and keeps what comes of it as long as it lies there.
+    /// Notes that a definition was endowed, and keeps the result as long as the message lies in the mailbox.
     pub(crate) fn mark_endowed(
         &mut self,
         mut letter: Letter,
@@ -269,14 +270,14 @@ impl State<'_> {
         self.mark_answered(&mut letter, Answer::Approved { for_run: false, at_ms })
     }
 
-    /// Notes in the mailbox of whoever got the message that its sender asks no more.
+    /// Notes in the recipient's mailbox that the sender has withdrawn the message.
     pub(crate) fn mark_withdrawn(
         &mut self,
         id: &FormulaId,
         message: &Message,
         reason: &Untrusted,
     ) -> Result<(), Fault> {
-        // Whoever was forgotten meanwhile has no mailbox to look into.
+        // A recipient that is gone by now has no mailbox to look into.
         let Some(Formula::Handle { agent }) = table::formula(self.txn, &message.to)?.map(|row| row.formula)
         else {
             return Ok(());
@@ -296,9 +297,10 @@ impl State<'_> {
     }
 }
 
-/// What an agent holds because a message lies in its mailbox. The recipient holds what was handed over; but what a
-/// request for evaluation names stays the sender's, to whose use the recipient only agrees. The sender holds what it
-/// waits for; not what it gave away, nor the right to answer itself. Its own mail address every agent has anyway.
+/// Returns the formulas that an agent holds because a message lies in its mailbox. The recipient holds the values
+/// that were sent. The values that a request for evaluation names stay the sender's; the recipient only agrees to
+/// their use. The sender holds the promise that it waits for, but not the values that it gave away, nor the right to
+/// answer itself. Its own mail address is left out, because every agent has that anyway.
 fn handed_over(message: &Message, whose: &Agent) -> Vec<FormulaId> {
     let mut all = all_handed_over(message, whose);
     all.retain(|id| *id != whose.handle);

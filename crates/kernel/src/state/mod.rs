@@ -1,4 +1,4 @@
-//! One command at work: the transaction, the actor, and what the command has done so far.
+//! One command at work: the transaction, the actor, and the changes so far.
 
 mod alike;
 pub(crate) mod follow;
@@ -39,12 +39,12 @@ pub(crate) struct State<'a> {
     made: BTreeSet<FormulaId>,
     /// Heads of formulas that this command looked at: formulas do not change.
     heads: BTreeMap<FormulaId, Head>,
-    /// References that this command added: who refers to what.
+    /// References that this command added, each with its source and its target.
     tied: Vec<(FormulaId, FormulaId)>,
     /// Formulas to which this command dropped a reference.
     loosened: BTreeSet<FormulaId>,
-    /// What this command has handed on: to whom, under which name, what, and what became of it. A value that holds
-    /// the same thing many times is walked once.
+    /// The formulas that this command has passed on, by recipient, name and formula, each with the formula that the
+    /// recipient got. A value that holds the same formula many times is walked once.
     given: BTreeMap<grants::Given, FormulaId>,
     /// Whether a person insists on a name that looks like another one.
     pub(crate) forced: bool,
@@ -54,7 +54,7 @@ pub(crate) struct State<'a> {
     giving: usize,
     /// The message that keeps the command, once it is there.
     pub(crate) told: Option<MessageNumber>,
-    /// What the command has ended.
+    /// The grants and runs that the command has ended.
     pub(crate) ended: Vec<Ended>,
 }
 
@@ -70,14 +70,14 @@ impl<'a> State<'a> {
         let mut state = State::with(txn, env, command.actor, node, endo);
         let actor = state.actor;
         if state.head(&actor)?.agent().is_none() {
-            // What stands for no authority has none, and what is no agent acts for nobody.
+            // The formula of least authority cannot act, and neither can a formula that is no agent.
             let kind = state.formula(&actor)?.kind();
             return Err(Fault::NotAllowed(format!("a {kind} does nothing of its own")));
         }
         Ok(state)
     }
 
-    /// The state before there is any: for genesis alone.
+    /// Returns the state before there is any: for genesis alone.
     pub(crate) fn unborn(txn: &'a mut dyn Txn, env: &'a Env, node: [u8; 32]) -> State<'a> {
         let fresh = || FormulaId { number: env.number(), node };
         let (actor, endo) = (fresh(), fresh());
@@ -111,17 +111,17 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The owner under which the actor's rows lie.
+    /// Returns the owner under which the actor's rows lie.
     pub(crate) fn owner(&self) -> Owner {
         self.actor.number
     }
 
-    /// The actor's number.
+    /// Returns the actor's number.
     pub(crate) fn me(&self) -> Number {
         Number(self.actor.number)
     }
 
-    /// The root of the store.
+    /// Returns the root of the store.
     pub(crate) fn endo(&self) -> FormulaId {
         self.endo
     }
@@ -130,7 +130,7 @@ impl<'a> State<'a> {
         FormulaId { number: self.env.number(), node: self.node }
     }
 
-    /// The identifier of a formula of this node by its number.
+    /// Returns the identifier of a formula of this node by its number.
     pub(crate) fn id_of(&self, number: Number) -> FormulaId {
         FormulaId { number: number.0, node: self.node }
     }
@@ -162,7 +162,7 @@ impl<'a> State<'a> {
         Ok(table::formula(self.txn, id)?.ok_or(Fault::Dangling(*id))?.formula)
     }
 
-    /// What the head of a formula says. It is read once.
+    /// Returns the head of a formula. It is read once.
     pub(crate) fn head(&mut self, id: &FormulaId) -> Result<Head, Fault> {
         if let Some(head) = self.heads.get(id) {
             return Ok(*head);
@@ -172,29 +172,29 @@ impl<'a> State<'a> {
         Ok(head)
     }
 
-    /// What the agent has; a fault if it is none.
+    /// Returns the parts of an agent; a fault if the formula is none.
     pub(crate) fn agent(&mut self, id: &FormulaId) -> Result<Agent, Fault> {
         self.head(id)?.agent().ok_or_else(|| Fault::NotAllowed("this is no agent".to_owned()))
     }
 
-    /// What the actor has.
+    /// Returns the parts of the actor.
     pub(crate) fn self_agent(&mut self) -> Result<Agent, Fault> {
         let actor = self.actor;
         self.agent(&actor)
     }
 
-    /// Whether the actor acts for a person.
+    /// Returns whether the actor acts for a person.
     pub(crate) fn is_host(&mut self) -> Result<bool, Fault> {
         let actor = self.actor;
         Ok(self.head(&actor)?.is_host())
     }
 
-    /// Refuses what only a host may do.
+    /// Refuses an act that only a host may perform.
     pub(crate) fn hosts_only(&mut self, what: &str) -> Result<(), Fault> {
         if self.is_host()? { Ok(()) } else { Err(Fault::NotAllowed(format!("only a host can {what}"))) }
     }
 
-    /// Refuses what only the daemon does, which acts as the store's own host.
+    /// Refuses an act that only the daemon may perform; the daemon acts as the store's own host.
     pub(crate) fn daemon_only(&mut self, what: &str) -> Result<(), Fault> {
         match table::host(self.txn)? == Some(self.actor) {
             true => Ok(()),
@@ -202,18 +202,18 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The provenance of what the actor says.
+    /// Returns the provenance of the actor's words.
     pub(crate) fn said(&mut self) -> Result<Provenance, Fault> {
         let source = if self.is_host()? { Source::Host } else { Source::Agent(self.me()) };
         Ok(Provenance::of(source))
     }
 
-    /// The provenance of a formula.
+    /// Returns the provenance of a formula.
     pub(crate) fn provenance_of(&mut self, id: &FormulaId) -> Result<Provenance, Fault> {
         Ok(table::formula(self.txn, id)?.ok_or(Fault::Dangling(*id))?.provenance)
     }
 
-    /// The next number of a counter that lives in `Meta`, from 1.
+    /// Returns the next number of a counter that lives in `Meta`, from 1.
     pub(crate) fn count(&mut self, name: &str) -> Result<u64, Fault> {
         let owner = self.owner();
         let next: u64 = table::load(self.txn, Table::Meta, &owner, name.as_bytes())?.unwrap_or(1);
@@ -247,7 +247,7 @@ impl<'a> State<'a> {
     }
 }
 
-/// A store that holds a row it should not is corrupt, whoever finds out.
+/// Converts a broken invariant: a store that holds an invalid row is corrupt.
 impl From<&'static str> for Fault {
     fn from(what: &'static str) -> Fault {
         Fault::Store(StoreFault::Corrupt(what.to_owned()))

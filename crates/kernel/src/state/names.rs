@@ -19,12 +19,12 @@ pub(crate) struct Spot {
 }
 
 impl State<'_> {
-    /// The spot at the end of one of the actor's paths, for what is called `method` on its directory.
+    /// Returns the spot at the end of one of the actor's paths, for a call of `method` on its directory.
     pub(crate) fn spot(&mut self, path: &NamePath, method: &str) -> Result<Spot, Fault> {
         self.spot_in(None, path, method)
     }
 
-    /// The same for a path that begins in `base`.
+    /// Returns the same for a path that begins in `base`.
     pub(crate) fn spot_in(
         &mut self,
         base: Option<&FormulaId>,
@@ -54,13 +54,13 @@ impl State<'_> {
         })
     }
 
-    /// What has the name now.
+    /// Returns the formula that has the name now.
     pub(crate) fn named(&mut self, spot: &Spot) -> Result<Option<FormulaId>, Fault> {
         let key = table::inner_key(&spot.store, spot.name.as_bytes());
         Ok(table::load(self.txn, Table::PetName, &spot.owner, &key)?)
     }
 
-    /// Gives the name, taking it from whatever had it.
+    /// Gives the name to a formula, and takes it from the formula that had it.
     pub(crate) fn name(&mut self, spot: &Spot, id: &FormulaId) -> Result<(), Fault> {
         let before = self.named(spot)?;
         if before == Some(*id) {
@@ -68,7 +68,7 @@ impl State<'_> {
         }
         match before {
             Some(before) => self.forget(spot, &before)?,
-            // Whoever has the name already chose it before.
+            // A name that exists already was checked when it was chosen.
             None => self.expect_unlike(spot)?,
         }
         self.note_look(spot)?;
@@ -81,8 +81,8 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Gives the name to what the actor has. In somebody else's directory the name is for a grant, which that agent
-    /// gets. Returns what has the name now.
+    /// Gives the name to a formula of the actor's. In another agent's directory the name is for a grant, which that
+    /// agent gets. Returns the formula that has the name now.
     pub(crate) fn put(&mut self, spot: &Spot, id: &FormulaId) -> Result<FormulaId, Fault> {
         let id = match spot.owner == self.owner() {
             true => *id,
@@ -95,8 +95,8 @@ impl State<'_> {
         Ok(id)
     }
 
-    /// Gives another name to what a path from `base` leads to. Within the directories of one agent it stays what it
-    /// is.
+    /// Gives another name to the formula to which a path from `base` leads. Within the directories of one agent the
+    /// formula stays the same.
     pub(crate) fn carry(
         &mut self,
         base: Option<&FormulaId>,
@@ -116,7 +116,7 @@ impl State<'_> {
         }
     }
 
-    /// A spot in a directory of the actor's own, for what others should not find there.
+    /// Returns a spot in a directory of the actor's own, for values that other agents should not find.
     pub(crate) fn own_spot(&mut self, path: &NamePath) -> Result<Spot, Fault> {
         let spot = self.spot(path, "storeIdentifier")?;
         match spot.owner == self.owner() {

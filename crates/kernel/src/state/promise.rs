@@ -40,7 +40,7 @@ impl State<'_> {
             Some(PromiseRow::Pending) => {}
             Some(_) if planted!(self.env, DoubleSettle) => {}
             Some(_) => return Ok(false),
-            // Nobody waits any more: the promise was collected.
+            // The promise was collected, so no reader waits for it.
             None => return Ok(false),
         }
         let Formula::Promise { asker, .. } = self.formula(promise)? else {

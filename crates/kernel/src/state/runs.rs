@@ -43,7 +43,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Puts a task into the outbox of the store's own host, whoever acts, and returns its number.
+    /// Puts a task into the outbox of the store's own host, independent of the actor, and returns its number.
     pub(crate) fn post_for_root(&mut self, task: Task) -> Result<u64, Fault> {
         let root = self.root_host()?;
         let actor = std::mem::replace(&mut self.actor, root);
@@ -71,7 +71,7 @@ impl State<'_> {
         self.keep_parties(&run.id, &actor, run.delivery.as_ref())
     }
 
-    /// Who takes part in work, each with the part that it plays. The store's own host is kept anyway.
+    /// Returns who takes part in work, each with the part that it plays. The store's own host is kept anyway.
     fn parties(
         &mut self,
         work: &FormulaId,
@@ -89,7 +89,7 @@ impl State<'_> {
         Ok(all)
     }
 
-    /// Keeps those who take part in work that is not over: who has it done, and who gets what comes of it.
+    /// Keeps the parties of work that is not over: the agent that has it done, and the recipient of its result.
     pub(crate) fn keep_parties(
         &mut self,
         work: &FormulaId,
@@ -117,8 +117,8 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Keeps the grant of a worker that a run has made, or of what it was given while it ran, as long as the run is not
-    /// over.
+    /// Keeps a grant as long as the run is not over: of a worker that the run has made, or of something that it was
+    /// given while it ran.
     pub(crate) fn keep_made(&mut self, run: &Run, slot: &str, grant: &FormulaId) -> Result<(), Fault> {
         let root = self.endo();
         self.tie(&root, &format!("made by {}: {slot}", run.number), grant)
@@ -169,7 +169,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Tells whoever applies the command that a run of the actor's can go on.
+    /// Reports to the caller that applies the command that a run of the actor's can go on.
     pub(crate) fn note_ready(&mut self, run: RunNumber) {
         self.outcome.ready.push(HostRun { host: self.actor, run });
     }
@@ -213,7 +213,8 @@ impl State<'_> {
         self.put_run(&run)
     }
 
-    /// What a run may still use or lend: what its open children may still use is theirs until they end.
+    /// Returns the share that a run may still use or lend. The remaining shares of its open children are theirs until
+    /// they end.
     pub(crate) fn left(&mut self, run: &Run) -> Result<Share, Fault> {
         let of = |run: &Run| Share {
             tokens: run.limits.tokens.saturating_sub(run.used.tokens()),
@@ -229,7 +230,7 @@ impl State<'_> {
         Ok(left)
     }
 
-    /// Every run above this one, nearest first.
+    /// Returns every run above this one, nearest first.
     pub(crate) fn ancestors(&mut self, run: &Run) -> Result<Vec<Run>, Fault> {
         let mut above = Vec::new();
         let mut parent = run.parent;

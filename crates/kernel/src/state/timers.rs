@@ -19,13 +19,13 @@ impl State<'_> {
         Ok(())
     }
 
-    /// The tick that was to come is not waited for any more.
+    /// Removes the row of a subscriber's next tick.
     pub(crate) fn drop_due(&mut self, agent: &FormulaId, row: &Subscription) -> Result<(), Fault> {
         let due = timer::due_key(row.due_ms, &Number(agent.number), &row.timer);
         Ok(self.txn.delete(Table::Meta, &NOBODY, &due)?)
     }
 
-    /// The agent is told no more; `false` if it was not.
+    /// Returns the agent is told no more; `false` if it was not.
     pub(crate) fn unsubscribe(&mut self, agent: &FormulaId, reference: &FormulaId) -> Result<bool, Fault> {
         let key = timer::subscription_key(reference);
         let row: Option<Subscription> = table::load(self.txn, Table::Meta, &agent.number, &key)?;
@@ -48,7 +48,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Those who are told of ticks by this very reference are told at once what has become of it.
+    /// Makes all subscriptions by this very reference due at once, so that the subscribers learn its new state.
     pub(crate) fn hasten(&mut self, reference: &FormulaId) -> Result<(), Fault> {
         let end = table::behind(&reference.number);
         let edges: Vec<(Vec<u8>, EdgeRow)> =

@@ -6,7 +6,7 @@ use crate::message::Body;
 
 use super::State;
 
-/// What a command is about, as its message says it.
+/// The subject of a command, as its message states it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Subject {
     /// The message that it answers.
@@ -17,17 +17,17 @@ pub(crate) struct Subject {
     pub(crate) grant: Option<GrantNumber>,
 }
 
-/// What a command has ended.
+/// A grant or run that a command has ended.
 pub(crate) enum Ended {
-    /// A grant.
+    /// Returns a grant.
     Grant(FormulaId),
-    /// A run.
+    /// Returns a run.
     Run(HostRun),
 }
 
 impl State<'_> {
-    /// Keeps a person's command in the mailbox of the actor for whom it was given, and returns its number. What comes of
-    /// it is noted there when it has been applied. `made` is the run that it starts.
+    /// Records a user's command in the mailbox of the actor for whom it was given, and returns its number. The
+    /// outcome is noted there when the command has been applied. `made` is the run that it starts.
     pub(crate) fn tell(
         &mut self,
         said: Said,

@@ -1,4 +1,4 @@
-//! Words for what agents do to each other.
+//! Helpers for the acts of agents towards each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +67,7 @@ pub(crate) fn adopt(number: u64, edge: &str, name: &str) -> Act {
     mail(MailAct::Adopt { number: MessageNumber(number), edge: edge.to_owned(), path: path(name) })
 }
 
-/// Sends what each name stands for, under a name of the message.
+/// Returns an act that sends the target of each name, under a name of the message.
 pub(crate) fn send(to: &str, edges: &[(&str, &str)]) -> Act {
     mail(MailAct::Send(Send {
         to: path(to),
@@ -98,7 +98,7 @@ pub(crate) fn code(source: &str, slots: &[(&str, Pattern)]) -> Text {
     Text { source: text(source), worker: None, slots }
 }
 
-/// The program whose worker file has this text.
+/// Returns the program whose worker file has this text.
 pub(crate) fn program_of(source: &str) -> Program {
     let mut program = crate::world::program("proposed");
     program.definition = kernel::BlobHash::of(source.as_bytes());
@@ -174,12 +174,12 @@ impl World {
         self.agent(AgentKind::Guest, name)
     }
 
-    /// Applies what an agent does, which must go well.
+    /// Applies an agent's act, which must succeed.
     pub(crate) fn as_agent(&mut self, actor: FormulaId, act: Act) -> Reply {
         self.try_as(actor, act).unwrap().reply
     }
 
-    /// Why what an agent does is not applied.
+    /// Returns the fault with which an agent's act is refused.
     pub(crate) fn fault(&mut self, actor: FormulaId, act: Act) -> String {
         let before = self.store.clone();
         let fault = self.try_as(actor, act).expect_err("a fault");
@@ -187,7 +187,7 @@ impl World {
         fault.to_string()
     }
 
-    /// A directory of this machine that the host calls `name`.
+    /// Returns a directory of this machine that the host calls `name`.
     pub(crate) fn mount(&mut self, name: &str) -> FormulaId {
         let at = format!("/{name}");
         let run = self.apply(Act::Start(Box::new(start(
@@ -197,7 +197,7 @@ impl World {
         let Reply::Started { run } = run.reply else { panic!("started") };
         let grant = self.run(run).grants["d"];
         let target = table::grant(&mut self.store, &grant).unwrap().unwrap().target;
-        // Only what makes endowments makes capabilities; a test gives one a name as a host would by endowing.
+        // Only endowments make capabilities. The test gives one a name, as a host would by endowing.
         self.give_name(self.host, name, target);
         let end = kernel::command::Move::Finish { outcome: RunOutcome::Done(Value::null()) };
         self.advance(run, vec![end]);
@@ -227,7 +227,7 @@ impl World {
         }
     }
 
-    /// What the host calls by a special name.
+    /// Returns the formula that a special name of the host stands for.
     pub(crate) fn host_part(&mut self, name: &str) -> FormulaId {
         self.id(self.host, name)
     }
@@ -236,7 +236,7 @@ impl World {
         table::formula(&mut self.store, &id).unwrap().expect("a formula").formula
     }
 
-    /// The formula behind all grants, or why it cannot be used.
+    /// Returns the formula behind all grants, or why it cannot be used.
     pub(crate) fn behind(&mut self, id: FormulaId) -> Result<Formula, String> {
         let now = env(self.ticks).now_ms();
         let reached = table::reach(&mut self.store, &id).unwrap().expect("it leads somewhere");
@@ -254,7 +254,7 @@ impl World {
         query::holds(&mut self.store, &agent, &id).unwrap()
     }
 
-    /// The names in the hub at the end of a path; the agent's own with an empty one.
+    /// Returns the names in the hub at the end of a path; the agent's own with an empty one.
     pub(crate) fn list(&mut self, agent: FormulaId, name: &str) -> Vec<String> {
         let names: Vec<String> = match name {
             "" => vec![],
@@ -306,7 +306,7 @@ impl World {
         self.apply(Act::Grant(GrantAct::Revoke { grant })).reply
     }
 
-    /// The number of the last grant that an agent gave.
+    /// Returns the number of the last grant that an agent gave.
     pub(crate) fn last_grant(&mut self, agent: FormulaId) -> kernel::grant::Grant {
         query::grants(&mut self.store, &agent.number).unwrap().pop().expect("a grant")
     }

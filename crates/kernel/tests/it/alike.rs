@@ -1,4 +1,4 @@
-//! Names that look like others: refused, unless a person insists; whatever happened before.
+//! Names that look like others are refused, unless a person insists. Earlier changes of the directory do not matter.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::agents::{copy, mail, path, remove, request, send, store, string};
 use crate::world::World;
 
-/// Names, many of which look like one another.
+/// A set of names, in which many look like one another.
 const NAMES: [&str; 19] = [
     "counter",
     "counter.",
@@ -44,7 +44,7 @@ fn rows(w: &World) -> usize {
     w.store.rows(Table::Meta).iter().filter(|(key, _)| key.starts_with(alike::LOOK)).count()
 }
 
-/// What is done with names in one directory.
+/// An operation on the names of one directory.
 #[derive(Clone, Debug)]
 enum Deed {
     Store(usize, bool),
@@ -69,7 +69,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn what_is_refused_is_what_a_look_at_every_name_finds(deeds in prop::collection::vec(deed(), 1..40)) {
+    fn look_alike_check_agrees_with_a_full_comparison(deeds in prop::collection::vec(deed(), 1..40)) {
         let mut w = World::new();
         let host = w.host;
         let before = rows(&w);
@@ -115,7 +115,7 @@ proptest! {
 }
 
 #[test]
-fn a_skeleton_looks_like_itself() {
+fn skeleton_of_a_skeleton_is_the_same() {
     for letter in ('\0'..=char::MAX).filter(|c| !c.is_ascii()) {
         let once = alike::skeleton(&letter.to_string());
         assert_eq!(alike::skeleton(&once), once, "{letter:?}");
@@ -123,7 +123,7 @@ fn a_skeleton_looks_like_itself() {
 }
 
 #[test]
-fn a_name_that_looks_like_another_is_refused_wherever_a_name_is_given() {
+fn look_alike_name_is_refused_by_every_naming_command() {
     let mut w = World::new();
     let host = w.host;
     let fae = w.guest("fae");
@@ -150,12 +150,12 @@ fn a_name_that_looks_like_another_is_refused_wherever_a_name_is_given() {
         (host, Act::Name(NameAct::MakeDirectory { path: path(fake) })),
         (host, mail(MailAct::Adopt { number, edge: "it".to_owned(), path: path(fake) })),
         (host, provide(&[], fake)),
-        // What a guest asks for gets its name among the guest's own.
+        // The result of a guest's request gets a name among the guest's own.
         (fae, request("@host", "something", Some(fake))),
     ] {
         assert_eq!(w.fault(agent, act.clone()), expected, "{act:?}");
     }
-    // A new guest's names are its own: only what it gets beside each other is compared.
+    // A new guest has names of its own: only the names introduced together are compared.
     w.as_agent(host, provide(&[("counter", fake)], "eve"));
     let twice = provide(&[("counter", "counter"), ("thing", fake)], "kim");
     assert!(w.fault(host, twice).contains("looks like"));
@@ -167,21 +167,21 @@ fn a_name_that_looks_like_another_is_refused_wherever_a_name_is_given() {
 }
 
 #[test]
-fn a_name_that_hides_something_is_given_only_if_a_person_insists() {
+fn name_with_hidden_characters_needs_force() {
     let mut w = World::new();
     let host = w.host;
     for name in ["thing\u{200B}", "\u{202E}thing", "thing ", " thing", "a  b"] {
         let fault = w.fault(host, store(string("x"), name));
         assert!(fault.contains("that nobody sees"), "{name:?}: {fault}");
         w.as_agent(host, forced(store(string("x"), name)));
-        // Whoever has such a name goes on using it.
+        // An agent that has such a name can go on using it.
         w.as_agent(host, store(string("y"), name));
         w.as_agent(host, remove(name));
     }
 }
 
 #[test]
-fn a_name_may_take_the_place_of_the_one_that_it_looks_like() {
+fn name_can_be_moved_to_its_own_look_alike() {
     let mut w = World::new();
     let host = w.host;
     w.as_agent(host, store(string("x"), "соunter"));
@@ -190,7 +190,7 @@ fn a_name_may_take_the_place_of_the_one_that_it_looks_like() {
 }
 
 #[test]
-fn what_names_looked_like_goes_with_their_directory() {
+fn look_alike_rows_are_removed_with_their_directory() {
     let mut w = World::new();
     let host = w.host;
     let before = rows(&w);

@@ -1,4 +1,4 @@
-//! Approvals: exactly once, bound to what was shown, never a yes by accident.
+//! Approvals: exactly once, bound to the displayed call, and never given by accident.
 
 use kernel::command::{Choice, Fault, Move, Reply};
 use kernel::proposal::Decision;
@@ -37,7 +37,7 @@ fn an_asked_call_begins_only_after_a_yes_and_only_once() {
 }
 
 #[test]
-fn a_second_answer_is_polite_and_changes_nothing() {
+fn second_answer_changes_nothing() {
     let mut w = World::new();
     let run = w.start();
     w.propose(run, "out", "write", Decision::Ask);
@@ -50,7 +50,7 @@ fn a_second_answer_is_polite_and_changes_nothing() {
 }
 
 #[test]
-fn a_denial_is_told_as_a_finding_and_nothing_begins() {
+fn denial_becomes_a_finding_and_the_call_never_begins() {
     let mut w = World::new();
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Ask);
@@ -65,7 +65,7 @@ fn a_denial_is_told_as_a_finding_and_nothing_begins() {
 }
 
 #[test]
-fn entries_of_one_step_are_one_card_answered_singly_or_together() {
+fn entries_of_one_step_share_a_card_answered_in_parts() {
     let mut w = World::new();
     let run = w.start();
     let proposals = (0..3).map(|_| w.judgement(run, "out", "write", Decision::Ask)).collect();
@@ -74,7 +74,7 @@ fn entries_of_one_step_are_one_card_answered_singly_or_together() {
     assert_eq!(mail.len(), 1);
     let some = w.answer_some(mail[0], Some(vec![1]), YES).unwrap().reply;
     assert_eq!(some, Reply::Answered { run, entries: vec![1], needs_you: true });
-    // What was answered stays answered while the rest of the card waits, and nothing is recorded of it.
+    // An answered entry stays answered while the rest of the card waits, and a second answer is not recorded.
     let before = w.store.clone();
     let again = w.answer_some(mail[0], Some(vec![1]), Choice::Deny { reason: text("no") }).unwrap().reply;
     assert_eq!(again, Reply::AlreadyAnswered { run });
@@ -88,7 +88,7 @@ fn entries_of_one_step_are_one_card_answered_singly_or_together() {
 }
 
 #[test]
-fn yes_for_this_run_covers_only_the_same_call_of_the_same_run() {
+fn approval_for_a_run_covers_only_its_same_call() {
     let mut w = World::new();
     let run = w.start();
     let (first, _) = w.propose(run, "out", "write", Decision::Ask);
@@ -108,7 +108,7 @@ fn yes_for_this_run_covers_only_the_same_call_of_the_same_run() {
 }
 
 #[test]
-fn permissions_for_a_run_end_with_it() {
+fn run_permissions_end_with_the_run() {
     let mut w = World::new();
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Ask);
@@ -138,7 +138,7 @@ fn permissions_of_another_run_stay_when_a_run_ends() {
 }
 
 #[test]
-fn a_waiting_run_is_woken_by_the_answer_and_a_deny_verdict_never_asks() {
+fn answer_wakes_the_run_and_deny_verdict_never_asks() {
     let mut w = World::new();
     let run = w.start();
     w.propose(run, "out", "write", Decision::Ask);
@@ -158,7 +158,7 @@ fn a_waiting_run_is_woken_by_the_answer_and_a_deny_verdict_never_asks() {
 }
 
 #[test]
-fn what_is_not_an_approval_cannot_be_approved() {
+fn approving_another_kind_of_message_is_refused() {
     let mut w = World::new();
     w.start();
     let command = w.answer_some(MessageNumber(0), None, YES);

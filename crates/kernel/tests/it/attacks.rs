@@ -1,4 +1,4 @@
-//! What an agent tries in order to reach more than it was given.
+//! The attempts of an agent to reach more than it was given.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn identifier(id: FormulaId, name: &str) -> Act {
     Act::Name(NameAct::StoreIdentifier { id, path: path(name) })
 }
 
-/// A host with a capability `cap`, and a guest.
+/// Returns a host with a capability `cap`, and a guest.
 fn world() -> (World, FormulaId, FormulaId) {
     let mut w = World::new();
     let cap = w.mount("cap");
@@ -32,7 +32,7 @@ fn world() -> (World, FormulaId, FormulaId) {
     (w, fae, cap)
 }
 
-/// Code by the guest that the host endows with `cap`; the capability that the code was given, and the guest's promise.
+/// Endows the guest's code with `cap`. Returns the code, its grant of the capability, and the guest's promise.
 fn endowed(w: &mut World, fae: FormulaId, goes_to: ResultGoesTo) -> (FormulaId, FormulaId, FormulaId) {
     let host = w.host;
     let promise = w.ask(fae, define(code("dir", &[("dir", Pattern::remotable("dir"))]), Some("answer")));
@@ -43,7 +43,7 @@ fn endowed(w: &mut World, fae: FormulaId, goes_to: ResultGoesTo) -> (FormulaId, 
 }
 
 #[test]
-fn a_result_that_carries_an_endowed_capability() {
+fn result_with_an_endowed_capability_is_withheld() {
     let answers = [Choice::Approve { for_run: false }, Choice::Deny { reason: text("not that") }];
     for choice in answers {
         let (mut w, fae, _) = world();
@@ -77,7 +77,7 @@ fn a_result_that_carries_an_endowed_capability() {
 }
 
 #[test]
-fn a_forged_sender() {
+fn sender_is_always_the_acting_agent() {
     let (mut w, fae, _) = world();
     let eve = w.guest("eve");
     let host = w.host;
@@ -96,7 +96,7 @@ fn a_forged_sender() {
 }
 
 #[test]
-fn an_id_from_a_listing_used_as_authority() {
+fn listed_identifier_gives_no_authority() {
     let (mut w, fae, cap) = world();
     let host = w.host;
     let parts: Vec<FormulaId> = ["@agent", "@mail", "@pins", "@endo", "@main"]
@@ -114,14 +114,14 @@ fn an_id_from_a_listing_used_as_authority() {
             assert!(w.fault(fae, store(value, "x")).contains("an identifier alone is no authority"));
         }
     }
-    // What it holds it may name by its identifier.
+    // An agent may name an object that it holds by its identifier.
     let own = w.id(fae, "@self");
     w.as_agent(fae, identifier(own, "me"));
     assert_eq!(w.id(fae, "me"), own);
 }
 
 #[test]
-fn a_guests_name_path_shadowing_the_hosts() {
+fn guest_path_never_shadows_the_hosts_path() {
     let (mut w, fae, _) = world();
     let host = w.host;
     for (agent, value) in [(host, "the host's"), (fae, "EVIL-from-guest")] {
@@ -131,14 +131,14 @@ fn a_guests_name_path_shadowing_the_hosts() {
     w.ask(fae, define(code("c", &[("c", Pattern::string())]), None));
     let number = w.last(host).number.0;
     let (eval, _) = w.parked(host, endow(number, &[("c", "d/c")], ResultGoesTo::Host));
-    // What was chosen is chosen: a later change of the name changes nothing.
+    // The choice is final: a later change of the name changes nothing.
     w.as_agent(host, store(string("later"), "d/c"));
     let Formula::Eval { endowments, .. } = w.formula(eval) else { panic!("an eval") };
     assert_eq!(w.formula(endowments["c"]), Formula::Marshal { value: string("the host's") });
 }
 
 #[test]
-fn a_slot_bound_to_the_wrong_kind() {
+fn slot_refuses_the_wrong_kind() {
     let (mut w, fae, _) = world();
     let host = w.host;
     w.as_agent(host, store(Value::number(42.0), "number"));
@@ -183,7 +183,7 @@ fn a_slot_bound_to_the_wrong_kind() {
 }
 
 #[test]
-fn a_second_submit() {
+fn second_submit_changes_nothing() {
     let (mut w, fae, _) = world();
     let host = w.host;
     let promise = w.ask(fae, mail(MailAct::Form(form("@host", vec![field("n", Pattern::number())]))));
@@ -200,7 +200,7 @@ fn a_second_submit() {
 }
 
 #[test]
-fn a_copy_of_a_sent_message_is_no_way_to_somebody_elses_grant() {
+fn copied_message_gives_no_access_to_anothers_grant() {
     let (mut w, fae, cap) = world();
     let eve = w.guest("eve");
     let host = w.host;
@@ -209,7 +209,7 @@ fn a_copy_of_a_sent_message_is_no_way_to_somebody_elses_grant() {
     assert!(w.holds(fae, given) && !w.holds(host, given));
     let sent = format!("@mail/{}/tool", w.last(host).number);
     assert_eq!(w.id(host, &sent), cap, "the sender sees what it held");
-    // Asked to agree to an evaluation, and looking at its own copy, the guest sees its grant and not what is behind.
+    // In its own copy of a request for an evaluation, the guest sees its grant and not the target behind it.
     w.as_agent(fae, copy("@mail/0/tool", "tool"));
     let names = vec!["tool".to_owned()];
     let paths = vec![path("tool")];
@@ -226,7 +226,7 @@ fn a_copy_of_a_sent_message_is_no_way_to_somebody_elses_grant() {
 }
 
 #[test]
-fn the_asker_does_not_reach_its_resolver() {
+fn asker_cannot_reach_its_resolver() {
     let (mut w, fae, _) = world();
     let host = w.host;
     w.ask(fae, request("@host", "x", None));
@@ -240,7 +240,7 @@ fn the_asker_does_not_reach_its_resolver() {
 }
 
 #[test]
-fn a_default_that_only_the_host_holds() {
+fn form_default_with_a_reference_is_refused() {
     let (mut w, fae, cap) = world();
     let default = |value: Value| {
         let mut asked = field("d", Pattern::any());
@@ -261,7 +261,7 @@ fn a_default_that_only_the_host_holds() {
 }
 
 #[test]
-fn a_mail_address_is_no_way_to_an_agents_powers() {
+fn mail_address_gives_no_access_to_agent_powers() {
     let (mut w, fae, _) = world();
     let host = w.host;
     let sub = w.agent(AgentKind::Host, "second");
@@ -279,7 +279,7 @@ fn a_mail_address_is_no_way_to_an_agents_powers() {
 }
 
 #[test]
-fn names_that_an_agent_may_not_use_in_a_message() {
+fn invalid_edge_names_in_a_message_are_refused() {
     let (mut w, fae, _) = world();
     for name in ["@from", "@promise", "a/b", "", ".", "@"] {
         let fault = w.fault(fae, send("@host", &[(name, "@self")]));
@@ -289,9 +289,10 @@ fn names_that_an_agent_may_not_use_in_a_message() {
     assert_eq!(fault, "Duplicate edge name \"a\"");
 }
 
-/// What has not come yet is handed on when it comes, as it would be then: never the promise itself.
+/// Checks that a pending promise is passed on as a promise that follows it. The follower settles with a grant of the
+/// result, never with the promise itself.
 #[test]
-fn a_promise_that_is_handed_on_settles_with_what_would_be_handed_on_then() {
+fn passed_on_promise_settles_with_a_grant_of_the_result() {
     let (mut w, fae, _) = world();
     let host = w.host;
     w.ask(fae, request("@host", "x", Some("answer")));
@@ -310,7 +311,7 @@ fn a_promise_that_is_handed_on_settles_with_what_would_be_handed_on_then() {
     let first = *value.as_reference().unwrap();
     let PromiseRow::Fulfilled { value } = w.promise(id) else { panic!("it does not follow") };
     let second = *value.as_reference().unwrap();
-    // Whoever handed the promise on has granted what came, and can take it back.
+    // The agent that passed the promise on has granted the result, and can revoke that grant.
     let Formula::Grant { owner, holder, .. } = w.formula(second) else { panic!("it is no grant") };
     assert_eq!((owner.0, holder), (fae.number, host));
     assert_ne!(first, second);
@@ -318,7 +319,7 @@ fn a_promise_that_is_handed_on_settles_with_what_would_be_handed_on_then() {
     let third = w.id(fae, &format!("@mail/{mail}/back"));
     assert!(matches!(w.promise(third), PromiseRow::Fulfilled { .. }), "{:?}", w.promise(third));
 
-    // What is refused is refused to all, and what has come is handed on at once.
+    // A rejection reaches all followers, and a settled promise is passed on as its value at once.
     w.ask(fae, request("@host", "y", Some("no")));
     let asked = w.last(host).number.0;
     w.as_agent(fae, send("@host", &[("p", "no")]));
@@ -337,10 +338,10 @@ fn a_promise_that_is_handed_on_settles_with_what_would_be_handed_on_then() {
 }
 
 #[test]
-fn a_promise_that_came_through_a_grant_comes_to_nothing_once_that_was_revoked() {
+fn revoked_grant_ends_a_passed_on_promise_result() {
     let (mut w, fae, _) = world();
     let host = w.host;
-    // What the host was promised it hands to fae.
+    // The guest passes its promise from the host back to the host.
     w.ask(fae, request("@host", "x", Some("answer")));
     let asked = w.last(host).number.0;
     w.as_agent(fae, send("@host", &[("p", "answer")]));
@@ -356,7 +357,7 @@ fn a_promise_that_came_through_a_grant_comes_to_nothing_once_that_was_revoked() 
 }
 
 #[test]
-fn a_chain_of_grants_has_an_end() {
+fn grant_chain_length_is_limited() {
     let (mut w, fae, _) = world();
     let host = w.host;
     w.as_agent(host, send("fae", &[("g", "cap")]));
@@ -388,7 +389,7 @@ fn a_chain_of_grants_has_an_end() {
 }
 
 #[test]
-fn values_inside_of_values_neither_hang_nor_overflow() {
+fn nested_values_neither_hang_nor_overflow() {
     let (mut w, fae, _) = world();
     let own = w.id(fae, "@self");
     w.as_agent(fae, store(Value::array([Value::remotable(own)]), "v"));
@@ -406,7 +407,7 @@ fn values_inside_of_values_neither_hang_nor_overflow() {
 }
 
 #[test]
-fn a_guests_words_stay_a_guests_words() {
+fn guest_content_stays_untrusted_when_passed_on() {
     let (mut w, fae, _) = world();
     let host = w.host;
     let agent = Source::Agent(Number(fae.number));
@@ -448,12 +449,12 @@ fn a_guests_words_stay_a_guests_words() {
 }
 
 #[test]
-fn a_worker_whose_text_is_not_what_runs() {
+fn worker_must_match_its_proposed_text() {
     let (mut w, fae, _) = world();
     let mut program = worker("harmless", &[]);
     program.worker = Some(program_of("harmful"));
     assert!(w.fault(fae, define(program, None)).contains("is not what its digest says"));
-    // And what the host starts must be what was proposed.
+    // The host must also start the worker that was proposed.
     let host = w.host;
     w.ask(fae, define(worker("harmless", &[]), None));
     let number = w.last(host).number;
@@ -463,7 +464,7 @@ fn a_worker_whose_text_is_not_what_runs() {
 }
 
 #[test]
-fn a_result_that_refers_to_what_the_work_did_not_hold() {
+fn result_with_an_unheld_reference_is_refused() {
     let (mut w, fae, cap) = world();
     let (eval, dir, _) = endowed(&mut w, fae, ResultGoesTo::GuestCapabilities);
     let done = |value: Value| RunOutcome::Done(value);
@@ -476,7 +477,7 @@ fn a_result_that_refers_to_what_the_work_did_not_hold() {
 }
 
 #[test]
-fn a_promise_in_somebody_elses_directory() {
+fn result_name_in_anothers_directory_is_refused() {
     let (mut w, fae, _) = world();
     let eve = w.guest("eve");
     let host = w.host;
@@ -492,7 +493,7 @@ fn a_promise_in_somebody_elses_directory() {
 }
 
 #[test]
-fn a_token_of_somebody_else() {
+fn token_cannot_be_reissued_by_another_agent() {
     let (mut w, fae, _) = world();
     let host = w.host;
     let token = Number([5; 32]);
@@ -508,7 +509,7 @@ fn a_token_of_somebody_else() {
 }
 
 #[test]
-fn a_guest_that_cancels_what_others_made_of_a_shared_thing() {
+fn guest_cannot_cancel_others_work_on_a_shared_object() {
     let (mut w, fae, _) = world();
     let host = w.host;
     w.as_agent(host, send("fae", &[("cap", "cap")]));
@@ -562,7 +563,7 @@ fn a_secret_is_never_taken_unsealed() {
 }
 
 #[test]
-fn a_place_to_begin_is_no_way_around_grants() {
+fn act_within_a_directory_still_needs_its_grant() {
     let mut w = World::new();
     let host = w.host;
     w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("d") }));
@@ -574,18 +575,18 @@ fn a_place_to_begin_is_no_way_around_grants() {
     let within = |base, act| Act::Name(NameAct::Within { base, act: Box::new(act) });
     let remove = || NameAct::Remove { path: path("x") };
     let held = |id: FormulaId| Fault::NotHeld(id).to_string();
-    // What is only known by its identifier: somebody else's directory, and somebody else.
+    // The guest knows these only by their identifiers: another agent's directories, and that agent.
     for base in [raw, host, w.host_part("@pins")] {
         assert_eq!(w.fault(fae, within(base, remove())), held(base));
     }
-    // What is held and is no directory, or is one within another.
+    // The guest holds these, but they are no directory, or one within another.
     let own = w.id(fae, "@self");
     assert!(w.fault(fae, within(own, remove())).contains("is not a directory"));
     let twice = NameAct::Within { base: given, act: Box::new(remove()) };
     assert_eq!(w.fault(fae, within(given, twice)), "paths begin in one place");
     let mail = w.id(fae, "@mail");
     assert!(w.fault(fae, within(mail, remove())).contains("not for choosing"));
-    // What is put there is handed over as a grant, as by a path.
+    // An object that is put there is handed over as a grant, as by a path.
     w.as_agent(fae, store(string("mine"), "mine"));
     let me = w.id(fae, "@self");
     w.as_agent(fae, within(given, NameAct::StoreIdentifier { id: me, path: path("fae") }));

@@ -1,4 +1,4 @@
-//! Cancelling: what had begun completes, nothing else begins, and nobody waits for ever.
+//! Cancelling: effects that had begun complete, nothing else begins, and no agent waits for ever.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ fn rejected() -> PromiseRow {
 }
 
 #[test]
-fn a_run_that_asks_ends_and_its_card_is_closed() {
+fn cancelling_an_asking_run_closes_its_card() {
     let mut w = World::new();
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Ask);
@@ -57,7 +57,7 @@ fn a_run_that_asks_ends_and_its_card_is_closed() {
 }
 
 #[test]
-fn a_card_that_is_closed_keeps_its_answers_and_says_of_the_rest_that_it_was_withdrawn() {
+fn closed_card_keeps_answers_and_withdraws_open_entries() {
     let mut w = World::new();
     let run = w.start();
     let proposals = (0..3).map(|_| w.judgement(run, "out", "write", Decision::Ask)).collect();
@@ -84,7 +84,7 @@ fn a_card_that_is_closed_keeps_its_answers_and_says_of_the_rest_that_it_was_with
 }
 
 #[test]
-fn an_approved_call_does_not_begin_and_its_permission_goes() {
+fn cancelled_run_drops_its_approved_call_and_permission() {
     let mut w = World::new();
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Ask);
@@ -97,7 +97,7 @@ fn an_approved_call_does_not_begin_and_its_permission_goes() {
 }
 
 #[test]
-fn what_had_begun_completes_and_then_the_run_ends() {
+fn cancelled_run_ends_after_its_begun_effect_completes() {
     let mut w = World::new();
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Allow);
@@ -116,7 +116,7 @@ fn what_had_begun_completes_and_then_the_run_ends() {
 }
 
 #[test]
-fn children_end_with_the_run_that_started_them() {
+fn cancelling_a_run_cancels_its_children() {
     let mut w = World::new();
     let run = w.start();
     w.propose(run, "reader", "call", Decision::Allow);
@@ -139,7 +139,7 @@ fn document(name: &str) -> kernel::run::Attachment {
 }
 
 #[test]
-fn a_child_with_an_effect_is_waited_for() {
+fn cancelled_parent_waits_for_a_childs_begun_effect() {
     let mut w = World::new();
     w.mount("cap");
     let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a")]);
@@ -170,7 +170,7 @@ fn cancelling_twice_or_late_changes_nothing() {
 }
 
 #[test]
-fn a_run_that_waits_for_a_child_with_an_effect_goes_on_until_that_has_ended() {
+fn cancelled_waiting_parent_is_ready_until_its_child_ends() {
     let mut w = World::new();
     let each = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a")]);
     w.advance(each, vec![Move::Spawn { index: 0 }]);
@@ -188,7 +188,7 @@ fn a_run_that_waits_for_a_child_with_an_effect_goes_on_until_that_has_ended() {
 }
 
 #[test]
-fn a_name_ends_the_run_that_it_stands_for_and_no_other_of_its_number() {
+fn cancel_by_name_ignores_a_mismatched_run_number() {
     let mut w = World::new();
     let host = w.host;
     let (first, second) = (w.start(), w.start());
@@ -204,7 +204,7 @@ fn a_name_ends_the_run_that_it_stands_for_and_no_other_of_its_number() {
 }
 
 #[test]
-fn what_somebody_else_asked_for_is_not_the_hosts_to_withdraw() {
+fn host_cannot_withdraw_anothers_request() {
     let (mut w, host, fae) = with_fae();
     let promise = w.ask(fae, request("@host", "x", None));
     let number = w.last(host).number;
@@ -216,7 +216,7 @@ fn what_somebody_else_asked_for_is_not_the_hosts_to_withdraw() {
 }
 
 #[test]
-fn by_name_ends_what_was_made_of_it_and_nothing_beside_it() {
+fn cancel_by_name_ends_exactly_the_dependent_work() {
     let mut w = World::new();
     w.mount("cap");
     let host = w.host;
@@ -264,7 +264,7 @@ fn by_name_ends_what_was_made_of_it_and_nothing_beside_it() {
 }
 
 #[test]
-fn by_the_name_of_a_run_of_a_worker_and_of_a_promise() {
+fn cancel_accepts_names_of_runs_workers_and_promises() {
     let mut w = World::new();
     let host = w.host;
     let fae = w.guest("fae");
@@ -286,7 +286,7 @@ fn by_the_name_of_a_run_of_a_worker_and_of_a_promise() {
 }
 
 #[test]
-fn a_guest_whose_work_was_cancelled_hears_of_it_and_not_why() {
+fn guest_sees_the_cancellation_but_not_its_reason() {
     let mut w = World::new();
     let host = w.host;
     let fae = w.guest("fae");
@@ -300,7 +300,7 @@ fn a_guest_whose_work_was_cancelled_hears_of_it_and_not_why() {
     assert_eq!(w.evaluated(eval, kernel::Value::null()), Reply::AlreadySettled);
 }
 
-/// Whether the message is marked as withdrawn in the agent's mailbox, and asks for nothing.
+/// Returns whether the message is marked as withdrawn in the agent's mailbox, and asks for nothing.
 fn is_withdrawn(w: &mut World, agent: FormulaId, number: u64) -> bool {
     let letter = query::message(&mut w.store, &agent, MessageNumber(number)).unwrap().unwrap();
     let withdrawn = matches!(letter.mail.answers.get(&0), Some(Answer::Withdrawn { reason, .. }) if reason.raw() == "enough");
@@ -309,7 +309,7 @@ fn is_withdrawn(w: &mut World, agent: FormulaId, number: u64) -> bool {
 }
 
 #[test]
-fn a_guest_withdraws_what_it_asked_for_and_nobody_can_answer_it_any_more() {
+fn withdrawn_guest_request_can_no_longer_be_answered() {
     let (mut w, host, fae) = with_fae();
     let field = || vec![crate::agents::field("say", Pattern::string())];
     let evaluation = MailAct::RequestEvaluation {
@@ -355,7 +355,7 @@ fn a_guest_withdraws_what_it_asked_for_and_nobody_can_answer_it_any_more() {
 }
 
 #[test]
-fn a_guest_cancels_nothing_that_others_wait_for_or_made() {
+fn guest_cannot_cancel_work_of_others() {
     let (mut w, host, fae) = with_fae();
     let asked = w.ask(host, request("fae", "x", Some("answer")));
     let number = w.last(fae).number;
@@ -369,9 +369,9 @@ fn a_guest_cancels_nothing_that_others_wait_for_or_made() {
 }
 
 #[test]
-fn what_comes_of_endowed_work_after_it_was_withdrawn_stays_with_the_host() {
-    // Edited, endowed, and withdrawn while the code runs: both messages say so, the work goes on, and the guest gets
-    // nothing of it; nor does it get what the host had withheld.
+fn result_of_withdrawn_work_stays_with_the_host() {
+    // The definition is edited, endowed, and withdrawn while the code runs. Both messages are marked, the work goes
+    // on, and the guest gets nothing: neither a result nor a withheld capability.
     for capability in [false, true] {
         let (mut w, host, fae) = with_fae();
         w.mount("cap");
@@ -408,7 +408,7 @@ fn what_comes_of_endowed_work_after_it_was_withdrawn_stays_with_the_host() {
 }
 
 #[test]
-fn a_guests_own_code_is_cancelled_by_the_name_of_its_promise() {
+fn guest_cancels_own_code_by_its_promise_name() {
     let (mut w, _, fae) = with_fae();
     let evaluate = MailAct::Evaluate {
         vat: None,
@@ -424,7 +424,7 @@ fn a_guests_own_code_is_cancelled_by_the_name_of_its_promise() {
     assert_eq!(w.evaluated(eval, kernel::Value::null()), Reply::AlreadySettled);
 }
 
-/// A store with a host that has a `five`, and a guest.
+/// Returns a store with a host that has a `five`, and a guest.
 fn with_fae() -> (World, FormulaId, FormulaId) {
     let mut w = World::new();
     let host = w.host;

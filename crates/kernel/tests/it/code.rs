@@ -1,4 +1,4 @@
-//! The journal of endowed code, commands that happen once, what code keeps, and objects that it makes.
+//! The journal of endowed code, its commands that happen once, its stored data, and its objects.
 
 use kernel::code::{self, Bound, CodePromise, Entry, Of, Origin, Reference};
 use kernel::command::{Act, CodeAct, Exported, Fault, GrantAct, MailAct, NameAct, Reply};
@@ -11,7 +11,7 @@ use kernel::{BlobHash, FormulaId, Value, query};
 use crate::agents::{mail, path};
 use crate::world::{World, text};
 
-/// A host's own code, endowed with one of its directories.
+/// Returns a host's own code, endowed with one of its directories.
 fn world() -> (World, FormulaId, FormulaId) {
     let mut w = World::new();
     let host = w.host;
@@ -36,7 +36,7 @@ fn sent(send: u32) -> Entry {
     Entry::Sent { send, digest: BlobHash::of(b"x"), line: text("x") }
 }
 
-/// Why what an agent does is not applied.
+/// Returns the fault with which an agent's act is refused.
 fn refused(w: &mut World, actor: FormulaId, act: Act) -> Fault {
     w.try_as(actor, act).expect_err("a fault")
 }
@@ -46,7 +46,7 @@ fn record(eval: FormulaId, from: u64, entries: Vec<Entry>) -> Act {
 }
 
 #[test]
-fn the_journal_grows_at_its_end_and_keeps_what_it_mentions() {
+fn code_journal_is_append_only_and_keeps_its_references() {
     let (mut w, eval, host) = world();
     let thing =
         w.as_agent(host, Act::Name(NameAct::StoreValue { value: Value::string("kept"), path: path("t") }));
@@ -66,7 +66,7 @@ fn the_journal_grows_at_its_end_and_keeps_what_it_mentions() {
     let entries: Vec<Entry> =
         code::journal(&mut w.store, &eval, 0).unwrap().into_iter().map(|record| record.entry).collect();
     assert_eq!(entries, [sent(0), heard, sent(1)]);
-    // What was heard of stays as long as the code may be begun anew, whatever becomes of its name.
+    // An object in the journal stays as long as the code may be restarted, even without its name.
     w.as_agent(host, Act::Name(NameAct::Remove { path: path("t") }));
     w.collect(50);
     assert!(matches!(w.formula(thing), Formula::Marshal { .. }));
@@ -116,7 +116,7 @@ fn a_command_of_code_happens_once() {
     assert_eq!(mark.reply, Reply::Made { id });
     assert_eq!(w.apply(done(Some(0), "b")).reply, Reply::AlreadySettled);
     assert!(code::mark(&mut w.store, &Origin { eval, send: 1 }).unwrap().is_none());
-    // Nothing but the daemon says what code does, and code has no names of its own.
+    // Only the daemon reports the commands of code, and code has no names of its own.
     let other = w.guest("ann");
     assert!(matches!(refused(&mut w, other, done(Some(2), "c")), Fault::NotAllowed(_)));
     let own = Act::Name(NameAct::MakeDirectory { path: path("x") });
@@ -129,7 +129,7 @@ fn a_command_of_code_happens_once() {
         act: Box::new(own),
     });
     assert!(matches!(refused(&mut w, host, own), Fault::NotAllowed(_)));
-    // Neither does it name what it was not handed.
+    // Code cannot use a directory that it was not handed.
     let dir = w.id(host, "dir");
     let inside = NameAct::MakeDirectory { path: path("x") };
     let act = Box::new(Act::Name(NameAct::Within { base: dir, act: Box::new(inside) }));
@@ -148,7 +148,7 @@ fn a_command_of_code_happens_once() {
 }
 
 #[test]
-fn code_keeps_data_of_its_own_within_bounds() {
+fn stored_data_of_code_is_limited() {
     let (mut w, eval, host) = world();
     let keep =
         |name: &str, value: Option<Value>| Act::Code(CodeAct::Keep { eval, name: name.to_owned(), value });
@@ -166,7 +166,7 @@ fn code_keeps_data_of_its_own_within_bounds() {
 }
 
 #[test]
-fn objects_of_code_have_the_same_identity_each_time_and_keep_the_code() {
+fn exported_objects_keep_their_identity_and_their_code() {
     let (mut w, eval, host) = world();
     let objects = vec![Exported { number: 3, interface: "Alleged: A".to_owned(), guard: None }];
     let export = || Act::Code(CodeAct::Export { eval, objects: objects.clone() });
@@ -203,7 +203,7 @@ fn settle(eval: FormulaId, promise: CodePromise, value: Value) -> Act {
 }
 
 #[test]
-fn promises_of_code_are_promises_of_the_stores_and_settle_once() {
+fn code_promises_are_stored_and_settle_once() {
     let (mut w, eval, host) = world();
     let (own, answer) = (CodePromise::Own(1), CodePromise::Answer(1));
     let (first, second) = (code::promise_id(&eval, own), code::promise_id(&eval, answer));
@@ -215,7 +215,8 @@ fn promises_of_code_are_promises_of_the_stores_and_settle_once() {
         assert_eq!(table::promise(&mut w.store, &id).unwrap(), Some(PromiseRow::Pending));
         assert!(query::holds(&mut w.store, &host, &id).unwrap(), "its own code's");
     }
-    // It comes to data, or to what code has made: a grant would be handed to whoever has the promise.
+    // A promise of code settles with data, or with objects that the code made. A grant would be handed to every
+    // holder of the promise.
     let base = endowment(&mut w, eval);
     let guest = w.guest("ann");
     let said = refused(&mut w, guest, settle(eval, own, Value::null()));
@@ -232,7 +233,7 @@ fn promises_of_code_are_promises_of_the_stores_and_settle_once() {
     assert_eq!(w.apply(settle(eval, own, Value::string("no"))).reply, Reply::AlreadySettled);
     let kept = PromiseRow::Fulfilled { value: Value::string("yes") };
     assert_eq!(table::promise(&mut w.store, &first).unwrap(), Some(kept));
-    // Whoever keeps the promise keeps the code that settles it.
+    // A holder of the promise keeps the code that settles it.
     w.as_agent(host, Act::Name(NameAct::StoreValue { value: Value::promise(second), path: path("later") }));
     w.evaluated(eval, Value::null());
     w.collect(50);
@@ -246,7 +247,7 @@ fn promises_of_code_are_promises_of_the_stores_and_settle_once() {
 }
 
 #[test]
-fn nobody_waits_for_what_code_has_promised_that_has_failed() {
+fn failed_code_rejects_its_open_promises() {
     let (mut w, eval, host) = world();
     let which = CodePromise::Own(7);
     w.apply(promise(eval, which));
@@ -259,7 +260,7 @@ fn nobody_waits_for_what_code_has_promised_that_has_failed() {
 }
 
 #[test]
-fn what_is_handed_over_is_a_grant_of_the_recipients_and_the_same_one_each_time() {
+fn object_given_to_code_twice_is_the_same_grant() {
     let (mut w, eval, host) = world();
     let (other, _) = {
         let act = MailAct::Evaluate {
@@ -280,20 +281,20 @@ fn what_is_handed_over_is_a_grant_of_the_recipients_and_the_same_one_each_time()
     let Formula::Grant { target, holder, .. } = w.formula(given) else { panic!("a grant") };
     assert_eq!((target, holder), (base, other));
     assert_eq!(w.apply(hand(eval, base, other)).reply, Reply::Made { id: given });
-    // What was revoked stays so.
+    // A revoked grant stays revoked.
     let number = table::grant(&mut w.store, &given).unwrap().unwrap().number;
     w.as_agent(host, Act::Grant(GrantAct::Revoke { grant: number }));
     assert_eq!(w.apply(hand(eval, base, other)).reply, Reply::Made { id: given });
     assert!(table::grant(&mut w.store, &given).unwrap().unwrap().revoked_ms.is_some());
-    // Nobody hands over what he does not hold, and nobody but the daemon says who does.
+    // A giver must hold the object that it hands over, and only the daemon may report it.
     let dir = w.id(host, "dir");
     let guest = w.guest("ann");
     let stolen = refused(&mut w, host, hand(eval, dir, other));
     assert!(matches!(stolen, Fault::NotHeld(_)), "{stolen:?}");
     assert!(matches!(refused(&mut w, guest, hand(host, dir, other)), Fault::NotAllowed(_)));
-    // What goes back to whoever gave it is what he had.
+    // A grant that goes back to its giver becomes the giver's own object again.
     assert_eq!(w.apply(hand(other, given, eval)).reply, Reply::Made { id: base });
-    // An agent gives what it holds; what holds nothing gets nothing.
+    // An agent gives an object that it holds. A formula that can hold nothing gets nothing.
     let Reply::Made { id: from_host } = w.apply(hand(host, dir, other)).reply else { panic!("made") };
     assert_ne!(from_host, given);
     let nobody = refused(&mut w, host, hand(host, dir, dir));

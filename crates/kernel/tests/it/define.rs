@@ -1,4 +1,4 @@
-//! Define, edit, endow, ask for an evaluation: an inert program gets what it needs from a person, days later.
+//! Define, edit, endow, ask for an evaluation: an inert program gets its endowments from a person, days later.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ fn endowed_code_waits_for_a_vat_in_the_outbox() {
 }
 
 #[test]
-fn the_first_shared_outcome_settles_and_later_ones_are_values() {
+fn first_shared_outcome_settles_and_later_outcomes_are_sent() {
     let (mut w, host, fae) = world();
     let (promise, number) = defined(&mut w, fae, &[]);
     let goes = [ResultGoesTo::Host, ResultGoesTo::GuestData, ResultGoesTo::GuestData];
@@ -94,7 +94,7 @@ fn the_first_shared_outcome_settles_and_later_ones_are_values() {
 }
 
 #[test]
-fn a_result_goes_where_the_host_said() {
+fn result_goes_to_the_recipient_chosen_by_the_host() {
     for (goes_to, carries, expected) in [
         (ResultGoesTo::Host, false, "pending"),
         (ResultGoesTo::Host, true, "pending"),
@@ -127,7 +127,7 @@ fn a_result_goes_where_the_host_said() {
 }
 
 #[test]
-fn a_failure_tells_the_guest_what_kind_it_was_and_no_more() {
+fn guest_sees_only_the_kind_of_a_failure() {
     let (mut w, host, fae) = world();
     let (promise, number) = defined(&mut w, fae, &[]);
     let (eval, mine) = w.parked(host, endow(number, &[], ResultGoesTo::GuestData));
@@ -138,7 +138,7 @@ fn a_failure_tells_the_guest_what_kind_it_was_and_no_more() {
 }
 
 #[test]
-fn slots_are_bound_all_and_no_others() {
+fn endow_binds_exactly_the_defined_slots() {
     let (mut w, host, fae) = world();
     let (_, number) = defined(&mut w, fae, &[("a", Pattern::string()), ("b", Pattern::any())]);
     let mut check = |bindings: &[(&str, &str)], expected: &str| {
@@ -151,7 +151,7 @@ fn slots_are_bound_all_and_no_others() {
 }
 
 #[test]
-fn slots_are_checked_when_they_are_defined() {
+fn invalid_slots_are_refused_at_definition() {
     let (mut w, _, fae) = world();
     let mut check = |name: &str, pattern: Value, expected: &str| {
         let slot = Slot { label: text("l"), pattern };
@@ -181,7 +181,7 @@ fn an_endowed_capability_is_a_grant_of_the_host_for_the_code() {
 }
 
 #[test]
-fn an_edited_definition_is_a_new_one_that_names_the_original() {
+fn edited_definition_is_new_and_links_the_original() {
     let (mut w, host, fae) = world();
     let (promise, number) = defined(&mut w, fae, &[]);
     let original = w.id(host, &format!("@mail/{number}/@definition"));
@@ -200,14 +200,14 @@ fn an_edited_definition_is_a_new_one_that_names_the_original() {
     let Body::Package { strings, .. } = w.last_body(fae) else { panic!("a package") };
     assert!(strings[0].raw().contains("edited"));
     assert!(w.letters(host).iter().all(|l| l.mail.needs_you == (l.number == posted)));
-    // What comes of the edited one settles the guest's promise.
+    // The result of the edited definition settles the guest's promise.
     let (eval, _) = w.parked(host, endow(posted.0, &[], ResultGoesTo::GuestData));
     w.evaluated(eval, string("better"));
     assert_eq!(w.promise(promise), PromiseRow::Fulfilled { value: string("better") });
 }
 
 #[test]
-fn an_edit_of_code_without_slots_keeps_them_and_given_ones_replace_them() {
+fn edited_code_keeps_its_slots_unless_new_slots_are_given() {
     let (mut w, host, fae) = world();
     let names = |w: &mut World, text: &str, program: Text, slots: &[(&str, Pattern)]| -> Vec<String> {
         let (_, number) = match text {
@@ -223,7 +223,7 @@ fn an_edit_of_code_without_slots_keeps_them_and_given_ones_replace_them() {
         let Formula::Definition { slots: kept, .. } = w.formula(edited) else { panic!("a definition") };
         let original = w.id(host, &format!("@mail/{number}/@definition"));
         let Formula::Definition { slots: before, .. } = w.formula(original) else { panic!("a definition") };
-        // What is kept is kept whole: pattern and label.
+        // A kept slot is kept whole: pattern and label.
         assert!(kept.iter().all(|(name, slot)| before.get(name).is_none_or(|known| known == slot)));
         kept.into_keys().collect()
     };
@@ -238,7 +238,7 @@ fn an_edit_of_code_without_slots_keeps_them_and_given_ones_replace_them() {
 }
 
 #[test]
-fn a_rejected_definition_says_why_and_stays_rejected() {
+fn rejected_definition_stays_rejected_with_its_reason() {
     let (mut w, host, fae) = world();
     let (promise, number) = defined(&mut w, fae, &[]);
     w.as_agent(host, reject(number, "too broad"));
@@ -297,7 +297,7 @@ fn a_proposed_worker_is_endowed_and_its_run_settles_the_promise() {
 }
 
 #[test]
-fn the_run_of_a_worker_that_fails_tells_only_its_kind() {
+fn failed_worker_run_reveals_only_the_failure_kind() {
     let (mut w, host, fae) = world();
     let promise = w.ask(fae, define(worker("W", &[]), None));
     let number = w.last(host).number.0;
@@ -310,7 +310,7 @@ fn the_run_of_a_worker_that_fails_tells_only_its_kind() {
 }
 
 #[test]
-fn work_ends_well_although_the_guest_is_forgotten_meanwhile() {
+fn work_of_a_forgotten_guest_still_completes() {
     let (mut w, host, fae) = world();
     let promise = w.ask(fae, define(worker("W", &[]), None));
     let number = w.last(host).number.0;
@@ -328,7 +328,7 @@ fn work_ends_well_although_the_guest_is_forgotten_meanwhile() {
 }
 
 #[test]
-fn an_evaluation_that_was_asked_for_is_fixed_when_it_was_sent() {
+fn requested_evaluation_uses_names_as_of_sending() {
     let (mut w, host, fae) = world();
     w.as_agent(fae, store(string("before"), "x"));
     let ask = || {
@@ -374,7 +374,7 @@ fn a_withheld_result_survives_a_restart_and_is_given_once() {
 }
 
 #[test]
-fn what_was_seen_is_what_is_bound() {
+fn endow_refuses_names_changed_since_display() {
     let (mut w, host, fae) = world();
     let (_, number) = defined(&mut w, fae, &[("x", Pattern::string())]);
     let (five, free) = ((path("five"), Some(w.id(host, "five"))), (path("mine"), None));
@@ -394,7 +394,7 @@ fn what_was_seen_is_what_is_bound() {
     assert!(query::outbox(&mut w.store, &host.number).unwrap().is_empty(), "nothing was begun");
 }
 
-/// An act, if these names and what was done with the definition are still as they were seen.
+/// Returns the act with a precondition: these names, and the use count of the definition, are as they were displayed.
 fn as_seen(act: Act, seen: &[(kernel::NamePath, Option<FormulaId>)], done: Option<u64>) -> Act {
     match act {
         Act::Mail(act) => mail(MailAct::AsSeen { seen: seen.to_vec(), done, act }),
@@ -402,9 +402,9 @@ fn as_seen(act: Act, seen: &[(kernel::NamePath, Option<FormulaId>)], done: Optio
     }
 }
 
-/// A definition can be endowed again, but not by somebody who does not know that it was.
+/// Checks that only a person who knows of the earlier endowment can endow a definition again.
 #[test]
-fn what_was_done_meanwhile_is_not_done_again() {
+fn endow_refuses_a_definition_used_since_display() {
     let (mut w, host, fae) = world();
     let (_, number) = defined(&mut w, fae, &[]);
     let endow = || endow(number, &[], ResultGoesTo::Host);
@@ -424,7 +424,7 @@ fn what_was_done_meanwhile_is_not_done_again() {
     }
     let letters = (w.letters(host).len(), w.letters(fae).len());
     w.as_agent(host, as_seen(edit(), &[], Some(1)));
-    // The copy, and the letter about it to whoever proposed the original, which lies in both mailboxes.
+    // The copy, and the message about it to the author of the original, which lies in both mailboxes.
     assert_eq!((w.letters(host).len(), w.letters(fae).len()), (letters.0 + 2, letters.1 + 1));
     for act in [endow(), edit()] {
         assert_eq!(w.fault(host, as_seen(act, &[], Some(1))), refused);
@@ -434,16 +434,16 @@ fn what_was_done_meanwhile_is_not_done_again() {
     assert_eq!(query::outbox(&mut w.store, &host.number).unwrap().len(), 2);
 }
 
-/// What it came to is there for whoever endowed it, as long as the definition lies in the mailbox.
+/// Checks that the endower keeps the result as long as the definition lies in the mailbox.
 #[test]
-fn what_was_endowed_is_kept_with_its_definition() {
+fn endowed_result_is_kept_with_its_definition() {
     let (mut w, host, fae) = world();
     let (_, number) = defined(&mut w, fae, &[]);
     let (eval, promise) = w.parked(host, endow(number, &[], ResultGoesTo::Host));
     w.evaluated(eval, string("mine alone"));
     w.collect(1000);
     assert_eq!(w.promise(promise), PromiseRow::Fulfilled { value: string("mine alone") });
-    // The code itself has ended, and nobody holds anything of it.
+    // The code itself has ended, and no agent holds anything of it.
     assert!(!w.is_there(eval));
     let letter = query::message(&mut w.store, &host, MessageNumber(number)).unwrap().unwrap();
     assert_eq!(letter.mail.endowed.iter().map(|one| one.made).collect::<Vec<_>>(), [eval]);
@@ -463,9 +463,9 @@ fn what_was_endowed_is_kept_with_its_definition() {
     assert!(!w.is_there(results[0]) && w.is_there(results[1]) && w.is_there(results[100]));
 }
 
-/// What nobody could ever endow is refused when it is proposed.
+/// Checks that a slot name that code cannot use is refused when the code is proposed.
 #[test]
-fn slots_of_code_have_names_that_code_can_have() {
+fn slot_names_of_code_must_be_valid_identifiers() {
     let (mut w, _, fae) = world();
     for (name, good) in [
         ("counter", true),

@@ -1,4 +1,5 @@
-//! What may have happened, and what has changed since it was approved: both are asked about, and settled once.
+//! Effects with an unknown outcome, and approvals of files that have changed since. The user is asked about both, and
+//! each is settled once.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ use crate::world::{World, completion, done, text};
 
 const YES: Choice = Choice::Approve { for_run: false };
 
-/// A run with an effect that had begun, of which nobody knows whether it happened.
+/// Returns a run with an effect that had begun and whose outcome is unknown, with its step and its card.
 fn in_doubt(w: &mut World) -> (RunNumber, u64, MessageNumber) {
     let run = w.start();
     let (step, _) = w.propose(run, "out", "write", Decision::Allow);
@@ -28,7 +29,7 @@ fn reopen(w: &mut World, at: StepRef) -> Option<Begun> {
 }
 
 #[test]
-fn what_may_have_happened_begins_again_only_on_the_hosts_word_and_once() {
+fn unknown_effect_repeats_once_and_only_on_the_hosts_answer() {
     let mut w = World::new();
     let (run, step, message) = in_doubt(&mut w);
     let at = StepRef { run, step };
@@ -54,7 +55,7 @@ fn what_may_have_happened_begins_again_only_on_the_hosts_word_and_once() {
 }
 
 #[test]
-fn a_yes_to_one_question_is_no_answer_to_another() {
+fn answer_of_another_kind_is_refused() {
     let mut w = World::new();
     let (_, _, doubt) = in_doubt(&mut w);
     for choice in [YES, Choice::Approve { for_run: true }, Choice::Deny { reason: text("no") }] {
@@ -70,7 +71,7 @@ fn a_yes_to_one_question_is_no_answer_to_another() {
 }
 
 #[test]
-fn only_what_has_begun_can_be_in_doubt() {
+fn only_a_begun_effect_can_have_an_unknown_outcome() {
     let mut w = World::new();
     let run = w.start();
     let (asked, _) = w.propose(run, "out", "write", Decision::Ask);
@@ -81,7 +82,7 @@ fn only_what_has_begun_can_be_in_doubt() {
     }
 }
 
-/// A judgement of the same call, with a file as it is now.
+/// Returns a judgement of the same call, with a file as it is now.
 fn with_file(mut judgement: Judgement, digest: Option<BlobHash>) -> Judgement {
     judgement.proposal.pins =
         BTreeSet::from([Pin { kind: "file".to_owned(), name: "a.md".to_owned(), digest }]);
@@ -89,7 +90,7 @@ fn with_file(mut judgement: Judgement, digest: Option<BlobHash>) -> Judgement {
 }
 
 #[test]
-fn an_approval_is_spent_without_effect_when_what_it_was_given_for_has_changed() {
+fn approval_is_spent_without_effect_if_the_file_changed() {
     let mut w = World::new();
     let run = w.start();
     let (old, new) = (BlobHash::of(b"old"), BlobHash::of(b"new"));
@@ -99,7 +100,7 @@ fn an_approval_is_spent_without_effect_when_what_it_was_given_for_has_changed() 
     let message = w.open_mail()[0];
     // Even a yes for the whole run was a yes to the file as it was.
     w.answer(message, Choice::Approve { for_run: true });
-    // Whatever the gates say of it now, it is asked about.
+    // The user is asked about the changed call, even if the gates allow it now.
     let mut judgement = with_file(judged, Some(new));
     judgement.verdict.decision = Decision::Allow;
     let outcome =
@@ -125,7 +126,7 @@ fn an_approval_is_spent_without_effect_when_what_it_was_given_for_has_changed() 
 }
 
 #[test]
-fn nothing_but_what_a_call_depends_on_can_be_stated_anew() {
+fn restated_call_may_differ_only_in_its_pins() {
     let mut w = World::new();
     let run = w.start();
     let judged = with_file(w.judgement(run, "out", "write", Decision::Ask), None);
@@ -157,7 +158,7 @@ fn nothing_but_what_a_call_depends_on_can_be_stated_anew() {
 }
 
 #[test]
-fn a_run_that_is_cancelled_in_doubt_does_not_say_that_nothing_happened() {
+fn cancelled_run_reports_its_unknown_effect_as_unknown() {
     let mut w = World::new();
     let (run, step, message) = in_doubt(&mut w);
     w.apply(Act::Cancel { what: Cancel::Run { run }, reason: text("enough") });

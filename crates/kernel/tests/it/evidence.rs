@@ -20,7 +20,7 @@ enum Way {
     ForTheRun,
 }
 
-/// A run with an effect that has begun, and the step that proposed it.
+/// Returns a run with an effect that has begun, and the step that proposed it.
 fn begun(way: Way) -> (World, StepRef) {
     let mut w = World::new();
     let run = w.start();
@@ -46,7 +46,7 @@ fn approved(w: &mut World, run: RunNumber, for_run: bool) -> u64 {
     step
 }
 
-/// Rewrites what the journal has of a proposal; `None` takes a step out.
+/// Rewrites the journal from the step of a proposal on; `None` removes a step.
 fn rewrite(w: &mut World, at: StepRef, change: impl Fn(Entry) -> Option<Entry>) {
     let owner = w.host.number;
     for mut step in w.journal(at.run).into_iter().filter(|step| step.number >= at.step) {
@@ -93,7 +93,7 @@ fn refused(w: &mut World, at: StepRef, says: &str) {
 }
 
 #[test]
-fn what_was_begun_in_any_way_is_taken_up_again() {
+fn begun_effect_is_reopened_for_every_kind_of_permission() {
     for way in [Way::Allowed, Way::Approved, Way::ForTheRun] {
         let (mut w, at) = begun(way);
         let host = w.host;
@@ -116,11 +116,11 @@ fn an_outbox_row_without_a_verdict_is_refused() {
 
 #[test]
 fn an_outbox_row_without_a_permission_is_refused() {
-    // The verdict asked, and nobody was asked.
+    // The verdict was to ask, and no question was asked.
     let (mut w, at) = begun(Way::Allowed);
     rewrite(&mut w, at, judged(at, Decision::Ask));
     refused(&mut w, at, "nobody has permitted this effect");
-    // Nobody answered; or the answer was no.
+    // The question was not answered, or the answer was no.
     let (mut w, at) = begun(Way::Approved);
     rewrite(&mut w, at, without(at, "answered"));
     refused(&mut w, at, "nobody has permitted this effect");
@@ -150,7 +150,7 @@ fn an_outbox_row_without_a_permission_is_refused() {
 }
 
 #[test]
-fn an_effect_in_doubt_is_taken_up_again_only_on_a_persons_word() {
+fn unknown_effect_is_reopened_only_after_a_persons_answer() {
     for way in [Way::Allowed, Way::Approved, Way::ForTheRun] {
         let (mut w, at) = begun(way);
         w.advance(at.run, vec![Move::Doubt { proposal: at.step }]);
@@ -177,11 +177,11 @@ fn an_effect_in_doubt_is_taken_up_again_only_on_a_persons_word() {
     }
 }
 
-/// What the journal has of another call of the same run is no evidence for this one, nor against it.
+/// Checks that the journal of another call of the same run is no evidence for this call, nor against it.
 #[test]
-fn a_call_stands_on_its_own_evidence() {
+fn evidence_of_another_call_does_not_count() {
     use Decision::{Allow, Ask, Deny};
-    // What becomes of a second call, proposed after the first had begun.
+    // The later course of a second call, proposed after the first had begun.
     type Then = fn(&mut World, StepRef, MessageNumber);
     let nothing: Then = |_, _, _| ();
     let no: Then = |w, _, card| drop(w.answer(card, Choice::Deny { reason: crate::world::text("no") }));
@@ -225,9 +225,9 @@ fn a_call_stands_on_its_own_evidence() {
     }
 }
 
-/// A person's answer to something that does not wait for one changes nothing, whatever the card says.
+/// Checks that an answer to a proposal that does not wait for one changes nothing, even if its card is open.
 #[test]
-fn an_answer_to_what_does_not_wait_is_refused() {
+fn answer_to_a_proposal_not_waiting_is_refused() {
     for phase in [None, Some(Phase::Approved), Some(Phase::Begun { outbox: 1 })] {
         for choice in [Choice::Approve { for_run: false }, Choice::Deny { reason: crate::world::text("no") }]
         {
@@ -268,9 +268,9 @@ fn put_run(w: &mut World, row: &kernel::run::Run) {
     table::save(&mut w.store, Table::Run, &owner, &key, row, None).unwrap();
 }
 
-/// A run holds a grant when its worker does and the run says so: either alone is not enough.
+/// Checks that a run has a grant only if its worker holds the grant and the run lists it. Either alone is not enough.
 #[test]
-fn a_grant_is_held_by_the_worker_and_listed_in_the_run() {
+fn grant_must_be_held_by_the_worker_and_listed_in_the_run() {
     type Forge = fn(&mut World, &mut kernel::run::Run);
     let held: Forge = |_, _| ();
     let unlisted: Forge = |_, run| run.grants.retain(|slot, _| slot != "out");
@@ -330,11 +330,11 @@ fn change_permission(w: &mut World, at: StepRef, change: impl Fn(&mut Permission
 }
 
 #[test]
-fn an_effect_that_no_step_began_or_no_row_stands_for_is_refused() {
+fn effect_without_begun_step_or_outbox_row_is_refused() {
     let (mut w, at) = begun(Way::Approved);
     rewrite(&mut w, at, without(at, "begun"));
     refused(&mut w, at, "this effect was never begun");
-    // What began was a worker's run, not this effect.
+    // The step began a worker's run, not this effect.
     let (mut w, at) = begun(Way::Approved);
     rewrite(&mut w, at, |entry| match entry {
         Entry::Begun { proposal, .. } => Some(Entry::Begun { proposal, child: Some(RunNumber(9)) }),
@@ -357,7 +357,7 @@ fn an_effect_that_no_step_began_or_no_row_stands_for_is_refused() {
 }
 
 #[test]
-fn an_effect_other_than_the_one_that_was_judged_is_refused() {
+fn effect_differing_from_the_judged_call_is_refused() {
     let says = "this proposal is not the one that was judged";
     let forge = |change: fn(&mut kernel::proposal::Proposal)| {
         let (mut w, at) = begun(Way::Approved);
@@ -379,14 +379,14 @@ fn an_effect_other_than_the_one_that_was_judged_is_refused() {
         let (mut w, at) = forge(change);
         refused(&mut w, at, says);
     }
-    // What the fingerprint does not cover does not change what is done.
+    // A part that the fingerprint does not cover does not change the effect.
     let (mut w, at) = forge(|p| p.caller = Caller::Code);
     let host = w.host;
     assert!(kernel::reopen(&mut w.store, &host, at).unwrap().is_some());
 }
 
 #[test]
-fn a_phase_that_says_approved_begins_nothing_by_itself() {
+fn approved_phase_alone_begins_nothing() {
     // A proposal that was refused, and a row that says that it may begin.
     let forge = |permission: bool| {
         let mut w = World::new();
@@ -428,9 +428,10 @@ fn a_phase_that_says_approved_begins_nothing_by_itself() {
     assert!(matches!(begun, Err(Fault::OutOfOrder { what: told, .. }) if told == what), "{begun:?}");
 }
 
-/// What becomes of a call: what a permission adds to a verdict. What the verdict is made of, the kernel does not look at.
+/// Checks the result of a call for each verdict and each permission. The kernel does not look at the reasons of the
+/// verdict.
 #[test]
-fn a_permission_lifts_an_ask_and_nothing_else() {
+fn permission_lifts_only_an_ask_verdict() {
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum Given {
         Nothing,

@@ -1,4 +1,4 @@
-//! Endo's method surface: what comes of every method, against a store.
+//! Endo's method surface: the result of every method, against a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ mod files;
 mod surface;
 mod table_of_calls;
 
-/// A store with a host and its guest `fae`, and what stands in texts for identifiers.
+/// A store with a host and its guest `fae`, and the labels that replace identifiers in texts.
 struct Desk {
     store: MapStore,
     ticks: u64,
@@ -68,8 +68,8 @@ impl Desk {
         }
     }
 
-    /// The arguments: `$ref PATH`, `$id PATH` and `$loc PATH` stand for what the path leads to,
-    /// `$pattern PATTERN` for a pattern.
+    /// Returns the arguments: `$ref PATH`, `$id PATH` and `$loc PATH` stand for the target of the path, `$pattern
+    /// PATTERN` for a pattern.
     fn arguments(&mut self, agent: FormulaId, text: &str) -> Vec<Value> {
         let value = Value::parse(text).unwrap();
         value.as_array().unwrap().iter().map(|value| self.fill(agent, value)).collect()
@@ -86,7 +86,7 @@ impl Desk {
             }
             Value::String(_) => match value.as_str().and_then(|text| text.split_once(' ')) {
                 Some(("$ref", path)) => Value::remotable(self.id(agent, path)),
-                // What the host shares by the only token that is ever drawn here.
+                // The locator of an object that the host shares, with the only token that is ever drawn here.
                 Some(("$token", path)) => {
                     let id = self.id(self.host, path);
                     let locator = facet::Locator::of(&mut self.store, &id).unwrap();
@@ -106,7 +106,7 @@ impl Desk {
         }
     }
 
-    /// Calls a method of what the path leads to, of the agent itself if it is empty, and does what the plan says.
+    /// Calls a method of the target of a path, or of the agent itself if the path is empty, and carries out the plan.
     fn call(&mut self, who: &str, target: &str, method: &str, args: &str) -> String {
         let agent = self.agent(who);
         let target = if target.is_empty() { agent } else { self.id(agent, target) };
@@ -231,7 +231,7 @@ impl Desk {
         Ok(format!("{said}{:?}", facet::result(&action.then, &outcome.reply)))
     }
 
-    /// What is to be done with files, and where, if it may be.
+    /// Returns the planned file operation and its place, or the reason why it is refused.
     fn files(&mut self, call: &facet::FileCall) -> String {
         let now_ms = env(self.ticks).now_ms();
         match facet::ground(&mut self.store, now_ms, call) {
@@ -243,7 +243,7 @@ impl Desk {
         }
     }
 
-    /// What is there when following begins.
+    /// Returns the entries that exist when following begins.
     fn follow(&mut self, follow: Follow) -> Result<String, Refusal> {
         Ok(match follow {
             Follow::Names { agent, target } => {
@@ -262,7 +262,7 @@ impl Desk {
         })
     }
 
-    /// The same text with names for identifiers, which are numbered in the order in which they occur.
+    /// Returns the same text with names for identifiers, which are numbered in the order in which they occur.
     fn labelled(&mut self, text: &str) -> String {
         let node = format!("{}", kernel::id::Number(self.host.node));
         let text = text.replace(&node, "NODE");
@@ -320,7 +320,7 @@ fn shown(live: &Live) -> Shown {
     })
 }
 
-/// The facets of all kinds of formulas that have one, by kind, and the one of those that have none.
+/// Returns the facets of all kinds of formulas that have one, by kind, and the one of those that have none.
 fn facets() -> Vec<(&'static str, &'static Facet)> {
     facet::kinds().chain(["promise"]).map(|kind| (kind, facet::facet(kind))).collect()
 }

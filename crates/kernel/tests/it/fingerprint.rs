@@ -52,7 +52,7 @@ fn variants() -> Vec<(&'static str, Proposal)> {
 }
 
 #[test]
-fn the_golden_file_pins_it() {
+fn fingerprints_match_the_golden_file() {
     let mut text = String::new();
     for (name, proposal) in variants() {
         writeln!(text, "{} {name}", proposal.fingerprint()).unwrap();
@@ -69,7 +69,7 @@ fn the_golden_file_pins_it() {
 }
 
 #[test]
-fn every_part_counts_and_nothing_else_does() {
+fn fingerprint_covers_exactly_its_parts() {
     let prints: BTreeSet<_> = variants().iter().map(|(_, p)| p.fingerprint()).collect();
     assert_eq!(prints.len(), variants().len());
     let mut same = base();

@@ -1,4 +1,4 @@
-//! Forgetting: what a run worked on is named by nothing of it any more, and what it did stays as it was recorded.
+//! Forgetting: nothing of a run names the documents that it worked on any more, and its record stays as it was.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn documents(w: &mut World, run: RunNumber) -> Vec<FormulaId> {
 }
 
 #[test]
-fn what_a_run_worked_on_is_let_go_of_and_its_journal_stays() {
+fn forgotten_run_releases_documents_and_keeps_its_journal() {
     let mut w = World::new();
     let run = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a"), document("b")]);
     w.advance(run, vec![Move::Spawn { index: 0 }, Move::Spawn { index: 1 }]);
@@ -75,7 +75,7 @@ fn what_a_run_worked_on_is_let_go_of_and_its_journal_stays() {
 }
 
 #[test]
-fn what_is_done_again_depends_on_what_it_is_told_of_the_first_time() {
+fn rerun_inherits_the_provenance_of_earlier_results() {
     let mut w = World::new();
     let items = ["a", "b", "c"].map(document).to_vec();
     let first = w.start_shaped(Shape::Each { jobs: 3 }, items.clone());

@@ -50,7 +50,7 @@ fn sealed() -> Filled {
 }
 
 #[test]
-fn what_fits_a_field() {
+fn field_accepts_only_matching_values() {
     let mut with_default = field("n", Pattern::number());
     with_default.default = Some(Value::number(7.0));
     let optional = field("n", Pattern::opt(Pattern::number()));
@@ -98,7 +98,7 @@ fn what_fits_a_field() {
 }
 
 #[test]
-fn forms_that_cannot_be_posted() {
+fn invalid_forms_are_refused() {
     let (mut w, _, fae) = world();
     let mut check = |fields: Vec<Field>, expected: &str| {
         let fault = w.fault(fae, mail(MailAct::Form(form("@host", fields))));
@@ -177,7 +177,7 @@ fn capability_in_part_of_value_must_be_of_its_kind() {
 }
 
 #[test]
-fn a_field_that_wants_to_write_takes_no_grant_without() {
+fn writable_directory_field_refuses_a_read_only_grant() {
     let (mut w, host, fae) = world();
     let narrower = GrantAct::Attenuate {
         is: None,
@@ -210,9 +210,9 @@ fn a_secret_is_sealed_and_delivered_as_a_capability() {
     assert_eq!(w.last_grant(host).holder, fae);
 }
 
-/// What a pattern calls a secret is one, whether the form's author has marked it or not.
+/// Checks that a field whose pattern is a secret is sealed, whether the form's author has marked it or not.
 #[test]
-fn a_secret_is_sealed_whoever_has_not_said_so() {
+fn secret_pattern_is_sealed_without_the_authors_mark() {
     let (mut w, host, fae) = world();
     let (key, spare) =
         (Pattern::refine(Refinement::Secret), Pattern::opt(Pattern::refine(Refinement::Secret)));
@@ -229,7 +229,7 @@ fn a_secret_is_sealed_whoever_has_not_said_so() {
 }
 
 #[test]
-fn an_answer_settles_once_unless_more_are_wanted() {
+fn form_is_answered_once_unless_repeatable() {
     for repeatable in [false, true] {
         let (mut w, host, fae) = world();
         let mut form = form("@host", vec![field("n", Pattern::number())]);
@@ -253,7 +253,7 @@ fn an_answer_settles_once_unless_more_are_wanted() {
 }
 
 #[test]
-fn a_form_can_be_refused_and_stays_refused() {
+fn refused_form_stays_refused() {
     let (mut w, host, fae) = world();
     let (promise, message) = posted(&mut w, fae, form("@host", vec![field("n", Pattern::number())]));
     w.as_agent(host, reject(message.0, "none of your business"));

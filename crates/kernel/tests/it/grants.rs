@@ -30,7 +30,7 @@ fn up_to(bytes: u64, suffixes: &[&str]) -> Attenuation {
     Attenuation { suffixes, max_bytes: Some(bytes), ..Attenuation::default() }
 }
 
-/// A run of the host's whose slot `out` is bound to one of its names.
+/// Returns a run of the host's whose slot `out` is bound to one of its names.
 fn run_with(w: &mut World, name: &str) -> kernel::RunNumber {
     let target = Target::Named { path: path(name) };
     let start = start(program("clerk"), vec![bind("out", target, &["read", "write"])]);
@@ -40,7 +40,7 @@ fn run_with(w: &mut World, name: &str) -> kernel::RunNumber {
     }
 }
 
-/// How a proposal that was allowed by the gates went.
+/// Returns how a proposal that was allowed by the gates went.
 fn tried(w: &mut World, run: kernel::RunNumber, method: &str) -> String {
     let (step, outcome) = w.propose(run, "out", method, Decision::Allow);
     match (outcome.begun.len(), completion(&w.journal(run), step)) {
@@ -68,8 +68,8 @@ fn passed_on(w: &mut World) -> u64 {
 }
 
 #[test]
-fn revoked_in_the_middle_of_a_run_what_had_begun_completes_and_nothing_else_begins() {
-    // What the run was given itself, and what came to it by way of two others; with and without a restart.
+fn revoked_grant_lets_only_begun_effects_complete() {
+    // The run's own grant, and one that came to it through two other agents; with and without a restart.
     for (restart, by_way_of_others) in [(false, false), (true, false), (false, true), (true, true)] {
         let mut w = World::new();
         w.mount("cap");
@@ -113,7 +113,7 @@ fn revoking_is_transitive() {
     let passed_on = w.id(eve, "@mail/0/g");
     let by_fae = w.last_grant(fae);
     assert_eq!((by_fae.id, by_fae.holder, by_fae.target), (passed_on, eve, given));
-    // A run of the host's over what came back to it.
+    // A run of the host uses the grant that came back to it.
     w.as_agent(eve, copy("@mail/0/g", "g"));
     w.as_agent(eve, send("@host", &[("g", "g")]));
     let letter = w.last(host).number;
@@ -153,14 +153,14 @@ fn narrowing_adds_up_along_a_chain() {
     assert!(w.fault(host, attenuate("data", &[], up_to(1, &[]), "c")).contains("is data"));
 }
 
-/// The same, with more said of it.
+/// Returns the same, with more said of it.
 fn narrow(name: &str, is: Option<FormulaId>, attenuation: Attenuation, expires_ms: Option<i64>) -> Act {
     let (path, to, methods) = (path(name), path("less"), vec!["read".to_owned()]);
     Act::Grant(GrantAct::Attenuate { path, is, methods, attenuation, expires_ms, to, force: false })
 }
 
 #[test]
-fn what_is_made_narrower_is_what_was_seen_and_ends_when_it_was_said() {
+fn narrowing_refuses_a_changed_name_and_expires_on_time() {
     let mut w = World::new();
     w.mount("cap");
     w.mount("other");
@@ -169,7 +169,7 @@ fn what_is_made_narrower_is_what_was_seen_and_ends_when_it_was_said() {
     let plain = Attenuation::default;
     let stale = w.fault(host, narrow("cap", Some(other), plain(), None));
     assert_eq!(stale, Fault::NotAsSeen { path: "cap".to_owned() }.to_string());
-    // A grant that says that a copy lies behind it would let changes pass that nobody is asked about.
+    // A grant that claims to lead to a copy would let changes pass without a question.
     let staged = Attenuation { staged_from: Some("/etc".to_owned()), ..plain() };
     assert!(w.fault(host, narrow("cap", Some(cap), staged, None)).contains("belongs to a run"));
     let end = env(w.ticks + 3).now_ms();
@@ -184,7 +184,7 @@ fn what_is_made_narrower_is_what_was_seen_and_ends_when_it_was_said() {
 }
 
 #[test]
-fn what_came_of_a_promise_is_made_narrower_and_not_the_promise() {
+fn narrowing_a_promise_narrows_its_result() {
     let mut w = World::new();
     w.mount("cap");
     let (fae, host) = (w.guest("fae"), w.host);
@@ -206,14 +206,14 @@ fn what_came_of_a_promise_is_made_narrower_and_not_the_promise() {
     let now = env(w.ticks).now_ms();
     assert!(reached.refusal("read", now).is_none());
     assert_eq!(reached.refusal("write", now).unwrap().rule, "grant/method");
-    // It ends with what it was made of.
+    // The narrower grant ends with the grant that it was made from.
     let given = w.last_grant(host).number.0;
     w.revoke(given);
     assert_eq!(w.behind(less), Err("grant/revoked".to_owned()));
 }
 
 #[test]
-fn attenuations_take_away_what_either_takes_away() {
+fn joined_attenuations_keep_the_limits_of_both() {
     let check = |a: Attenuation, b: Attenuation, expected: Attenuation| {
         assert_eq!(a.join(&b), expected);
         assert_eq!(b.join(&a), expected);
@@ -230,7 +230,7 @@ fn attenuations_take_away_what_either_takes_away() {
 }
 
 #[test]
-fn a_token_gives_one_grant_to_whoever_has_it() {
+fn token_gives_its_holder_one_grant() {
     let mut w = World::new();
     w.mount("cap");
     let (fae, eve) = (w.guest("fae"), w.guest("eve"));
@@ -256,7 +256,7 @@ fn a_token_gives_one_grant_to_whoever_has_it() {
 }
 
 #[test]
-fn what_an_agent_holds_follows_its_names_its_mail_and_its_grants() {
+fn agent_holds_formulas_by_name_mail_or_grant() {
     let mut w = World::new();
     w.mount("cap");
     let fae = w.guest("fae");
@@ -280,7 +280,7 @@ fn what_an_agent_holds_follows_its_names_its_mail_and_its_grants() {
 }
 
 #[test]
-fn grants_are_numbered_by_who_gave_them_and_only_they_revoke() {
+fn grants_are_numbered_and_revoked_by_their_giver() {
     let mut w = World::new();
     w.mount("cap");
     let fae = w.guest("fae");
@@ -301,7 +301,7 @@ fn grants_are_numbered_by_who_gave_them_and_only_they_revoke() {
 }
 
 #[test]
-fn a_grant_that_expired_is_refused_like_one_that_was_revoked() {
+fn expired_grant_is_refused() {
     let mut w = World::new();
     let run = w.start();
     let held = w.run(run).grants["out"];
@@ -317,7 +317,7 @@ fn a_grant_that_expired_is_refused_like_one_that_was_revoked() {
 }
 
 #[test]
-fn all_grants_are_listed_whatever_their_identifiers_begin_with() {
+fn grants_are_listed_for_every_identifier_prefix() {
     let mut w = World::new();
     w.mount("cap");
     let host = w.host;
@@ -336,7 +336,7 @@ fn all_grants_are_listed_whatever_their_identifiers_begin_with() {
 }
 
 #[test]
-fn a_grant_that_was_revoked_since_stands_in_the_log_as_it_was_given() {
+fn event_log_verifies_for_a_grant_revoked_later() {
     use kernel::audit::{Kept, kept};
     use kernel::event::Change;
     let mut w = World::new();

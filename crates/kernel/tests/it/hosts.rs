@@ -17,7 +17,7 @@ use resource::Resource;
 use crate::agents::{adopt, bind, define, mail, path, program_of, remove, send, start, string, worker};
 use crate::world::{World, completion, done, text};
 
-/// A store with a host `bob` who has a guest `fae`.
+/// Returns a store with a host `bob` who has a guest `fae`.
 fn world() -> (World, FormulaId, FormulaId) {
     let mut w = World::new();
     let bob = w.agent(AgentKind::Host, "bob");
@@ -36,7 +36,7 @@ fn out() -> Target {
     Target::Resource(Resource::directory("/out"))
 }
 
-/// A start of a clerk whose slot `out` is bound to this.
+/// Returns a start of a clerk whose slot `out` is bound to this.
 fn clerk(target: Target) -> Start {
     start(program_of("clerk"), vec![bind("out", target, &["read", "write"])])
 }
@@ -85,7 +85,7 @@ fn finish(w: &mut World, host: FormulaId, number: RunNumber) -> Outcome {
 }
 
 #[test]
-fn hosts_are_listed_the_stores_own_first_until_they_are_forgotten() {
+fn hosts_are_listed_root_first_until_forgotten() {
     let mut w = World::new();
     let root = w.host;
     w.guest("fae");
@@ -102,7 +102,7 @@ fn hosts_are_listed_the_stores_own_first_until_they_are_forgotten() {
 }
 
 #[test]
-fn runs_of_two_hosts_with_one_number_have_nothing_to_do_with_each_other() {
+fn runs_of_two_hosts_with_one_number_are_independent() {
     let (mut w, bob, _) = world();
     let root = w.host;
     let first = started(&mut w, root, Act::Start(Box::new(clerk(out()))));
@@ -116,7 +116,7 @@ fn runs_of_two_hosts_with_one_number_have_nothing_to_do_with_each_other() {
         let ready = w.try_as(host, Act::Recover).unwrap().ready;
         assert_eq!(ready, [HostRun { host, run: first }], "each is taken up for its host");
     }
-    // What is begun, asked and answered lies with the host whose run it is.
+    // Begun effects, questions and answers stay with the host of the run.
     let root_before = (run(&mut w, root, first), w.letters(root).len(), w.events().len());
     let step = propose(&mut w, bob, second, Decision::Ask);
     let card = w.last(bob);
@@ -140,7 +140,7 @@ fn runs_of_two_hosts_with_one_number_have_nothing_to_do_with_each_other() {
 }
 
 #[test]
-fn what_comes_of_a_sub_hosts_run_goes_to_the_guest_who_proposed_it() {
+fn sub_host_run_result_goes_to_the_proposing_guest() {
     let (mut w, bob, fae) = world();
     let promise = w.ask(fae, define(worker("clerk", &[("out", Pattern::remotable("dir"))]), None));
     let number = w.last(bob).number;
@@ -154,7 +154,7 @@ fn what_comes_of_a_sub_hosts_run_goes_to_the_guest_who_proposed_it() {
 }
 
 #[test]
-fn the_words_of_another_host_are_not_ones_own() {
+fn content_of_another_host_is_untrusted() {
     let (mut w, bob, _) = world();
     let root = w.host;
     let slots = [("out", Pattern::remotable("dir"))];
@@ -174,13 +174,13 @@ fn the_words_of_another_host_are_not_ones_own() {
         assert!(provenance.sources.contains(&Source::Agent(Number(bob.number))), "{provenance:?}");
         assert!(provenance.is_untrusted());
     }
-    // What a host says to itself is its own.
+    // A host's words to itself are its own.
     let number = started(&mut w, bob, Act::Start(Box::new(clerk(out()))));
     assert!(!run(&mut w, bob, number).provenance.is_untrusted());
 }
 
 #[test]
-fn what_was_handed_to_a_host_can_be_taken_back_in_the_middle_of_its_run() {
+fn grant_to_a_host_can_be_revoked_during_its_run() {
     let (mut w, bob, _) = world();
     let root = w.host;
     w.mount("cap");
@@ -199,7 +199,7 @@ fn what_was_handed_to_a_host_can_be_taken_back_in_the_middle_of_its_run() {
     finish(&mut w, bob, number);
 }
 
-/// A run of each host on one directory of the store's own host, which that host calls `cap`.
+/// Returns a run of each host on one directory of the store's own host, which that host calls `cap`.
 fn on_one_directory() -> (World, FormulaId, [RunNumber; 2]) {
     let (mut w, bob, _) = world();
     let root = w.host;
@@ -226,7 +226,7 @@ fn is_cancelled(w: &mut World, host: FormulaId, number: RunNumber) -> bool {
 }
 
 #[test]
-fn a_host_cancels_its_own_runs_and_the_stores_own_host_all() {
+fn host_cancels_its_own_runs_and_root_cancels_all() {
     let by_name = || cancel(Cancel::Name { path: path("cap") });
     let (mut w, bob, [mine, his]) = on_one_directory();
     let root = w.host;
@@ -234,7 +234,7 @@ fn a_host_cancels_its_own_runs_and_the_stores_own_host_all() {
     assert!(is_cancelled(&mut w, bob, his) && !is_cancelled(&mut w, root, mine));
 
     let (mut w, bob, [mine, his]) = on_one_directory();
-    // A run that has begun something goes on until that is completed, and whoever drives it is told whose it is.
+    // A run with a begun effect goes on until the effect completes, and its driver is told which host it belongs to.
     let begun = propose(&mut w, bob, his, Decision::Allow);
     let root = w.host;
     let events = w.events().len();
@@ -260,7 +260,7 @@ fn a_host_cancels_its_own_runs_and_the_stores_own_host_all() {
 }
 
 #[test]
-fn a_host_that_is_forgotten_stays_as_long_as_its_work() {
+fn forgotten_host_stays_until_its_work_ends() {
     let (mut w, bob, fae) = world();
     let root = w.host;
     let number = started(&mut w, bob, Act::Start(Box::new(clerk(out()))));
@@ -283,7 +283,7 @@ fn a_host_that_is_forgotten_stays_as_long_as_its_work() {
 }
 
 #[test]
-fn a_message_number_is_one_mailboxs_own() {
+fn message_number_is_valid_only_in_its_mailbox() {
     let (mut w, bob, fae) = world();
     w.ask(fae, define(worker("clerk", &[]), None));
     let number = w.last(bob).number;

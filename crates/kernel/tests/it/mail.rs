@@ -73,7 +73,7 @@ fn a_capability_in_an_answer_is_a_grant() {
     let grant = w.last_grant(host);
     assert_eq!((grant.id, grant.holder, grant.target), (given, fae, cap));
     assert_eq!(grant.source, Some(MessageNumber(number)));
-    // What the promise stands for can be handed on.
+    // The value of the promise can be passed on.
     w.as_agent(fae, send("@self", &[("d", "dir")]));
     let again = w.id(fae, "@mail/1/d");
     assert_eq!(
@@ -83,7 +83,7 @@ fn a_capability_in_an_answer_is_a_grant() {
 }
 
 #[test]
-fn a_refusal_has_a_reason() {
+fn rejected_request_keeps_its_reason() {
     let (mut w, host, fae) = world();
     let promise = w.ask(fae, request("@host", "a number", None));
     let number = w.last(host).number.0;
@@ -95,7 +95,7 @@ fn a_refusal_has_a_reason() {
 }
 
 #[test]
-fn the_same_call_under_the_same_name_attaches_to_the_same_promise() {
+fn same_call_under_the_same_name_attaches_to_its_promise() {
     let (mut w, host, fae) = world();
     let call = || request("@host", "a number", Some("answer"));
     let promise = w.ask(fae, call());
@@ -117,14 +117,14 @@ fn the_same_call_under_the_same_name_attaches_to_the_same_promise() {
 }
 
 #[test]
-fn what_is_asked_for_without_a_name_is_asked_each_time() {
+fn request_without_a_name_is_sent_each_time() {
     let (mut w, _, fae) = world();
     let first = w.ask(fae, request("@host", "a number", None));
     assert_ne!(w.ask(fae, request("@host", "a number", None)), first);
 }
 
 #[test]
-fn things_are_sent_and_adopted() {
+fn sent_objects_can_be_adopted() {
     let (mut w, host, fae) = world();
     let cap = w.mount("cap");
     w.as_agent(host, send("fae", &[("data", "five"), ("tool", "cap")]));
@@ -143,14 +143,14 @@ fn things_are_sent_and_adopted() {
     }
     assert_eq!(w.fault(fae, adopt(0, "tool", "@x")), r#"Invalid pet name "@x""#);
     assert_eq!(w.fault(fae, adopt(7, "tool", "x")), "there is no message 7");
-    // The sender's own copy has what was sent.
+    // The sender's own copy has the objects that were sent.
     let number = w.last(host).number.0;
     w.as_agent(host, adopt(number, "tool", "again"));
     assert_eq!(w.id(host, "again"), cap);
 }
 
 #[test]
-fn a_reply_goes_to_the_other_party_and_names_what_it_answers() {
+fn reply_goes_to_the_other_party_and_links_its_message() {
     let (mut w, host, fae) = world();
     w.as_agent(host, send("fae", &[]));
     let first = w.last(fae).mail.envelope.id;
@@ -162,7 +162,7 @@ fn a_reply_goes_to_the_other_party_and_names_what_it_answers() {
     };
     w.as_agent(fae, mail(said(0)));
     assert_eq!(w.last(host).mail.envelope.reply_to, Some(first));
-    // To one's own message, a reply goes to whoever got it.
+    // A reply to one's own message goes to its recipient.
     let own = w.letters(host).len() as u64 - 2;
     w.as_agent(host, mail(said(own)));
     let last = w.last(fae);
@@ -177,7 +177,7 @@ fn a_reply_goes_to_the_other_party_and_names_what_it_answers() {
 }
 
 #[test]
-fn a_value_with_capabilities_inside_is_sent_with_grants_inside() {
+fn capabilities_inside_a_value_are_sent_as_grants() {
     let (mut w, host, fae) = world();
     let cap = w.mount("cap");
     w.as_agent(host, store(record(&[("n", Value::number(1.0)), ("dir", Value::remotable(cap))]), "both"));
@@ -190,7 +190,7 @@ fn a_value_with_capabilities_inside_is_sent_with_grants_inside() {
 }
 
 #[test]
-fn what_is_malformed_is_not_sent() {
+fn malformed_message_is_refused() {
     let (mut w, _, fae) = world();
     let mut package = |strings: usize, names: &[&str], paths: &[&str], expected: &str| {
         let act = MailAct::Send(kernel::command::Send {
@@ -214,7 +214,7 @@ fn what_is_malformed_is_not_sent() {
 }
 
 #[test]
-fn what_is_of_another_type_is_refused_by_name() {
+fn answer_to_another_message_type_is_refused() {
     let (mut w, host, fae) = world();
     w.as_agent(fae, send("@host", &[]));
     let number = w.last(host).number.0;
@@ -230,7 +230,7 @@ fn what_is_of_another_type_is_refused_by_name() {
 }
 
 #[test]
-fn a_dismissed_message_keeps_its_envelope_and_nothing_else() {
+fn dismissed_message_keeps_only_its_envelope() {
     let (mut w, host, fae) = world();
     w.mount("cap");
     w.as_agent(host, send("fae", &[("tool", "cap")]));
@@ -251,7 +251,7 @@ fn a_dismissed_message_keeps_its_envelope_and_nothing_else() {
 }
 
 #[test]
-fn who_waits_for_an_answer_hears_that_none_will_come() {
+fn dismissing_a_request_rejects_its_promise() {
     let (mut w, host, fae) = world();
     let promise = w.ask(fae, request("@host", "x", None));
     let number = w.last(host).number.0;
@@ -260,7 +260,7 @@ fn who_waits_for_an_answer_hears_that_none_will_come() {
 }
 
 #[test]
-fn all_is_dismissed_but_what_waits_for_an_answer() {
+fn dismiss_all_keeps_messages_awaiting_an_answer() {
     let (mut w, host, fae) = world();
     let asked = w.ask(fae, request("@host", "x", None));
     w.as_agent(fae, send("@host", &[]));

@@ -1,4 +1,4 @@
-//! A worker that a run makes, with what a person has added to it by names.
+//! A worker that a run makes, with additions that a person has bound by name.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::world::{World, completion, methods, text};
 
 const SOURCE: &str = "Judge it.";
 
-/// A world with a run that asks whether it may make a worker: the run, the proposal, the message that asks.
+/// Returns a world with a run that asks whether it may make a worker: the run, the proposal, the message that asks.
 fn asking() -> (World, RunNumber, u64, MessageNumber) {
     let mut w = World::new();
     w.mount("cap");
@@ -37,7 +37,7 @@ fn asking() -> (World, RunNumber, u64, MessageNumber) {
     (w, run, step, message)
 }
 
-/// Yes, with what `cap` stands for in its slot, as it was seen.
+/// Approves the card and binds `cap` to the slot. The precondition is that `cap` still stands for the formula seen.
 fn yes(w: &mut World, message: MessageNumber, seen: kernel::FormulaId) -> Result<Outcome, Fault> {
     let binding = Binding {
         slot: "place".to_owned(),
@@ -72,7 +72,7 @@ fn made(w: &mut World, run: RunNumber, proposal: u64) -> Completion {
 }
 
 #[test]
-fn what_a_name_stood_for_when_it_was_chosen_is_what_a_worker_gets_or_it_is_not_made() {
+fn worker_is_not_made_if_an_added_name_has_changed() {
     // The name stands for something else when the person says yes, when the worker is made, or never.
     for when in ["before", "between", "never"] {
         let (mut w, run, step, message) = asking();

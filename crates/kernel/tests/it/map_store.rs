@@ -10,22 +10,22 @@ use kernel::txn::{Owner, RawRow, ReadTxn, StoreFault, Table, Txn};
 pub(crate) struct MapStore(BTreeMap<(Table, Owner, Vec<u8>), Vec<u8>>);
 
 impl MapStore {
-    /// How many rows a table has.
+    /// Returns how many rows a table has.
     pub(crate) fn count(&self, table: Table) -> usize {
         self.0.keys().filter(|(t, _, _)| *t == table).count()
     }
 
-    /// How many rows of a table belong to one owner.
+    /// Returns how many rows of a table belong to one owner.
     pub(crate) fn owned(&self, table: Table, owner: &Owner) -> usize {
         self.0.keys().filter(|(t, o, _)| *t == table && o == owner).count()
     }
 
-    /// Whether a row of nobody's lies under the key.
+    /// Returns whether a row without an owner lies under the key.
     pub(crate) fn has(&self, table: Table, key: &[u8]) -> bool {
         self.0.contains_key(&(table, kernel::txn::NOBODY, key.to_vec()))
     }
 
-    /// The rows of a table, whoever owns them.
+    /// Returns the rows of a table, for all owners.
     pub(crate) fn rows(&self, table: Table) -> Vec<RawRow> {
         self.0
             .iter()

@@ -1,4 +1,4 @@
-//! What stands under `@mail/N/…`, for every type of message, for the one who sent it and the one who got it.
+//! The entries of `@mail/N/…`, for every type of message, for its sender and its recipient.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use kernel::{FormulaId, Pattern, Value};
 use crate::agents::{code, define, endow, field, form, mail, path, request, send, store, string};
 use crate::world::{World, text};
 
-/// Each name in the directory of an agent's last message, with what it leads to: a text in quotes, other data by its
-/// kind, a formula by its type.
+/// Returns each name in the directory of an agent's last message, with its target. A text is in quotes, other data is
+/// shown by its kind, and a formula by its type.
 fn table(w: &mut World, agent: FormulaId) -> String {
     let number = w.last(agent).number;
     let names = w.list(agent, &format!("@mail/{number}"));
@@ -48,7 +48,7 @@ fn world() -> (World, FormulaId, FormulaId) {
 }
 
 #[test]
-fn a_request() {
+fn request_lists_its_entries() {
     let (mut w, host, fae) = world();
     w.ask(fae, request("@host", "a number", None));
     let sent = [
@@ -67,7 +67,7 @@ fn a_request() {
 }
 
 #[test]
-fn package() {
+fn package_lists_its_entries() {
     let (mut w, host, fae) = world();
     w.as_agent(host, send("fae", &[("data", "five"), ("tool", "cap")]));
     let common =
@@ -77,7 +77,7 @@ fn package() {
 }
 
 #[test]
-fn definition() {
+fn definition_lists_its_entries() {
     let (mut w, host, fae) = world();
     w.ask(fae, define(code("1 + x", &[("x", Pattern::number())]), None));
     let sent = [
@@ -105,20 +105,20 @@ fn definition() {
 }
 
 #[test]
-fn eval_request() {
+fn eval_request_lists_its_entries() {
     let (mut w, host, fae) = world();
     let (names, paths) = (vec!["me".to_owned()], vec![path("@agent")]);
     w.ask(fae, mail(MailAct::RequestEvaluation { source: text("me"), names, paths, result_name: None }));
     let common = ["@from: handle", "@message: message", "@promise: promise"];
     let rest = ["@response: promise", "@source: \"me\"", "@to: handle", "@type: \"eval-request\""];
     check(&mut w, fae, &[&common[..], &rest[..], &["me: guest"]].concat());
-    // Whoever is asked reads the code, and reaches nothing that it names.
+    // The recipient reads the code, and reaches none of the objects that it names.
     let first = &rest[..1];
     check(&mut w, host, &[&common[..], &["@resolver: resolver"], first, &rest[1..]].concat());
 }
 
 #[test]
-fn form_and_value() {
+fn form_and_value_list_their_entries() {
     let (mut w, host, fae) = world();
     w.ask(fae, mail(MailAct::Form(form("@host", vec![field("n", Pattern::number())]))));
     let sent = [
@@ -151,7 +151,7 @@ fn form_and_value() {
 }
 
 #[test]
-fn a_capability_as_value() {
+fn capability_value_lists_its_entries() {
     let (mut w, host, fae) = world();
     w.as_agent(fae, send("@host", &[]));
     let number = w.last(host).number;
@@ -162,7 +162,7 @@ fn a_capability_as_value() {
 }
 
 #[test]
-fn approval() {
+fn approval_lists_its_entries() {
     let (mut w, host, _) = world();
     let run = w.start();
     w.propose(run, "out", "write", Decision::Ask);
@@ -189,7 +189,7 @@ fn approval() {
 }
 
 #[test]
-fn release() {
+fn release_lists_its_entries() {
     let (mut w, host, fae) = world();
     w.ask(fae, define(code("d", &[("d", Pattern::remotable("dir"))]), None));
     let number = w.last(host).number.0;
@@ -208,7 +208,7 @@ fn release() {
 }
 
 #[test]
-fn no_other_name_leads_anywhere() {
+fn unknown_entry_of_a_message_is_refused() {
     let (mut w, host, fae) = world();
     w.ask(fae, request("@host", "a number", None));
     let number = w.last(host).number;
@@ -216,7 +216,7 @@ fn no_other_name_leads_anywhere() {
         let found = w.found(host, &format!("@mail/{number}/{name}"));
         assert_eq!(found.unwrap_err().to_string(), format!("Unknown pet name: {name:?}"));
     }
-    // A mailbox that was handed over shows what its owner sees, as grants, until the grant is revoked.
+    // A mailbox that was handed over shows its owner's view, as grants, until the grant is revoked.
     w.as_agent(host, send("fae", &[("box", "@mail")]));
     let letter = w.last(fae).number;
     let shared = format!("@mail/{letter}/box/{number}/@description");

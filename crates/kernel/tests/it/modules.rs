@@ -34,7 +34,7 @@ fn make(powers: Option<&str>, new_guest: bool, result_name: Option<&str>) -> Act
     })
 }
 
-/// What the program was given as powers: the end of the way through its grants.
+/// Returns the powers of the program: the formula at the end of its grants.
 fn powers(w: &mut World, eval: FormulaId) -> FormulaId {
     let Formula::Eval { endowments, .. } = w.formula(eval) else { panic!("an eval") };
     assert_eq!(endowments.keys().collect::<Vec<_>>(), ["powers"]);
@@ -42,7 +42,7 @@ fn powers(w: &mut World, eval: FormulaId) -> FormulaId {
 }
 
 #[test]
-fn a_program_has_the_powers_that_were_named_and_nothing_without_a_name() {
+fn program_gets_the_named_powers_or_no_powers() {
     let mut w = World::new();
     let host = w.host;
     w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("dir") }));
@@ -60,7 +60,7 @@ fn a_program_has_the_powers_that_were_named_and_nothing_without_a_name() {
 }
 
 #[test]
-fn a_name_that_nothing_has_is_a_new_guest_if_that_was_said() {
+fn free_powers_name_makes_a_new_guest_on_request() {
     let mut w = World::new();
     let host = w.host;
     let refused = w.try_as(host, make(Some("fresh"), false, None)).unwrap_err();
@@ -76,7 +76,7 @@ fn a_name_that_nothing_has_is_a_new_guest_if_that_was_said() {
 }
 
 #[test]
-fn only_a_host_makes_programs_and_within_bounds() {
+fn only_a_host_makes_programs_within_the_limits() {
     let mut w = World::new();
     let (host, fae) = (w.host, w.guest("fae"));
     let refused = w.try_as(fae, make(None, false, None)).unwrap_err();
@@ -92,7 +92,7 @@ fn only_a_host_makes_programs_and_within_bounds() {
 }
 
 #[test]
-fn code_that_ends_itself_hears_nothing_more_and_nobody_ends_it_in_its_place() {
+fn code_can_cancel_itself_and_no_other_code() {
     let mut w = World::new();
     let host = w.host;
     let (eval, promise) = w.parked(host, make(None, false, None));
@@ -112,13 +112,13 @@ fn code_that_ends_itself_hears_nothing_more_and_nobody_ends_it_in_its_place() {
     let heard = Act::Code(CodeAct::Record { eval, from: 0, entries: vec![] });
     assert_eq!(w.apply(heard).reply, Reply::AlreadySettled);
     w.evaluated(other, Value::string("done"));
-    // Nothing is left of what nobody refers to.
+    // Code without a reference to it is removed.
     w.collect(200);
     assert!(table::formula(&mut w.store, &eval).unwrap().is_none());
 }
 
 #[test]
-fn the_heap_of_code_that_is_cancelled_after_its_end_goes_and_nothing_else() {
+fn cancelling_finished_code_drops_only_dependent_heaps() {
     let mut w = World::new();
     let (host, fae) = (w.host, w.guest("fae"));
     w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("dir") }));
@@ -128,7 +128,8 @@ fn the_heap_of_code_that_is_cancelled_after_its_end_goes_and_nothing_else() {
     let cancelled = |outcome: Outcome| -> Vec<(FormulaId, String)> {
         outcome.cancelled.into_iter().map(|one| (one.eval, one.reason.raw().to_owned())).collect()
     };
-    // On its way to its end its promise is broken, and whoever has its heap sees that.
+    // Cancelling unfinished code rejects its promise. The holder of its heap sees that, so the reply does not list
+    // the code.
     assert_eq!(cancelled(w.apply(cancel("beside"))), []);
     assert!(table::eval(&mut w.store, &beside).unwrap().is_none());
     w.evaluated(eval, Value::string("made"));
@@ -136,7 +137,7 @@ fn the_heap_of_code_that_is_cancelled_after_its_end_goes_and_nothing_else() {
     assert_eq!(outcome.cancelled[0].author, kernel::Number(host.number));
     assert_eq!(cancelled(outcome), [(eval, "enough".to_owned())]);
     assert!(matches!(w.formula(eval), Formula::Eval { .. }), "it is made anew when somebody uses it");
-    // So does that of what depends on what is cancelled, and of nothing else.
+    // Cancelling an endowment also drops the heap of the code that depends on it, and no other heap.
     assert_eq!(cancelled(w.apply(cancel("dir"))), [(eval, "enough".to_owned())]);
     w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("other") }));
     assert_eq!(cancelled(w.apply(cancel("other"))), []);

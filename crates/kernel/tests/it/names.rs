@@ -17,7 +17,7 @@ fn move_to(from: &str, to: &str) -> Act {
     Act::Name(NameAct::Move { from: path(from), to: path(to) })
 }
 
-/// A host with `a`, `d/b`, `d/e/c` and a guest `fae`.
+/// Returns a host with `a`, `d/b`, `d/e/c` and a guest `fae`.
 fn world() -> World {
     let mut w = World::new();
     let host = w.host;
@@ -35,7 +35,7 @@ fn world() -> World {
 }
 
 #[test]
-fn what_paths_lead_to() {
+fn paths_lead_to_formulas_of_the_right_kind() {
     let mut w = world();
     let host = w.host;
     let fae = w.agents[0];
@@ -72,7 +72,7 @@ fn what_paths_lead_to() {
 }
 
 #[test]
-fn what_paths_do_not_lead_to() {
+fn unknown_paths_are_refused() {
     let mut w = world();
     let host = w.host;
     let fae = w.agents[0];
@@ -96,7 +96,7 @@ fn what_paths_do_not_lead_to() {
 }
 
 #[test]
-fn names_that_are_none() {
+fn invalid_names_are_refused() {
     let check = |names: &[&str], expected: &str| {
         assert_eq!(NamePath::new(names.iter().copied()).unwrap_err().to_string(), expected);
     };
@@ -112,7 +112,7 @@ fn names_that_are_none() {
 }
 
 #[test]
-fn special_names_stay_and_nobody_chooses_one() {
+fn special_names_cannot_be_changed_or_chosen() {
     let mut w = world();
     let host = w.host;
     for name in ["@self", "SELF", "@mail", "@host", "@agent", "@new"] {
@@ -147,7 +147,7 @@ fn special_names_are_listed_first() {
 }
 
 #[test]
-fn names_are_given_moved_copied_and_taken_away() {
+fn names_are_stored_moved_copied_and_removed() {
     let mut w = world();
     let host = w.host;
     let (a, b) = (w.id(host, "a"), w.id(host, "d/b"));
@@ -172,7 +172,7 @@ fn names_are_given_moved_copied_and_taken_away() {
 }
 
 #[test]
-fn a_name_may_be_anything_that_a_file_may_be_called() {
+fn any_valid_file_name_is_a_valid_name() {
     let mut w = World::new();
     let host = w.host;
     for name in ["A b.c", "ünï", "...", "1", "a:b", "\u{1f600}"] {
@@ -182,7 +182,7 @@ fn a_name_may_be_anything_that_a_file_may_be_called() {
 }
 
 #[test]
-fn what_is_said_in_a_message_can_be_named_too() {
+fn message_data_can_be_copied_to_a_name() {
     let mut w = world();
     let (host, fae) = (w.host, w.agents[0]);
     w.as_agent(host, send("fae", &[]));
@@ -195,7 +195,7 @@ fn what_is_said_in_a_message_can_be_named_too() {
 }
 
 #[test]
-fn a_directory_that_is_shared_leads_to_grants_that_end_with_it() {
+fn grants_from_a_shared_directory_end_with_its_grant() {
     let mut w = world();
     let (host, fae) = (w.host, w.agents[0]);
     let capability = w.mount("cap");
@@ -230,7 +230,7 @@ fn a_directory_that_is_shared_leads_to_grants_that_end_with_it() {
 }
 
 #[test]
-fn what_is_put_into_a_shared_directory_is_handed_over_as_a_grant() {
+fn object_put_into_a_shared_directory_becomes_a_grant() {
     let mut w = world();
     let (host, fae) = (w.host, w.agents[0]);
     w.as_agent(host, send("fae", &[("shared", "d")]));
@@ -282,13 +282,13 @@ fn an_agent_is_made_once_under_its_name() {
     assert_eq!(w.list(agent, ""), ["@agent", "@host", "@mail", "@self", "gift", "their-tools", "value"]);
 }
 
-/// Within a directory that the actor holds.
+/// Returns an act within a directory that the actor holds.
 fn within(base: FormulaId, act: NameAct) -> Act {
     Act::Name(NameAct::Within { base, act: Box::new(act) })
 }
 
 #[test]
-fn what_happens_in_a_held_directory_is_what_happens_under_its_name() {
+fn act_within_a_held_directory_equals_act_by_path() {
     let make = |name: &str| NameAct::MakeDirectory { path: path(name) };
     let acts = |w: &mut World| {
         let id = w.id(w.host, "@self");
@@ -325,7 +325,7 @@ fn what_happens_in_a_held_directory_is_what_happens_under_its_name() {
     assert_eq!(held.0[1..], [vec!["e".to_owned(), "me".to_owned()], vec!["w".to_owned()]]);
 }
 
-/// The same act, with paths that begin outside.
+/// Returns the same act, with paths that begin outside.
 fn under(dir: &str, act: NameAct) -> NameAct {
     let at = |path: NamePath| NamePath::parse(&format!("{dir}/{path}")).unwrap();
     match act {
@@ -340,7 +340,7 @@ fn under(dir: &str, act: NameAct) -> NameAct {
 }
 
 #[test]
-fn what_was_seen_of_a_name_is_what_is_changed_or_nothing_is() {
+fn act_on_a_name_changed_since_display_is_refused() {
     let mut w = world();
     let host = w.host;
     let (a, b) = (w.id(host, "a"), w.id(host, "d/b"));
@@ -360,7 +360,7 @@ fn what_was_seen_of_a_name_is_what_is_changed_or_nothing_is() {
 }
 
 #[test]
-fn a_thing_goes_by_the_shortest_path_through_directories_of_ones_own() {
+fn object_is_called_by_its_shortest_own_path() {
     let mut w = world();
     let (host, fae) = (w.host, w.agents[0]);
     let called = |w: &mut World, agent: FormulaId, id: &FormulaId| {
@@ -385,7 +385,8 @@ fn a_thing_goes_by_the_shortest_path_through_directories_of_ones_own() {
         w.as_agent(fae, send("@host", &[]));
     }
     assert_eq!(called(&mut w, host, &handle).as_deref(), Some("d/e/fae"));
-    // A directory that has no name leads nowhere (it has one in itself alone), and what others call a thing is theirs.
+    // A directory without a name leads nowhere (its only name is in itself), and the names of other agents are
+    // theirs.
     w.as_agent(host, remove("d"));
     w.as_agent(fae, store(string("mine"), "mine"));
     let mine = w.id(fae, "mine");

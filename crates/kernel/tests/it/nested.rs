@@ -1,4 +1,4 @@
-//! Workers in the slots of workers: each holds what was bound to its own slots, and nothing of its caller's.
+//! Workers in the slots of workers: each holds the bindings of its own slots, and nothing of its caller's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ fn call(world: &mut World, run: RunNumber) -> Option<RunNumber> {
 }
 
 #[test]
-fn a_worker_in_a_slot_holds_what_was_bound_to_its_own_slots_and_nothing_of_its_callers() {
+fn nested_worker_holds_only_its_own_slot_bindings() {
     let mut world = World::new();
     let deeper = Target::Endowed {
         program: program("deeper"),
@@ -87,7 +87,7 @@ fn a_worker_in_a_slot_holds_what_was_bound_to_its_own_slots_and_nothing_of_its_c
 }
 
 #[test]
-fn a_worker_that_calls_itself_holds_the_same_and_goes_no_deeper_than_its_limit() {
+fn self_calling_worker_keeps_its_grants_and_its_depth_limit() {
     let mut world = World::new();
     let run = start(&mut world, Target::Myself);
     let limit = world.run(run).limits.depth;
@@ -115,7 +115,7 @@ fn answer(world: &mut World, run: RunNumber, tokens: u64) {
 }
 
 #[test]
-fn what_a_model_may_use_is_for_all_calls_together() {
+fn model_token_limit_is_shared_by_all_calls() {
     let mut world = World::new();
     let mut program = program("model");
     program.limits.tokens = 100;

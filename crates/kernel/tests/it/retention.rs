@@ -1,4 +1,4 @@
-//! Retention: what nothing reachable refers to goes, in bounded steps, and nothing else does.
+//! Retention: formulas without a reachable reference are removed, in bounded steps, and nothing else is.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ fn paths(w: &mut World, id: FormulaId) -> Vec<String> {
 }
 
 #[test]
-fn what_loses_its_last_name_goes() {
+fn formula_without_a_name_is_collected() {
     let mut w = World::new();
     let host = w.host;
     w.as_agent(host, store(string("x"), "x"));
@@ -38,7 +38,7 @@ fn what_loses_its_last_name_goes() {
 }
 
 #[test]
-fn a_directory_takes_along_what_only_it_names() {
+fn directory_is_collected_with_formulas_named_only_there() {
     let mut w = World::new();
     let host = w.host;
     for act in
@@ -56,7 +56,7 @@ fn a_directory_takes_along_what_only_it_names() {
 }
 
 #[test]
-fn cycles_go_as_a_whole() {
+fn unreachable_cycles_are_collected() {
     let mut w = World::new();
     let host = w.host;
     let before = w.store.count(Table::Formula);
@@ -86,7 +86,7 @@ fn cycles_go_as_a_whole() {
 }
 
 #[test]
-fn a_directory_that_names_itself_goes() {
+fn self_naming_directory_is_collected() {
     let mut w = World::new();
     let host = w.host;
     w.as_agent(host, make_directory("d"));
@@ -98,7 +98,7 @@ fn a_directory_that_names_itself_goes() {
 }
 
 #[test]
-fn a_promise_without_a_name_goes_with_its_messages() {
+fn unnamed_promise_is_collected_with_its_messages() {
     let mut w = World::new();
     let host = w.host;
     let fae = w.guest("fae");
@@ -119,7 +119,7 @@ fn a_promise_without_a_name_goes_with_its_messages() {
 }
 
 #[test]
-fn a_run_goes_when_it_is_over_and_its_command_dismissed_and_its_record_stays() {
+fn finished_run_is_collected_and_its_journal_stays() {
     let mut w = World::new();
     let host = w.host;
     let before = w.store.count(Table::Formula);
@@ -137,7 +137,7 @@ fn a_run_goes_when_it_is_over_and_its_command_dismissed_and_its_record_stays() {
 }
 
 #[test]
-fn small_steps_do_what_one_large_step_does() {
+fn small_collection_steps_equal_one_large_step() {
     let prepared = || {
         let mut w = World::new();
         let host = w.host;
@@ -162,7 +162,7 @@ fn small_steps_do_what_one_large_step_does() {
 }
 
 #[test]
-fn a_walk_that_is_interrupted_by_new_references_takes_nothing_that_is_reached() {
+fn collection_keeps_formulas_moved_during_the_walk() {
     let mut w = World::new();
     let host = w.host;
     for act in [make_directory("a"), make_directory("a/b"), store(string("x"), "a/b/x"), copy("a/b", "b")] {
@@ -188,7 +188,7 @@ fn a_walk_that_is_interrupted_by_new_references_takes_nothing_that_is_reached() 
 }
 
 #[test]
-fn what_a_client_refers_to_stays_until_it_lets_go() {
+fn pinned_formula_is_not_collected() {
     let mut w = World::new();
     let host = w.host;
     w.as_agent(host, store(string("x"), "x"));
@@ -203,7 +203,7 @@ fn what_a_client_refers_to_stays_until_it_lets_go() {
 }
 
 #[test]
-fn why_something_is_kept() {
+fn retention_paths_show_why_a_formula_is_kept() {
     let mut w = World::new();
     let host = w.host;
     w.as_agent(host, make_directory("d"));
@@ -229,7 +229,7 @@ fn why_something_is_kept() {
 }
 
 #[test]
-fn tokens_that_have_ended_go_in_bounded_steps_with_what_they_kept() {
+fn expired_tokens_are_collected_in_bounded_steps() {
     let mut w = World::new();
     let host = w.host;
     let mut shared = Vec::new();
@@ -254,7 +254,7 @@ fn tokens_that_have_ended_go_in_bounded_steps_with_what_they_kept() {
     while env(w.ticks).now_ms() < ends[3] {
         w.apply(Act::Recover);
     }
-    // One step is one token. What a step has done is in the store: the next may come after a restart.
+    // One step is one token. The progress of a step is in the store: the next may come after a restart.
     let mut tokens = vec![w.store.count(Table::Token)];
     for _ in 0..3 {
         let step = w.apply(Act::Collect { budget: 1, pinned: BTreeSet::new() }).reply;
@@ -271,14 +271,14 @@ fn tokens_that_have_ended_go_in_bounded_steps_with_what_they_kept() {
     assert!(!rows.iter().any(|(key, _)| key.starts_with(b"t")), "nothing waits for a token that is gone");
 }
 
-/// The rows of no table of their own that begin so.
+/// Returns the rows of no table of their own that begin so.
 fn counted(w: &World, prefix: &[u8]) -> usize {
     let rows = w.store.rows(Table::Meta);
     rows.iter().filter(|(key, _)| key.windows(prefix.len()).any(|part| part == prefix)).count()
 }
 
 #[test]
-fn when_a_grant_was_used_is_forgotten_with_it() {
+fn usage_times_of_a_grant_are_removed_with_the_grant() {
     let mut w = World::new();
     let rate = Some(Rate { calls: 3, per_ms: 60_000 });
     let run = w.start_bound(Shape::Single, vec![], None, |all| all[0].attenuation.rate = rate);
@@ -290,7 +290,7 @@ fn when_a_grant_was_used_is_forgotten_with_it() {
     let grant = w.run(run).grants["out"];
     w.apply(Act::Forget { run });
     let host = w.host;
-    // The command that began it is what still names its worker.
+    // The command that began the run is the last that names its worker.
     w.as_agent(host, dismiss(0));
     w.collect(1000);
     assert!(!w.is_there(grant), "{:?}", paths(&mut w, grant));

@@ -23,7 +23,7 @@ fn an_allowed_call_begins_and_is_reopened_after_a_crash() {
     let run = w.start();
     let (step, outcome) = w.propose(run, "out", "write", Decision::Allow);
     assert_eq!(outcome.begun.len(), 1);
-    // The process dies here: what it held is gone, the store is not.
+    // The process dies here: its memory is gone, the store is not.
     let at = StepRef { run, step };
     let host = w.host;
     let begun = kernel::reopen(&mut w.store, &host, at).unwrap().unwrap();
@@ -36,7 +36,7 @@ fn an_allowed_call_begins_and_is_reopened_after_a_crash() {
 }
 
 #[test]
-fn a_grant_that_the_run_does_not_hold_is_refused_whatever_the_verdict_says() {
+fn unheld_grant_is_refused_despite_an_allow_verdict() {
     let mut w = World::new();
     let (mine, other) = (w.start(), w.start());
     let mut forged = w.judgement(other, "out", "write", Decision::Allow);
@@ -52,7 +52,7 @@ fn a_grant_that_the_run_does_not_hold_is_refused_whatever_the_verdict_says() {
 }
 
 #[test]
-fn a_method_that_was_not_granted_is_refused() {
+fn ungranted_method_is_refused() {
     let mut w = World::new();
     let run = w.start();
     let (step, outcome) = w.propose(run, "out", "remove", Decision::Allow);
@@ -62,7 +62,7 @@ fn a_method_that_was_not_granted_is_refused() {
 }
 
 #[test]
-fn calling_a_worker_is_a_child_run_with_nothing_inherited() {
+fn called_worker_is_a_child_run_without_inherited_grants() {
     let mut w = World::new();
     let run = w.start();
     let (step, outcome) = w.propose(run, "reader", "call", Decision::Allow);
@@ -83,9 +83,10 @@ fn calling_a_worker_is_a_child_run_with_nothing_inherited() {
     assert!(provenance.sources.contains(&Source::Run(child)));
 }
 
-/// A turn of the model, the call that it asks for, and the wait for it in one command: as if each had been one.
+/// Checks that one command can hold a turn of the model, the call that it asks for, and the wait for it. The effect
+/// is that of one command for each.
 #[test]
-fn a_run_goes_from_one_wait_to_the_next_in_one_command() {
+fn one_command_takes_a_run_from_wait_to_wait() {
     let mut w = World::new();
     let run = w.start();
     let first = w.run(run).next_step;
@@ -106,7 +107,7 @@ fn a_run_goes_from_one_wait_to_the_next_in_one_command() {
     let outcome = w.advance(run, all);
     assert_eq!((outcome.reply, outcome.ready.len()), (Reply::Done, 1));
     assert_eq!(w.run(run).state, State::Waiting);
-    // What was refused leaves something to do, so nobody waits.
+    // A refused call leaves the run something to do, so it does not wait.
     let other = w.start();
     let denied = w.judgement(other, "reader", "call", Decision::Deny);
     let first = w.run(other).next_step;
@@ -116,7 +117,7 @@ fn a_run_goes_from_one_wait_to_the_next_in_one_command() {
 }
 
 #[test]
-fn a_call_hands_on_documents_of_its_own_run_by_name_and_no_others() {
+fn call_passes_on_only_named_documents_of_its_run() {
     let list = |names: &[&str]| Value::array(names.iter().map(|name| Value::string(*name)));
     let none: [&str; 0] = [];
     for (handed, expected) in [
@@ -167,7 +168,7 @@ fn a_failed_child_is_a_failed_call() {
 }
 
 #[test]
-fn workers_call_workers_only_so_deep() {
+fn worker_calls_are_refused_beyond_the_depth_limit() {
     let mut w = World::new();
     let mut run = w.start();
     let depth = w.run(run).limits.depth;
@@ -189,7 +190,7 @@ fn workers_call_workers_only_so_deep() {
 }
 
 #[test]
-fn each_item_has_a_child_that_sees_only_its_own_document() {
+fn each_child_sees_only_its_own_document() {
     let mut w = World::new();
     let run = w.start_shaped(Shape::Each { jobs: 2 }, vec![document("a"), document("b")]);
     w.advance(run, vec![Move::Spawn { index: 0 }, Move::Spawn { index: 1 }]);
@@ -221,7 +222,7 @@ fn usage(tokens: u64) -> kernel::run::Usage {
     kernel::run::Usage { input_tokens: tokens, output_tokens: 0, model_ms: 0, usd_micros: 0 }
 }
 
-/// The run asks its model once.
+/// Records one request of the run to its model, and the tokens that it used.
 fn spend(w: &mut World, run: RunNumber, tokens: u64) {
     let prompted = w.run(run).next_step;
     let (request, model) = (BlobHash::of(b"request"), "m".to_owned());
@@ -232,7 +233,8 @@ fn spend(w: &mut World, run: RunNumber, tokens: u64) {
     );
 }
 
-/// What a run has used, and what its open children may still use, is never more than its limit.
+/// Returns the tokens that a run has used and that its open children may still use. Checks that they are within its
+/// limit.
 #[track_caller]
 fn within_limit(w: &mut World, run: RunNumber) -> u64 {
     let parent = w.run(run);
@@ -244,7 +246,7 @@ fn within_limit(w: &mut World, run: RunNumber) -> u64 {
 }
 
 #[test]
-fn children_side_by_side_share_what_is_left() {
+fn parallel_children_share_the_remaining_tokens() {
     let mut w = World::new();
     let items = ["a", "b", "c", "d", "e"].map(document).to_vec();
     let run = w.start_shaped(Shape::Each { jobs: 3 }, items);
@@ -254,7 +256,7 @@ fn children_side_by_side_share_what_is_left() {
     let lent: Vec<u64> = children.iter().map(|c| w.run(*c).limits.tokens).collect();
     assert!(lent.iter().all(|share| *share >= limit / 3), "{lent:?}");
     assert!(limit - within_limit(&mut w, run) < 3, "nothing is kept back");
-    // One uses its share up, one ends early: what it has not used is there for the next.
+    // One child uses up its share, and one ends early: the rest of its share is there for the next.
     spend(&mut w, children[0], lent[0]);
     spend(&mut w, children[1], 1_000);
     within_limit(&mut w, run);
@@ -270,13 +272,13 @@ fn children_side_by_side_share_what_is_left() {
     w.advance(run, vec![Move::Spawn { index: 4 }]);
     let last = w.run(run).children[&4];
     assert_eq!(w.run(last).limits.tokens, limit - w.run(run).used.tokens());
-    // One reply can be longer than what was left; it takes nothing from what others were lent.
+    // One reply can exceed the remaining tokens; it takes nothing from the shares of others.
     spend(&mut w, last, limit);
     assert!(w.run(run).used.tokens() > limit);
 }
 
 #[test]
-fn workers_called_in_one_turn_share_what_is_left() {
+fn workers_called_in_one_turn_share_the_remaining_tokens() {
     let mut w = World::new();
     let run = w.start();
     spend(&mut w, run, 20_000);
@@ -306,7 +308,7 @@ fn workers_called_in_one_turn_share_what_is_left() {
 }
 
 #[test]
-fn a_call_that_is_no_workers_takes_no_share() {
+fn non_worker_call_takes_no_token_share() {
     // Beside the worker's call: an effect that begins, one that is asked about, and one that was approved.
     for (slots, asked) in [
         (&[("reader", Decision::Allow), ("out", Decision::Allow)][..], false),
@@ -331,7 +333,7 @@ fn a_call_that_is_no_workers_takes_no_share() {
 }
 
 #[test]
-fn what_a_run_reads_taints_what_it_proposes_later() {
+fn documents_read_by_a_run_taint_its_later_proposals() {
     let mut w = World::new();
     let run = w.start();
     let mut read = w.judgement(run, "out", "read", Decision::Allow);
@@ -349,7 +351,7 @@ fn what_a_run_reads_taints_what_it_proposes_later() {
 }
 
 #[test]
-fn a_stalled_run_goes_on_only_when_told() {
+fn stalled_run_continues_only_on_resume() {
     let mut w = World::new();
     let run = w.start();
     let trouble = Trouble { code: "model/busy".to_owned(), message: text("429"), help: "wait".to_owned() };
@@ -364,7 +366,7 @@ fn a_stalled_run_goes_on_only_when_told() {
 }
 
 #[test]
-fn nothing_follows_the_end() {
+fn finished_run_accepts_no_move() {
     let mut w = World::new();
     let run = w.start();
     w.advance(run, vec![finish("x")]);

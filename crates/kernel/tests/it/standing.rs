@@ -1,4 +1,4 @@
-//! What agents do without runs of their own: proposed, judged, begun and completed like the calls of workers.
+//! The calls that agents make without a run: proposed, judged, begun and completed like the calls of workers.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use kernel::{BlobHash, FormulaId, HostRun, Number, RunNumber, StepRef, Value, qu
 use crate::agents::{adopt, code, define, endow, mail, path, remove, send, string};
 use crate::world::{World, completion, done, text};
 
-/// A guest that was given a directory, with the grant of it and the journal of what it does.
+/// A guest that was given a directory, with the grant of it and the journal of the guest's calls.
 struct Fae {
     world: World,
     agent: FormulaId,
@@ -48,7 +48,7 @@ impl Fae {
         Judgement {
             site: CallSite::Direct { origin },
             proposal: Proposal {
-                // What it says of itself is not taken on trust.
+                // The kernel does not trust these claims of the proposal.
                 principal: self.world.host,
                 run: RunNumber(99),
                 grant: self.grant,
@@ -79,7 +79,7 @@ impl Fae {
         }
     }
 
-    /// Code of fae's own that has not come to its end.
+    /// Parks code of fae's own and returns it, before its end.
     fn code(&mut self) -> FormulaId {
         let (source, names, paths) = (text("1"), vec![], vec![]);
         let act = MailAct::Evaluate { vat: None, source, names, paths, result_name: Some(path("out")) };
@@ -100,7 +100,7 @@ impl Fae {
         self.world.advance(at.run, vec![complete]);
     }
 
-    /// The rows that say what sends have become.
+    /// Returns the number of rows that record the steps of sends.
     fn rows_of_sends(&self) -> usize {
         self.world.store.rows(Table::Meta).iter().filter(|(key, _)| key.starts_with(b"send ")).count()
     }
@@ -113,7 +113,7 @@ impl Fae {
         standing::stands(&mut self.world.store, &self.at.host.number, at).unwrap()
     }
 
-    /// By which rule the call was refused.
+    /// Returns the rule by which the call was refused.
     fn refused(&mut self, at: StepRef) -> String {
         match completion(&self.world.journal(at.run), at.step) {
             Some(Completion::Refused(findings)) => findings.last().unwrap().rule.clone(),
@@ -123,7 +123,7 @@ impl Fae {
 }
 
 #[test]
-fn each_agent_has_one_journal_and_the_host_above_it_answers_for_it() {
+fn each_agent_has_one_journal_under_its_host() {
     let mut w = World::new();
     let (fae, second) = (w.guest("fae"), w.agent(AgentKind::Host, "second"));
     let host = w.host;
@@ -168,13 +168,13 @@ fn a_call_is_proposed_begun_and_completed_in_the_agents_name() {
     assert!(fae.world.try_advance(at.run, vec![complete]).is_err(), "it completes once");
     assert_eq!(fae.stands(at), Stands::Over(outcome));
     assert!(query::outbox(&mut fae.world.store, &owner).unwrap().is_empty());
-    // What it knows does not grow with what it does.
+    // The provenance of the journal does not grow with its calls.
     let known = Provenance::of(Source::Agent(Number(fae.agent.number)));
     assert_eq!((fae.run().provenance, fae.run().state), (known, State::Waiting));
 }
 
 #[test]
-fn the_grant_is_looked_at_again_whatever_the_verdict_says() {
+fn kernel_checks_the_grant_despite_an_allow_verdict() {
     let mut fae = fae();
     let eve = fae.world.guest("eve");
     fae.world.as_agent(fae.world.host, send("eve", &[("docs", "cap")]));
@@ -183,7 +183,7 @@ fn the_grant_is_looked_at_again_whatever_the_verdict_says() {
     foreign.proposal.grant = theirs;
     let Reply::Proposed { at } = fae.try_propose(foreign).unwrap().reply else { panic!("proposed") };
     assert_eq!(fae.refused(at), "grant/held");
-    // What was found on the way counts as well.
+    // A grant among the arguments counts as well.
     let mut way = fae.judgement(Decision::Allow, None);
     way.proposal.args.push(Value::array([Value::remotable(theirs)]));
     let given = fae.world.last_grant(fae.world.host).number.0;
@@ -192,7 +192,7 @@ fn the_grant_is_looked_at_again_whatever_the_verdict_says() {
     fae.world.revoke(given);
     let Reply::Proposed { at } = fae.try_propose(way).unwrap().reply else { panic!("proposed") };
     assert_eq!(fae.refused(at), "grant/revoked");
-    // And so does what is the agent's own.
+    // The agent's own grant counts as well.
     let own = table::grant(&mut fae.world.store, &fae.grant.clone()).unwrap().unwrap().number.0;
     let (asked, _) = fae.propose(Decision::Ask);
     let message = *fae.world.open_mail().last().unwrap();
@@ -205,7 +205,7 @@ fn the_grant_is_looked_at_again_whatever_the_verdict_says() {
 }
 
 #[test]
-fn a_narrowed_grant_is_one_in_the_words_of_clients_and_of_workers() {
+fn narrowed_grant_applies_to_client_and_worker_methods() {
     for (words, method, may) in [
         (&["readText"][..], "read", true),
         (&["read"], "read", true),
@@ -240,7 +240,7 @@ fn a_narrowed_grant_is_one_in_the_words_of_clients_and_of_workers() {
 }
 
 #[test]
-fn what_code_was_endowed_with_is_used_for_whoever_waits_for_it() {
+fn endowed_grant_is_used_by_the_host_and_the_code() {
     let mut fae = fae();
     let (host, agent) = (fae.world.host, fae.agent);
     let program = code("d", &[("d", kernel::Pattern::remotable("dir"))]);
@@ -255,7 +255,7 @@ fn what_code_was_endowed_with_is_used_for_whoever_waits_for_it() {
     assert_eq!(fae.refused(at), "grant/held", "what the host had run is not the guest's");
     fae.at = stand(&mut fae.world, host);
     assert_eq!(fae.propose(Decision::Allow).1.begun.len(), 1);
-    // What the code does itself stands in a journal of its own, and its host answers for it.
+    // The calls of the code itself are in a journal of its own, and its host answers for it.
     let of_code = stand(&mut fae.world, eval);
     assert_eq!((of_code.host, of_code == fae.at), (host, false));
     fae.at = of_code;
@@ -264,19 +264,19 @@ fn what_code_was_endowed_with_is_used_for_whoever_waits_for_it() {
 }
 
 #[test]
-fn what_asks_waits_for_the_host_and_goes_on_when_nobody_is_there() {
+fn asked_call_waits_for_the_host_and_then_continues() {
     let mut fae = fae();
     let (at, outcome) = fae.propose(Decision::Ask);
     assert!(outcome.begun.is_empty() && outcome.ready.is_empty());
     assert_eq!(fae.run().state, State::Waiting);
     let message = *fae.world.open_mail().last().unwrap();
-    // What does not end has no permission that lasts as long.
+    // A journal that does not end has no permission for its whole duration.
     let lasting = fae.world.answer_some(message, None, Choice::Approve { for_run: true });
     assert!(matches!(lasting, Err(Fault::WrongKind { .. })), "{lasting:?}");
     let answered = fae.world.answer_some(message, None, Choice::Approve { for_run: false }).unwrap();
     assert_eq!(answered.ready, [fae.at], "somebody is to drive it");
     assert_eq!(fae.run().state, State::Ready);
-    // What others do meanwhile does not keep it from resting, and what was approved does.
+    // Later steps of others do not keep the journal from resting, and an approved call does.
     let suspend = |seen| Move::Suspend { seen, why: "nothing is left to do".to_owned() };
     assert_eq!(fae.world.advance(at.run, vec![suspend(0)]).reply, Reply::NotSuspended);
     let begun = fae.world.advance(at.run, vec![Move::Begin { proposal: at.step }]).begun;
@@ -293,7 +293,7 @@ fn what_asks_waits_for_the_host_and_goes_on_when_nobody_is_there() {
 }
 
 #[test]
-fn what_changed_since_it_was_approved_is_found_under_its_new_step() {
+fn restated_call_is_found_under_its_new_step() {
     let mut fae = fae();
     let (at, _) = fae.propose(Decision::Ask);
     let message = *fae.world.open_mail().last().unwrap();
@@ -309,7 +309,7 @@ fn what_changed_since_it_was_approved_is_found_under_its_new_step() {
 }
 
 #[test]
-fn a_send_that_was_made_before_is_told_where_it_stands_and_happens_once() {
+fn repeated_send_returns_its_first_step() {
     let mut fae = fae();
     let eval = fae.code();
     let origin = |send| Some(Origin { eval, send });
@@ -332,7 +332,7 @@ fn a_send_that_was_made_before_is_told_where_it_stands_and_happens_once() {
 }
 
 #[test]
-fn a_send_that_came_to_nothing_because_of_somebody_else_may_be_made_again() {
+fn send_refused_by_a_concurrent_change_can_be_repeated() {
     let mut fae = fae();
     let origin = Some(Origin { eval: fae.code(), send: 0 });
     let ends = |rule: &str| Completion::Refused(vec![kernel::proposal::Finding::new(rule, "no")]);
@@ -349,7 +349,7 @@ fn a_send_that_came_to_nothing_because_of_somebody_else_may_be_made_again() {
 }
 
 #[test]
-fn what_a_send_has_become_is_known_until_its_answer_was_heard_and_it_is_over() {
+fn send_step_is_known_until_finished_and_recorded() {
     let mut fae = fae();
     let eval = fae.code();
     let origin = |send| Origin { eval, send };
@@ -368,7 +368,8 @@ fn what_a_send_has_become_is_known_until_its_answer_was_heard_and_it_is_over() {
     }
     let known =
         |fae: &mut Fae| (0..4).filter(|send| fae.step_of(origin(*send)).is_some()).collect::<Vec<_>>();
-    // Over, and not heard: it may be asked for again. Heard, and not over: whoever looks finds it.
+    // Send 0 is over, and its answer is not recorded: it may be asked for again. The answer of send 1 is recorded,
+    // and the send is not over: a query still finds it.
     fae.completes(steps[0]);
     record(&mut fae, heard(1));
     assert_eq!(known(&mut fae), [0, 1, 2, 3]);
@@ -376,7 +377,7 @@ fn what_a_send_has_become_is_known_until_its_answer_was_heard_and_it_is_over() {
     // Both.
     record(&mut fae, heard(0));
     assert_eq!(known(&mut fae), [1, 2, 3]);
-    // The code comes to its end: what is over is forgotten, and nothing new is noted.
+    // The code comes to its end: finished sends are forgotten, and no new send is noted.
     fae.completes(steps[1]);
     fae.completes(steps[2]);
     assert_eq!(known(&mut fae), [1, 2, 3]);
@@ -393,7 +394,7 @@ fn what_a_send_has_become_is_known_until_its_answer_was_heard_and_it_is_over() {
 }
 
 #[test]
-fn what_has_no_place_in_an_agents_journal_is_refused() {
+fn agent_journal_refuses_run_moves() {
     let mut fae = fae();
     let finish = Move::Finish { outcome: RunOutcome::Done(Value::null()) };
     let prompt = Move::Prompt { request: BlobHash([1; 32]), model: "m".to_owned() };
@@ -418,7 +419,7 @@ fn what_has_no_place_in_an_agents_journal_is_refused() {
 }
 
 #[test]
-fn cancelling_refuses_what_waits_and_leaves_the_agent_its_journal() {
+fn cancelling_refuses_waiting_calls_and_keeps_the_journal() {
     let mut fae = fae();
     let (begun, _) = fae.propose(Decision::Allow);
     let (asked, _) = fae.propose(Decision::Ask);
@@ -436,7 +437,7 @@ fn cancelling_refuses_what_waits_and_leaves_the_agent_its_journal() {
 }
 
 #[test]
-fn a_journal_keeps_nobody_and_ends_with_its_agent() {
+fn agent_journal_ends_with_its_agent() {
     let mut fae = fae();
     let (begun, _) = fae.propose(Decision::Allow);
     let (asked, _) = fae.propose(Decision::Ask);
@@ -444,7 +445,7 @@ fn a_journal_keeps_nobody_and_ends_with_its_agent() {
     fae.world.collect(10_000);
     let id = fae.run().id;
     assert!(fae.world.is_there(agent) && fae.world.is_there(id));
-    // What was sent to it is the last that the host has of it.
+    // Besides its name for the guest, the host has only the mail that it sent to the guest.
     fae.world.as_agent(host, remove("fae"));
     fae.world.as_agent(host, mail(kernel::command::MailAct::DismissAll));
     fae.world.collect(10_000);
@@ -458,12 +459,12 @@ fn a_journal_keeps_nobody_and_ends_with_its_agent() {
     );
     assert!(query::outbox(&mut fae.world.store, &host.number).unwrap().is_empty());
     assert_eq!(standing::journal_of(&mut fae.world.store, &agent).unwrap(), None);
-    // What it did can still be read.
+    // The journal can still be read.
     assert!(fae.world.steps(begun.run).starts_with("proposed judged begun"));
 }
 
 #[test]
-fn nobody_is_asked_about_more_than_anybody_reads() {
+fn open_questions_of_an_agent_are_limited() {
     let mut fae = fae();
     for _ in 0..200 {
         fae.propose(Decision::Ask);

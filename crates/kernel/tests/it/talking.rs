@@ -1,4 +1,4 @@
-//! Conversations: what a person says, and what comes with it.
+//! Conversations: a person's words, and the documents that come with them.
 
 use kernel::command::{Act, Fault};
 use kernel::provenance::Source;
@@ -17,7 +17,7 @@ fn is_of(source: &Source, document: &Attachment) -> bool {
 }
 
 #[test]
-fn what_comes_with_words_is_a_source_like_every_document() {
+fn document_in_a_chat_message_becomes_a_source() {
     let mut w = World::new();
     let run = w.start_shaped(Shape::Chat, vec![]);
     w.apply(say(run, vec![]));

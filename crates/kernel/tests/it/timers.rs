@@ -21,7 +21,7 @@ fn unsubscribe(timer: FormulaId) -> Act {
     Act::Timer(TimerAct::Unsubscribe { timer })
 }
 
-/// So much later, the daemon tells of what has come; whom it has told.
+/// Advances the clock, lets the daemon send the ticks that are due, and returns how many subscribers it told.
 fn later(w: &mut World, ms: u64) -> u64 {
     w.ticks += ms;
     let host = w.host;
@@ -31,7 +31,7 @@ fn later(w: &mut World, ms: u64) -> u64 {
     }
 }
 
-/// What the last message of an agent's says, and the tick that it brings, with how many were missed.
+/// Returns the text of an agent's last message, and its tick with the number of missed ones.
 fn told(w: &mut World, agent: FormulaId) -> (String, Option<(f64, f64)>) {
     let Body::Package { strings, ids, .. } = w.last_body(agent) else { panic!("no package") };
     let brought = ids.first().map(|id| match w.formula(*id) {
@@ -45,7 +45,7 @@ fn told(w: &mut World, agent: FormulaId) -> (String, Option<(f64, f64)>) {
     (strings.iter().map(|text| text.raw()).collect(), brought)
 }
 
-/// No tick is waited for.
+/// Returns whether no tick is scheduled.
 fn is_quiet(w: &mut World) -> bool {
     let due = timer::next_due(&mut w.store).unwrap().is_none();
     let rows = w.store.range(Table::Meta, &NOBODY, b"due ", b"due!", usize::MAX, false).unwrap();
@@ -54,7 +54,7 @@ fn is_quiet(w: &mut World) -> bool {
 }
 
 #[test]
-fn each_tick_is_a_message_and_those_that_were_missed_are_one() {
+fn each_tick_is_a_message_and_missed_ticks_are_combined() {
     let mut w = World::new();
     let host = w.host;
     w.as_agent(host, make("clock", 1_000));
@@ -70,7 +70,7 @@ fn each_tick_is_a_message_and_those_that_were_missed_are_one() {
     assert_eq!(later(&mut w, 0), 0, "it is told once");
     assert_eq!(later(&mut w, 1_000), 1);
     assert_eq!(told(&mut w, host).1, Some((2.0, 0.0)));
-    // Nobody ran for a while.
+    // The daemon did not run for a while.
     assert_eq!(later(&mut w, 2_000), 1);
     let text = "Tick 4 of tea (1 tick before it was missed): ";
     assert_eq!(told(&mut w, host), (text.to_owned(), Some((4.0, 1.0))));
@@ -82,13 +82,13 @@ fn each_tick_is_a_message_and_those_that_were_missed_are_one() {
     assert_eq!(w.as_agent(host, unsubscribe(clock)), Reply::AlreadySettled);
     assert!(is_quiet(&mut w));
     assert_eq!(later(&mut w, 10_000), 0);
-    // Whoever comes back is told of what comes from then on.
+    // An agent that subscribes again is told of the ticks from then on.
     w.as_agent(host, subscribe(clock));
     assert_eq!(later(&mut w, 1_000), 1);
     assert_eq!(told(&mut w, host).1, Some((3615.0, 0.0)));
 }
 
-/// A guest that is subscribed to a timer of its host's, by a grant.
+/// Returns a guest that is subscribed to a timer of its host's, by a grant.
 fn guest_with_clock(w: &mut World) -> (FormulaId, FormulaId) {
     let (host, fae) = (w.host, w.guest("fae"));
     w.as_agent(host, make("clock", 1_000));
@@ -102,7 +102,7 @@ fn guest_with_clock(w: &mut World) -> (FormulaId, FormulaId) {
 }
 
 #[test]
-fn it_ends_when_the_grant_is_revoked_or_the_timer_cancelled_and_says_so_once() {
+fn subscription_ends_once_on_revocation_or_cancellation() {
     let revoke = |w: &mut World| {
         w.revoke(1);
     };
@@ -132,7 +132,7 @@ fn it_ends_when_the_grant_is_revoked_or_the_timer_cancelled_and_says_so_once() {
 }
 
 #[test]
-fn a_timer_is_its_makers_to_end_and_the_stores_own_hosts() {
+fn timer_is_cancelled_only_by_its_maker_or_root() {
     // Who made it, and who ends it by a name that leads to the timer itself.
     for (maker, actor, ended) in
         [("root", "root", true), ("bob", "bob", true), ("bob", "root", true), ("root", "bob", false)]
@@ -159,7 +159,7 @@ fn a_timer_is_its_makers_to_end_and_the_stores_own_hosts() {
 }
 
 #[test]
-fn what_is_looked_at_early_is_told_of_when_it_comes() {
+fn early_check_does_not_disturb_the_next_tick() {
     // A grant of the same timer to somebody else is revoked, and the timer is looked at: nothing comes of that.
     let mut w = World::new();
     let (fae, _) = guest_with_clock(&mut w);
@@ -176,7 +176,7 @@ fn what_is_looked_at_early_is_told_of_when_it_comes() {
 }
 
 #[test]
-fn what_a_timer_may_be_and_who_is_told_is_bounded() {
+fn timers_and_subscriptions_are_limited() {
     let mut w = World::new();
     let (host, fae) = (w.host, w.guest("fae"));
     let check = |w: &mut World, who: FormulaId, act: Act, says: &str| {
@@ -232,7 +232,7 @@ fn what_a_timer_may_be_and_who_is_told_is_bounded() {
 }
 
 #[test]
-fn what_is_subscribed_to_stays_and_goes_with_whoever_subscribed() {
+fn subscribed_timer_is_kept_until_its_subscriber_goes() {
     let mut w = World::new();
     let (fae, granted) = guest_with_clock(&mut w);
     let host = w.host;
@@ -245,7 +245,7 @@ fn what_is_subscribed_to_stays_and_goes_with_whoever_subscribed() {
     assert!(w.is_there(granted) && w.is_there(clock), "it is what ticks come of");
     assert_eq!(later(&mut w, 1_000), 1);
     assert_eq!(told(&mut w, fae).1, Some((2.0, 0.0)));
-    // Without the guest nobody is told any more, at no moment of its removal.
+    // Without the guest, no agent is told of ticks any more, at no moment of the guest's removal.
     w.as_agent(host, remove("fae"));
     for n in 0..200 {
         later(&mut w, 300);
@@ -258,7 +258,7 @@ fn what_is_subscribed_to_stays_and_goes_with_whoever_subscribed() {
 }
 
 #[test]
-fn a_clock_that_goes_back_tells_nothing_twice() {
+fn clock_set_back_repeats_no_tick() {
     let mut w = World::new();
     let (fae, _) = guest_with_clock(&mut w);
     later(&mut w, 5_000);

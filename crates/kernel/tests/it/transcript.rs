@@ -1,4 +1,4 @@
-//! A person's commands as messages: in answer to what they are about, with what came of them.
+//! A person's commands as messages: each answers the message that it is about, and shows its outcome.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn say(w: &mut World, actor: FormulaId, act: Act) -> Reply {
     w.try_said(actor, Some("do"), act).unwrap().reply
 }
 
-/// What the last command of an agent's says of itself: the message that it answers, its run, its grant, what came of it.
+/// Returns the details of an agent's last command: the message that it answers, its run, its grant, and its outcome.
 fn told(
     w: &mut World,
     agent: FormulaId,
@@ -61,7 +61,7 @@ fn parked(reply: &Reply) -> FormulaId {
 }
 
 #[test]
-fn what_is_said_about_a_message_answers_it_and_says_what_came_of_it() {
+fn command_replies_to_its_message_with_its_outcome() {
     let mut w = World::new();
     let (host, fae) = (w.host, w.guest("fae"));
     w.as_agent(host, store(string("five"), "five"));
@@ -109,7 +109,7 @@ fn what_is_said_about_a_message_answers_it_and_says_what_came_of_it() {
 }
 
 #[test]
-fn what_code_comes_to_stays_beside_the_command_when_all_else_is_gone() {
+fn code_outcome_stays_with_its_command_after_collection() {
     let mut w = World::new();
     let host = w.host;
     let mut evals = Vec::new();
@@ -123,7 +123,7 @@ fn what_code_comes_to_stays_beside_the_command_when_all_else_is_gone() {
     w.evaluated(evals[0], Value::number(2.0));
     failed(&mut w, evals[1], "x");
     let handle = w.host_part("@self");
-    // What it holds itself may be what it comes to; here it comes to data with nothing in it.
+    // Code may come to a formula that it holds; here it comes to data without a reference.
     w.evaluated(evals[2], Value::array(vec![]));
     assert!(w.is_there(handle));
     // Nothing of the code is left.
@@ -136,12 +136,12 @@ fn what_code_comes_to_stays_beside_the_command_when_all_else_is_gone() {
     assert_eq!(of(&mut w, numbers[2]), value(Value::number(2.0)));
     assert_eq!(of(&mut w, numbers[1]), Some(Came::Failed { why: text("x") }));
     assert_eq!(of(&mut w, numbers[0]), value(Value::array(vec![])));
-    // Whoever looks at it is told that it is otherwise now.
+    // An event tells the readers of each command about its outcome.
     let mut came: Vec<_> = w.events().split_off(events).into_iter().map(|event| event.change).collect();
     came.retain(|change| matches!(change, Change::Came { .. }));
     events = came.len();
     assert_eq!(events, 3);
-    // Nothing waits for anything any more, and what was dismissed says nothing.
+    // No command waits for an outcome any more, and a dismissed command shows none.
     let rows = w.store.rows(kernel::txn::Table::Meta);
     assert!(!rows.iter().any(|(key, _)| key.windows(5).any(|part| part == b"came ")), "{rows:?}");
     w.as_agent(host, dismiss(numbers[2].0));
@@ -149,7 +149,7 @@ fn what_code_comes_to_stays_beside_the_command_when_all_else_is_gone() {
 }
 
 #[test]
-fn what_somebody_was_asked_is_told_when_they_answer() {
+fn request_command_shows_the_answer() {
     let mut w = World::new();
     let (host, fae) = (w.host, w.guest("fae"));
     w.as_agent(host, store(string("five"), "five"));
@@ -163,7 +163,7 @@ fn what_somebody_was_asked_is_told_when_they_answer() {
     w.as_agent(host, resolve(number, "five"));
     let five = done(Some(CameTo::Value { value: string("five") }));
     assert_eq!(told(&mut w, fae).3, five);
-    // The same call attaches to what has been answered.
+    // The same call attaches to the answered call.
     say(&mut w, fae, request("@host", "a", Some("a")));
     assert_eq!(told(&mut w, fae).3, five);
     let number = asked(&mut w, "b");
@@ -172,7 +172,7 @@ fn what_somebody_was_asked_is_told_when_they_answer() {
 }
 
 #[test]
-fn who_endows_answers_the_proposal() {
+fn endow_command_replies_to_the_proposal() {
     let mut w = World::new();
     let (host, fae) = (w.host, w.guest("fae"));
     w.ask(fae, define(code("code", &[]), None));
@@ -195,7 +195,7 @@ fn who_endows_answers_the_proposal() {
 }
 
 #[test]
-fn what_a_command_ended_keeps_its_number() {
+fn ended_grant_or_run_records_the_ending_command() {
     let mut w = World::new();
     let host = w.host;
     let run = w.start();
@@ -217,7 +217,7 @@ fn what_a_command_ended_keeps_its_number() {
         assert!(matches!(kept, Kept::Whole | Kept::Uncovered), "{event:?}");
     }
 
-    // What that run was given is gone: another one calls a worker.
+    // The grant of that run is revoked, so another run calls a worker.
     let run = w.start();
     let source = w.run(run).source;
     let (step, _) = w.propose(run, "reader", "call", Decision::Allow);
@@ -234,7 +234,7 @@ fn what_a_command_ended_keeps_its_number() {
     }
     say(&mut w, host, cancel());
     assert_eq!(w.run(run).cancelled_by, Some(number));
-    // By a name that stands for what it is to come to, it is the same run.
+    // A name for the promised result of a run stands for the same run.
     let target = vec![bind("d", kernel::command::Target::Resource(Resource::directory("/d")), &["read"])];
     let Reply::Started { run } = w.apply(Act::Start(Box::new(start(program("w"), target)))).reply else {
         panic!("started")
@@ -246,7 +246,7 @@ fn what_a_command_ended_keeps_its_number() {
 }
 
 #[test]
-fn the_number_of_anothers_command_says_nothing_here() {
+fn cancelled_run_of_another_host_records_no_command() {
     let mut w = World::new();
     let sub = w.agent(AgentKind::Host, "sub");
     let act = Act::Start(Box::new(start(program("w"), vec![])));
@@ -260,7 +260,7 @@ fn the_number_of_anothers_command_says_nothing_here() {
 }
 
 #[test]
-fn resuming_and_answering_are_told_too() {
+fn resume_and_answer_commands_show_their_outcome() {
     let mut w = World::new();
     let host = w.host;
     let run = w.start();
@@ -280,7 +280,7 @@ fn resuming_and_answering_are_told_too() {
 }
 
 #[test]
-fn what_was_refused_is_told_with_why_and_changes_nothing_else() {
+fn refused_command_is_recorded_with_its_reason() {
     let mut w = World::new();
     let (host, fae) = (w.host, w.guest("fae"));
     w.as_agent(fae, request("@host", "a number", None));
@@ -292,7 +292,7 @@ fn what_was_refused_is_told_with_why_and_changes_nothing_else() {
         (About::message(number), (Some(number.0), None, None)),
         (About::run(run), (Some(cause.0), Some(run), None)),
         (About::grant(grant.number), (Some(cause.0), None, Some(grant.number))),
-        // What is not there is no reason to forget that it was tried.
+        // An attempt is also recorded if its message or run does not exist.
         (About::message(MessageNumber(99)), (None, None, None)),
         (About::run(RunNumber(99)), (None, None, None)),
         (About::default(), (None, None, None)),
@@ -305,14 +305,14 @@ fn what_was_refused_is_told_with_why_and_changes_nothing_else() {
         assert_eq!((w.run(run), w.last_grant(host)), before);
     }
     assert_eq!(w.letters(host).len(), letters + 6);
-    // Guests keep what they were refused as well.
+    // Guests keep their refused commands as well.
     say(&mut w, fae, Act::Refused { about: About::default(), why: text("no") });
     assert_eq!(told(&mut w, fae).3, Some(Came::Refused { why: text("no") }));
 }
 
 /// Rows of a store that knew nothing of all this, and rows that need it not.
 #[test]
-fn older_rows_are_read_and_newer_ones_say_no_more_than_they_must() {
+fn older_rows_are_read_and_new_rows_omit_empty_fields() {
     let number = format!("\"{}\"", "01".repeat(32));
     let id = format!("\"{}:{}\"", "01".repeat(32), "02".repeat(32));
     let mail = format!(

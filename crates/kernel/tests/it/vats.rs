@@ -1,4 +1,4 @@
-//! Places where code runs: emptying one ends what waits there and is one's own to end, and leaves the place.
+//! Places where code runs. Emptying a place ends the actor's own code that waits there, and leaves the place.
 
 use kernel::command::{Act, Cancel, MailAct, NameAct, Provided};
 use kernel::formula::Formula;
@@ -8,7 +8,7 @@ use kernel::{FormulaId, Value, query};
 use crate::agents::{copy, mail, path, send};
 use crate::world::{World, text};
 
-/// Code that waits in a place, with these endowed under their own names.
+/// Parks code in a place, endowed with the targets of these names, and returns it with its promise.
 fn waiting(w: &mut World, actor: FormulaId, vat: Option<&str>, names: &[&str]) -> (FormulaId, FormulaId) {
     let act = MailAct::Evaluate {
         vat: vat.map(path),
@@ -28,7 +28,7 @@ fn rejected() -> PromiseRow {
     PromiseRow::Rejected { reason: "enough".to_owned() }
 }
 
-/// A host with two places, `one` and `two`, and a guest who was given the first.
+/// Returns a host with two places, `one` and `two`, and a guest who was given the first.
 fn world() -> (World, FormulaId, FormulaId) {
     let mut w = World::new();
     let host = w.host;
@@ -42,7 +42,7 @@ fn world() -> (World, FormulaId, FormulaId) {
 }
 
 #[test]
-fn what_waits_in_a_place_ends_with_it_and_nothing_elsewhere() {
+fn emptied_vat_ends_only_its_own_waiting_code() {
     let (mut w, host, _) = world();
     w.start();
     let one = w.id(host, "one");
@@ -67,12 +67,12 @@ fn what_waits_in_a_place_ends_with_it_and_nothing_elsewhere() {
 }
 
 #[test]
-fn whoever_was_given_a_place_ends_there_what_is_its_own() {
+fn guest_empties_only_its_own_code_from_a_vat() {
     let (mut w, host, fae) = world();
     let (one, given) = (w.id(host, "one"), w.id(fae, "vat"));
     let (_, hosts) = waiting(&mut w, host, Some("one"), &[]);
     let (_, own) = waiting(&mut w, fae, Some("vat"), &[]);
-    // By the identifier of the place itself, which it does not hold; and what is no place.
+    // The guest does not hold the identifier of the place itself; and its own address is no place.
     assert!(w.fault(fae, empty(one)).contains("an identifier alone is no authority"));
     let me = w.id(fae, "@self");
     assert!(w.fault(fae, empty(me)).contains("is no place to run"));
@@ -83,7 +83,7 @@ fn whoever_was_given_a_place_ends_there_what_is_its_own() {
 }
 
 #[test]
-fn what_only_leads_to_something_through_a_name_is_not_made_of_it() {
+fn cancel_does_not_follow_names_inside_a_directory() {
     let (mut w, host, _) = world();
     w.mount("cap");
     w.as_agent(host, Act::Name(NameAct::MakeDirectory { path: path("d") }));

@@ -1,4 +1,4 @@
-//! Who may do what: every kind of command, by a host, by a host's host, and by a guest.
+//! The permissions for every kind of command, by a host, by a host's host, and by a guest.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use kernel::{FormulaId, MessageNumber, RunNumber, Value};
 use crate::agents::{code, define, endow, mail, path, program_of, start};
 use crate::world::{World, text};
 
-/// Acts that a guest may not do, each with what it is told.
+/// Returns the acts that a guest may not do, each with its error message.
 fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
     let started = start(program_of("w"), vec![]);
     let number = MessageNumber(0);
@@ -60,7 +60,7 @@ fn acts(eval: FormulaId, agent: FormulaId) -> Vec<(Act, &'static str)> {
 }
 
 #[test]
-fn what_a_guest_may_not_do() {
+fn guest_acts_reserved_for_hosts_are_refused() {
     let mut w = World::new();
     let (fae, eve) = (w.guest("fae"), w.guest("eve"));
     // A definition lies in the guest's own mailbox, and a run of the host's is open: neither helps.
@@ -76,7 +76,7 @@ fn what_a_guest_may_not_do() {
 }
 
 #[test]
-fn what_is_the_daemons_alone() {
+fn daemon_acts_are_refused_to_other_hosts() {
     let mut w = World::new();
     let second = w.agent(AgentKind::Host, "second");
     let evaluate = || {
@@ -96,7 +96,7 @@ fn what_is_the_daemons_alone() {
 }
 
 #[test]
-fn what_code_of_another_host_came_to_is_that_hosts() {
+fn withheld_result_asks_the_host_of_the_code() {
     let mut w = World::new();
     w.mount("cap");
     let host = w.host;

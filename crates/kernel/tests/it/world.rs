@@ -1,4 +1,4 @@
-//! A store with a host, and words for what tests do to it.
+//! A store with a host, and helpers with which tests act on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,12 +62,12 @@ impl World {
         self.try_as(self.host, act)
     }
 
-    /// The same for any agent.
+    /// Returns the same for any agent.
     pub(crate) fn try_as(&mut self, actor: FormulaId, act: Act) -> Result<Outcome, Fault> {
         self.try_said(actor, None, act)
     }
 
-    /// The same, as a person has said it.
+    /// Returns the same, as a person has said it.
     pub(crate) fn try_said(
         &mut self,
         actor: FormulaId,
@@ -95,7 +95,7 @@ impl World {
         self.try_apply(Act::Advance(Advance { run, moves }))
     }
 
-    /// A run with a directory `out` that it may write and a worker `reader` that it may call.
+    /// Returns a run with a directory `out` that it may write and a worker `reader` that it may call.
     pub(crate) fn start(&mut self) -> RunNumber {
         self.start_shaped(Shape::Single, vec![])
     }
@@ -113,7 +113,7 @@ impl World {
         self.start_bound(shape, items, earlier, |_| {})
     }
 
-    /// The same, with something else in its slots.
+    /// Returns the same, with something else in its slots.
     pub(crate) fn start_bound(
         &mut self,
         shape: Shape,
@@ -154,7 +154,7 @@ impl World {
         }
     }
 
-    /// A run of the store's own host, among those of all hosts.
+    /// Returns a run of the store's own host, among those of all hosts.
     pub(crate) fn mine(&self, run: RunNumber) -> HostRun {
         HostRun { host: self.host, run }
     }
@@ -167,7 +167,7 @@ impl World {
         query::journal(&mut self.store, &self.host.number, run, 1).unwrap()
     }
 
-    /// The names of a run's steps.
+    /// Returns the names of a run's steps.
     pub(crate) fn steps(&mut self, run: RunNumber) -> String {
         self.journal(run).iter().map(|s| s.entry.name()).collect::<Vec<_>>().join(" ")
     }
@@ -237,7 +237,7 @@ impl World {
         }))
     }
 
-    /// The messages that wait for the host.
+    /// Returns the messages that wait for the host.
     pub(crate) fn open_mail(&mut self) -> Vec<MessageNumber> {
         let host = self.host;
         query::inbox(&mut self.store, &host, true).unwrap().iter().map(|l| l.number).collect()
@@ -247,7 +247,7 @@ impl World {
         query::events(&mut self.store, &self.host.number, 0, usize::MAX).unwrap()
     }
 
-    /// What holds after every command.
+    /// Checks the laws that hold after every command.
     fn check_laws(&mut self) {
         for host in table::hosts(&mut self.store).unwrap() {
             self.check_laws_of(&host.number);
@@ -262,7 +262,7 @@ impl World {
             }
         }
         for (key, _) in self.store.rows(kernel::txn::Table::Edge) {
-            // What is being removed goes in several steps.
+            // The collector removes a formula in several steps.
             let going = [&b"v"[..], &key[32..64]].concat();
             if self.store.has(kernel::txn::Table::Collector, &going) {
                 continue;
@@ -274,7 +274,7 @@ impl World {
         }
     }
 
-    /// What holds of each host's runs and events after every command.
+    /// Checks the laws that hold for a host's runs and events after every command.
     fn check_laws_of(&mut self, owner: &kernel::txn::Owner) {
         let mut prev = BlobHash([0; 32]);
         for (i, event) in
@@ -301,7 +301,7 @@ impl World {
             let settled = table::promise(&mut self.store, &run.result).unwrap();
             assert_eq!(
                 run.is_finished(),
-                // Nobody may wait for it any more.
+                // The promise may be gone already, if no agent waits for it.
                 settled != Some(table::PromiseRow::Pending),
                 "{}: the promise settles when the run ends",
                 run.number
@@ -314,7 +314,7 @@ pub(crate) fn done() -> Completion {
     Completion::Done { value: Value::string("ok"), provenance: Provenance::host() }
 }
 
-/// The completion that a run's journal has for a proposal.
+/// Returns the completion that a run's journal has for a proposal.
 pub(crate) fn completion(steps: &[Step], wanted: u64) -> Option<Completion> {
     steps.iter().find_map(|step| match &step.entry {
         Entry::Completed { proposal, completion } if *proposal == wanted => Some(completion.clone()),

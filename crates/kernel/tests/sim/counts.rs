@@ -48,7 +48,7 @@ impl Counts {
         }
     }
 
-    /// What happened too rarely.
+    /// Returns the commands, moves and faults that happened too rarely.
     pub(crate) fn rare(&self) -> Vec<String> {
         let acts =
             ACTS.iter().chain(&MOVES).map(|name| (*name, self.acts.get(name).map_or(0, |count| count.0)));
@@ -182,7 +182,7 @@ names!(MOVES, move_name, Move, {
     Move::Finish { .. } => "advance: finish",
 });
 
-/// What the simulation does to a store besides.
+/// The events that the simulation itself causes, counted like faults.
 pub(crate) const LOST: &str = "crash: all that was unacknowledged lost";
 pub(crate) const KEPT: &str = "crash: some unacknowledged kept";
 pub(crate) const RETRIED: &str = "after a crash: retried";
@@ -237,14 +237,14 @@ fn fault_name(fault: &Fault) -> &'static str {
         Fault::Misfit { .. } => "misfit",
         Fault::Taken(_) => "taken",
         Fault::LooksLike { .. } => "looks like",
-        // Nobody there chooses such names.
+        // The simulated agents choose no such names.
         Fault::Hides { .. } => "hides",
         Fault::NoToken => "no token",
         Fault::NoGrant(_) => "no grant",
         Fault::NoReference { .. } => "no reference",
         Fault::Cancelled(_) => "cancelled",
         Fault::Withdrawn(_) => "withdrawn",
-        // Only who was shown something says what he saw. The simulated hosts choose as they send.
+        // Only a client that displayed a state sends a precondition. The simulated hosts choose as they send.
         Fault::NotAsSeen { .. } => "not as seen",
         Fault::DoneMeanwhile(_) => "done meanwhile",
         // The kernel has it for the crates above, and never says it itself.

@@ -1,5 +1,5 @@
-//! A store as a group-committing one behaves: every command sees the live image; what a command changed can be taken
-//! back, one command after the other, down to the durable image.
+//! A store that behaves like a group-committing one. Every command sees the live image. The changes of commands can
+//! be rolled back, one command after the other, down to the durable image.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -29,7 +29,7 @@ impl Change {
     }
 }
 
-/// The live image, and what the command at work has changed in it.
+/// The live image, and the changes of the current command in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     tables: Vec<Rows>,
@@ -50,12 +50,12 @@ impl Image {
         Image { tables: vec![Rows::new(); Table::ALL.len()], changes: Vec::new(), room: None }
     }
 
-    /// What has changed since this was last asked, oldest first.
+    /// Returns the changes since the last call, oldest first.
     pub(crate) fn take_changes(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.changes)
     }
 
-    /// Takes back what has changed since [`Image::take_changes`].
+    /// Rolls back the changes since [`Image::take_changes`].
     pub(crate) fn roll_back(&mut self) {
         let changes = self.take_changes();
         self.undo(changes);
@@ -72,12 +72,12 @@ impl Image {
         }
     }
 
-    /// Every row of a table: owner and key in one, and the row.
+    /// Returns every row of a table: owner and key in one, and the row.
     pub(crate) fn rows(&self, table: Table) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.tables[table as usize].iter().map(|(place, row)| (&place[..], &row[..]))
     }
 
-    /// The row of a table at an owner and key in one.
+    /// Returns the row of a table at an owner and key in one.
     pub(crate) fn rows_at(&self, table: Table, place: &[u8]) -> Option<&[u8]> {
         self.tables[table as usize].get(place).map(|row| &row[..])
     }
@@ -86,7 +86,7 @@ impl Image {
         self.tables[change.table as usize].get(&change.place).map(|row| &row[..])
     }
 
-    /// A hash over everything.
+    /// Returns a hash over everything.
     pub(crate) fn digest(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         for table in Table::ALL {

@@ -1,8 +1,9 @@
-//! The kernel under deterministic simulation: agents act at random over a store that fails at random, and laws that
+//! The kernel under deterministic simulation: agents act at random over a store that fails at random. The laws that
 //! must hold are checked all the time. A seed decides everything.
 //!
-//! `ALMONER_SIM_SEEDS=N` plays N seeds (1,000 unless set) from `ALMONER_SIM_FROM` (0 unless set); `ALMONER_SIM_SEED=S`
-//! plays seed S alone and says what breaks. `cargo xtask test --deep` plays 10,000 that nobody has played before.
+//! `ALMONER_SIM_SEEDS=N` plays N seeds (1,000 unless set) from `ALMONER_SIM_FROM` (0 unless set);
+//! `ALMONER_SIM_SEED=S` plays seed S alone and reports the broken law. `cargo xtask test --deep` plays 10,000 seeds
+//! that were never played before.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -65,7 +66,7 @@ fn every_law_holds_for_every_seed() {
 }
 
 #[test]
-fn a_seed_decides_everything() {
+fn same_seed_gives_the_same_store() {
     for seed in [3, 77, 1_234] {
         let [first, second] = [(); 2].map(|()| played(seed, Planted::NONE).0.store.digest());
         assert_eq!(first, second, "seed {seed}");

@@ -20,7 +20,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which must not be 0.
+    /// Returns a number below `n`, which must not be 0.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.next() >> 33).unwrap() % n
     }
@@ -33,7 +33,7 @@ impl Random {
         &of[self.below(of.len())]
     }
 
-    /// One of them, unless there is none.
+    /// Returns one of them, unless there is none.
     pub(crate) fn any<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         if of.is_empty() { None } else { Some(self.pick(of)) }
     }

@@ -1,4 +1,4 @@
-//! A store under simulation: who acts on it, what clients know of it, and what they were promised.
+//! A store under simulation: its agents, the knowledge of its clients, and the replies that they were promised.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -26,7 +26,7 @@ pub(crate) struct Agent {
     pub(crate) is_host: bool,
 }
 
-/// What happened and is not to be read off the tables: only what survived counts.
+/// An event that the tables do not show. Only events that survived count.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fact {
     /// Somebody filled in this form.
@@ -35,7 +35,7 @@ pub(crate) enum Fact {
     Accepted { token: [u8; 32] },
     /// The grant was revoked.
     Revoked { grant: FormulaId },
-    /// The host may see what comes of this; the promise gets nothing but data unless it is released.
+    /// The host may see the result; the promise gets nothing but data unless the result is released.
     DataOnly { promise: FormulaId },
     /// A withheld result was released, or may have come another way.
     MayCarry { promise: FormulaId },
@@ -107,7 +107,7 @@ impl World {
         self.agents[0].id
     }
 
-    /// An environment that no command had before.
+    /// Returns an environment that no command had before.
     pub(crate) fn env(&mut self) -> Env {
         self.ticks += 1;
         self.now_ms += i64::try_from(self.random.below(50)).unwrap();
@@ -116,7 +116,7 @@ impl World {
         self.planted.env(self.now_ms, entropy)
     }
 
-    /// Applies a command as a group-committing store does, and checks what must hold of any command.
+    /// Applies a command as a group-committing store does, and checks the laws that hold for every command.
     pub(crate) fn apply(&mut self, actor: FormulaId, act: Act) -> Result<Result<Outcome, Fault>, Broken> {
         let said = self
             .random
@@ -124,7 +124,7 @@ impl World {
             .then(|| Said { verb: "do".to_owned(), text: Untrusted::new("as it was typed") });
         let about = About::of(&act);
         let applied = self.apply_said(actor, act, said.clone())?;
-        // The daemon keeps what a person said also when nothing came of it.
+        // The daemon keeps a person's command also when it was refused.
         if let (Err(fault), Some(said)) = (&applied, said)
             && !matches!(fault, Fault::Store(_))
         {
@@ -190,7 +190,7 @@ impl World {
         Ok(Ok(outcome))
     }
 
-    /// Clients learn what was written.
+    /// Updates the knowledge of clients with the written rows.
     fn learn(&mut self, actor: &FormulaId, changes: &[Change]) -> Result<(), Broken> {
         for change in changes {
             match change.table {
@@ -296,12 +296,12 @@ impl World {
         self.facts.extend(fact);
     }
 
-    /// The message under a number of an agent's.
+    /// Returns the message under a number of an agent's.
     pub(crate) fn message(&self, agent: &FormulaId, number: MessageNumber) -> Option<FormulaId> {
         self.letters.get(&agent.number)?.get(&number.0)?.message
     }
 
-    /// What a path of an agent's leads to.
+    /// Returns the formula that a path of an agent leads to.
     pub(crate) fn found(&mut self, agent: FormulaId, path: &str) -> Option<FormulaId> {
         let view = kernel::hub::View { agent, now_ms: self.now_ms };
         view.identify(&mut self.store, &kernel::NamePath::parse(path).ok()?).ok()
@@ -315,7 +315,7 @@ impl World {
         table::formula(&mut self.store, id).unwrap().map(|row| row.formula)
     }
 
-    /// The group is on disk: its replies leave.
+    /// Commits the pending group to disk, and acknowledges its events.
     pub(crate) fn commit(&mut self) {
         for applied in self.pending.drain(..) {
             for change in applied.changes.into_iter().filter(|change| change.table == Table::Event) {
@@ -326,7 +326,7 @@ impl World {
         }
     }
 
-    /// The machine fails: of what was not acknowledged, the first commands may be on disk. Then it comes up again.
+    /// Crashes the machine, and starts it again. The first of the unacknowledged commands may be on disk.
     pub(crate) fn crash(&mut self) -> Result<(), Broken> {
         let kept = if self.random.one_in(2) { 0 } else { self.random.below(self.pending.len() + 1) };
         self.counts.fault(if kept == 0 { counts::LOST } else { counts::KEPT });
@@ -352,7 +352,7 @@ impl World {
         Ok(())
     }
 
-    /// The daemon comes up: every agent's outbox is taken up.
+    /// Starts the daemon, which resumes the outbox of every agent.
     pub(crate) fn recover(&mut self) -> Result<(), Broken> {
         let mut waiting: BTreeMap<Owner, BTreeSet<RunNumber>> = BTreeMap::new();
         let mut effects = Vec::new();
@@ -373,7 +373,8 @@ impl World {
             let actor = FormulaId { number: owner, node: self.root().node };
             match kernel::reopen(&mut self.store, &actor, step) {
                 Ok(Some(begun)) if begun.reopened() && begun.step() == step => {}
-                // An agent may have let go of what it used: then nobody can look, and that is what is recorded.
+                // An agent may have released an object that the call used. Then the effect cannot be inspected, and
+                // the journal records that.
                 Err(Fault::Dangling(_)) if self.runs[&(owner, step.run.0)].is_standing() => {}
                 other => return Err(Broken::of("outbox-taken-up", format!("{step}: {other:?}"))),
             }
@@ -399,7 +400,7 @@ impl World {
         Ok(())
     }
 
-    /// A client that got no answer asks again.
+    /// Repeats the call of a client that got no answer.
     fn retry(&mut self, actor: FormulaId, act: Act, promise: FormulaId, kept: bool) -> Result<(), Broken> {
         let Some(path) = result_name(&act).cloned() else { return Ok(()) };
         if !self.is_alive(&actor) {
@@ -429,7 +430,7 @@ impl World {
     }
 }
 
-/// The name under which a repeated call finds the first one.
+/// Returns the name under which a repeated call finds the first one.
 fn result_name(act: &Act) -> Option<&kernel::NamePath> {
     let Act::Mail(act) = act else { return None };
     match &**act {

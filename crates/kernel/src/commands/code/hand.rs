@@ -1,4 +1,5 @@
-//! What one hands to code, or code to another, while both run. A grant says who has it, and ends it.
+//! Handing capabilities to running code, or from running code to other code. Each is handed over as a grant, which
+//! names its holder and can be revoked.
 
 use crate::code;
 use crate::command::{Fault, Reply};
@@ -9,7 +10,7 @@ use crate::state::{Gift, State};
 use crate::table;
 use crate::txn::Table;
 
-/// Said to code that would give away what a host has withheld.
+/// The error for code that would give away a capability that a host has withheld.
 const NOT_ALLOWED: &str =
     "code that a host has endowed hands nothing of that on: the host does, with endow, send or share";
 
@@ -36,7 +37,7 @@ pub(super) fn hand(
         return Err(Fault::NotAllowed(NOT_ALLOWED.to_owned()));
     };
     let formula = state.formula(&id)?;
-    // What somebody gave goes back as what he had.
+    // A grant that goes back to a holder of its target goes back as that target.
     if let Formula::Grant { target, holder, .. } = &formula
         && *holder == giver
         && through.is_empty()
@@ -44,8 +45,7 @@ pub(super) fn hand(
     {
         return Ok(Reply::Made { id: *target });
     }
-    // What was found through grants is held through one of them.
-    // What other code has made came in a message.
+    // A formula that was found through grants is held through one of them. An export of other code came in a message.
     let mut held = crate::query::holds(state.txn, &giver, &id)? || matches!(formula, Formula::Export { .. });
     for grant in &through {
         held |= crate::query::holds(state.txn, &giver, grant)?;
@@ -58,7 +58,7 @@ pub(super) fn hand(
     {
         return Ok(Reply::Made { id: given });
     }
-    // What was reached through a grant is given by whoever gave that one.
+    // A formula that was reached through a grant is given by the owner of that grant.
     let owner = match through.last() {
         None => whose,
         Some(last) => match table::grant(state.txn, last)? {

@@ -11,7 +11,7 @@ use crate::table::{self, PromiseRow};
 
 use super::expect_code;
 
-/// How many promises are settled at a time when nobody can settle them any more.
+/// The number of promises that are rejected in one step once they can no longer be settled.
 const SOME: usize = 256;
 
 pub(super) fn promise(
@@ -59,8 +59,8 @@ pub(super) fn settle(
     Ok(if any { Reply::Done } else { Reply::AlreadySettled })
 }
 
-/// Why a promise of the code's cannot come to this, if it cannot: whoever has the promise has what is in it, and no grant
-/// says so.
+/// Returns the reason why a promise of the code cannot be fulfilled with this outcome, if there is one. The holder of
+/// a promise has everything in its value, without a grant.
 fn why_not(state: &mut State<'_>, eval: &FormulaId, outcome: &RunOutcome) -> Result<Option<String>, Fault> {
     let RunOutcome::Done(value) = outcome else { return Ok(None) };
     for id in value.references() {
@@ -81,7 +81,7 @@ fn is_made_by_code(state: &mut State<'_>, id: &FormulaId) -> Result<bool, Fault>
     Ok(row.is_some_and(|row| made(&row.formula)))
 }
 
-/// Nobody settles what the code has promised: it has failed, or is gone.
+/// Rejects the open promises of code that has failed or is gone.
 pub(crate) fn give_up(state: &mut State<'_>, eval: &FormulaId, why: &str) -> Result<(), Fault> {
     loop {
         let open = code::write::some_open(state.txn, eval, SOME)?;

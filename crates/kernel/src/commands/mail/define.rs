@@ -1,4 +1,4 @@
-//! Define and endow: an agent proposes an inert program, a host gives it what it needs.
+//! Define and endow: an agent proposes an inert program, and a host gives it the things that it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,11 +47,11 @@ fn make(state: &mut State<'_>, program: Text, original: Option<FormulaId>) -> Re
     check_slots(&slots, worker.is_none())?;
     let mut said = state.said()?;
     if let Some(original) = &original {
-        // A copy says what the original said, whoever changed it.
+        // A changed copy keeps the provenance of the original as well.
         said = said.join(&state.provenance_of(original)?);
     }
     if let Some(program) = &worker {
-        // What a person reads is what runs.
+        // The text that a person reads must be the program that runs.
         if program.definition != BlobHash::of(source.raw().as_bytes()) {
             return Err(Fault::Misfit { what: "the worker's text is not what its digest says".to_owned() });
         }
@@ -61,10 +61,10 @@ fn make(state: &mut State<'_>, program: Text, original: Option<FormulaId>) -> Re
     state.make(Formula::Definition { source, worker, slots, original }, said)
 }
 
-/// What code has under these names whatever its slots are called.
+/// The names that all code has besides its slots; no slot may take one of them.
 const OWN: [&str; 2] = ["$id", "$cancelled"];
 
-/// Refuses slots that nobody could fill; the slots of code must be names that code can have.
+/// Refuses slots that cannot be filled; the slots of code must be names that code can have.
 pub(crate) fn check_slots(slots: &BTreeMap<String, Slot>, is_code: bool) -> Result<(), Fault> {
     if slots.len() > SLOTS {
         return Err(Fault::Misfit {
@@ -84,7 +84,7 @@ pub(crate) fn check_slots(slots: &BTreeMap<String, Slot>, is_code: bool) -> Resu
     Ok(())
 }
 
-/// The pattern of a slot or a field.
+/// Returns the pattern of a slot or a field.
 pub(crate) fn pattern(value: &Value, name: &str) -> Result<Pattern, Fault> {
     if !value.references().is_empty() {
         let what = format!("the pattern of {name:?} refers to a capability: a pattern is data");
@@ -121,11 +121,11 @@ fn proposed(state: &mut State<'_>, number: MessageNumber) -> Result<Proposed, Fa
     }
 }
 
-/// Posts a changed copy to the host itself, linked to the original and settling the same promise, and tells whoever
-/// proposed the original.
+/// Posts a changed copy to the host itself, linked to the original and settling the same promise. Tells the agent
+/// that proposed the original.
 pub(super) fn edit(state: &mut State<'_>, number: MessageNumber, mut program: Text) -> Result<Reply, Fault> {
     let mut proposed = proposed(state, number)?;
-    // Whoever changes only the text of code changes nothing of what it needs. A worker file says its slots itself.
+    // A change of the text of code alone keeps its slots. A worker file states its slots itself.
     if program.slots.is_empty() && program.worker.is_none() && proposed.program.worker.is_none() {
         program.slots.clone_from(&proposed.program.slots);
     }
@@ -166,7 +166,7 @@ fn check_names<'a>(
     }
 }
 
-/// Checks what a host binds to a slot against the slot's pattern.
+/// Checks the formula that a host binds to a slot against the slot's pattern.
 pub(super) fn check_slot(
     state: &mut State<'_>,
     name: &str,
@@ -192,14 +192,14 @@ pub(super) fn check_slot(
         .map_err(|mismatch| Fault::Misfit { what: mismatch.to_string() })
 }
 
-/// Whether it is a promise of which nothing has come.
+/// Returns whether the formula is a promise that has not settled.
 fn is_pending(state: &mut State<'_>, id: &FormulaId) -> Result<bool, Fault> {
     let (end, formula) = state.behind(id)?;
     Ok(matches!(formula, Formula::Promise { .. })
         && matches!(table::promise(state.txn, &end)?, Some(PromiseRow::Pending)))
 }
 
-/// Refuses what is not of the wanted kind.
+/// Refuses a formula that is not of the wanted kind.
 pub(super) fn expect_kind(
     state: &mut State<'_>,
     named: &str,
@@ -212,7 +212,7 @@ pub(super) fn expect_kind(
     }
 }
 
-/// Says what something is, if it is not of the wanted kind.
+/// Returns a description of the formula if it is not of the wanted kind.
 pub(super) fn kind_misfit(
     state: &mut State<'_>,
     want: &Want,
@@ -244,7 +244,8 @@ pub(super) fn endow_code(
         let id = state.resolve(path)?;
         if let Some(slot) = program.slots.get(name) {
             check_slot(state, name, slot, &id)?;
-            // A slot that takes promises takes what comes of them.
+            // A slot that takes promises takes any value of theirs; for other slots, the value is checked once the
+            // promise settles.
             let takes_promises = pattern(&slot.pattern, name)?.matches(&Value::promise(id));
             if !takes_promises && is_pending(state, &id)? {
                 expects.insert(name.clone(), slot.pattern.clone());
@@ -254,7 +255,7 @@ pub(super) fn endow_code(
     }
     let guest = asker(state, &promise)?;
     let delivery = Delivery { guest, promise, goes_to, message: number };
-    // What a run has written is not its host's own code, and does not run beside it.
+    // Code that a run has written is not its host's own code, and does not run beside it.
     let author = match &letter.message.body {
         Body::Definition { by: Some(draft), .. } => Some(number_of(&state.run(draft.run)?.id)),
         _ => None,
@@ -289,11 +290,11 @@ pub(super) fn endow_worker(
     let Some(worker) = &program.worker else {
         return Err(wrong_kind(number, &letter.message.body, "it is code, not a worker"));
     };
-    // The person endows what was proposed, byte for byte, and nothing that only has its name.
+    // The person endows the proposed worker, byte for byte, not another one of the same name.
     if (&worker.definition, &worker.includes) != (&start.worker.definition, &start.worker.includes) {
         return Err(Fault::Misfit { what: format!("this is not the worker of message {number}") });
     }
-    // Whoever may make workers has no slot for that.
+    // The right to make workers fills no slot of the program, so its binding is not compared.
     let named = start.bindings.iter().filter(|binding| binding.target != Target::Workshop);
     check_names(&program.slots, named.map(|binding| binding.slot.as_str()))?;
     for binding in &start.bindings {

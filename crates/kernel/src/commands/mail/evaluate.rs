@@ -22,10 +22,10 @@ use super::{Call, ask, asker, attach, wrong_kind};
 /// The endowment that a program of modules has.
 const POWERS: &str = "powers";
 
-/// What stands for no powers at all.
+/// The special name of empty powers.
 const NOTHING: &str = "@none";
 
-/// Code and what its names stand for.
+/// Code, and the objects that its names stand for.
 pub(super) struct Code {
     pub(super) source: Untrusted,
     /// The program that it is, if it is no text.
@@ -34,13 +34,13 @@ pub(super) struct Code {
     /// The name of the place where it runs; the actor's own without one.
     pub(super) vat: Option<NamePath>,
     pub(super) source_message: Option<MessageNumber>,
-    /// Who wrote it, if that is neither the actor nor whoever gets what comes of it.
+    /// The author, if it is neither the actor nor the guest that receives the result.
     pub(super) author: Option<Number>,
-    /// What must fit what comes of the promises that some of its names stand for.
+    /// The patterns, by name, that the values of promised endowments must match.
     pub(super) expects: BTreeMap<String, Value>,
 }
 
-/// Endows code: grants for what its names stand for, a promise for its result, and a row that says that it must run.
+/// Endows code: makes grants for its names, a promise for its result, and a row that queues it to run.
 pub(super) fn park(
     state: &mut State<'_>,
     code: Code,
@@ -83,7 +83,7 @@ fn vat(state: &mut State<'_>, path: Option<&NamePath>) -> Result<FormulaId, Faul
     if let Some(path) = path {
         let id = state.find(path)?;
         return match state.through(&id, "evaluate")?.1 {
-            // What was granted is referred to through the grant.
+            // A granted vat is referred to through its grant.
             Formula::Vat { .. } => Ok(id),
             _ => Err(Fault::Misfit { what: "Cannot evaluate using non-worker".to_owned() }),
         };
@@ -95,7 +95,7 @@ fn vat(state: &mut State<'_>, path: Option<&NamePath>) -> Result<FormulaId, Faul
     }
 }
 
-/// What the actor's names stand for, each fixed now.
+/// Returns the formulas that the actor's names stand for at this moment.
 fn fixed(
     state: &mut State<'_>,
     names: &[String],
@@ -131,7 +131,7 @@ pub(super) fn evaluate(
     )
 }
 
-/// Runs a program of modules over what one name of the actor's stands for.
+/// Runs a program of modules with the object that one of the actor's names stands for as its powers.
 pub(super) fn make(
     state: &mut State<'_>,
     vat: Option<&NamePath>,
@@ -169,7 +169,7 @@ pub(super) fn make(
     )
 }
 
-/// A new guest with nothing but its own, under a name of the actor's for its powers.
+/// Returns a new guest with nothing but its own, under a name of the actor's for its powers.
 fn guest(state: &mut State<'_>, path: &NamePath) -> Result<FormulaId, Fault> {
     let act = ProvideAgent {
         kind: AgentKind::Guest,
@@ -212,7 +212,7 @@ pub(super) fn request_evaluation(
     })
 }
 
-/// A host agrees to an evaluation that was asked for.
+/// Returns a host agrees to an evaluation that was asked for.
 pub(super) fn grant(
     state: &mut State<'_>,
     number: MessageNumber,
@@ -253,12 +253,12 @@ pub(super) fn grant(
     Ok(reply)
 }
 
-/// The row of endowed code that has no outcome yet.
+/// Returns the row of endowed code that has no outcome yet.
 fn eval_row(state: &mut State<'_>, eval: &FormulaId) -> Result<Option<EvalRow>, Fault> {
     Ok(table::eval(state.txn, eval)?)
 }
 
-/// Endowed code has come to its end. A second outcome changes nothing.
+/// Records the outcome of endowed code. A second outcome changes nothing.
 pub(crate) fn evaluated(
     state: &mut State<'_>,
     eval: &FormulaId,
@@ -269,7 +269,7 @@ pub(crate) fn evaluated(
     if let RunOutcome::Done(value) = outcome {
         state.expect_held_by(eval, value)?;
     }
-    // Whoever endowed it hands on what comes of it, whoever tells of its end.
+    // The endower passes the result on, even if another actor reports the end.
     let endower = asker(state, &result)?;
     let actor = std::mem::replace(&mut state.actor, endower);
     let done = end(state, eval, &result, row, outcome);

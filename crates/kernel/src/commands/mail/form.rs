@@ -40,8 +40,8 @@ pub(super) fn form(state: &mut State<'_>, mut act: Form) -> Result<Reply, Fault>
     })
 }
 
-/// Checks the fields of a form, and says of each whether it is sealed: what its pattern calls a secret is, whether its
-/// author has marked it or not.
+/// Checks the fields of a form, and sets for each whether it is sealed. A field whose pattern is a secret is sealed,
+/// whether its author has marked it or not.
 pub(crate) fn settle_fields(fields: &mut [Field]) -> Result<(), Fault> {
     if fields.is_empty() || fields.len() > FIELDS {
         let what = format!("a form has 1 to {FIELDS} fields, not {}", fields.len());
@@ -58,7 +58,8 @@ pub(crate) fn settle_fields(fields: &mut [Field]) -> Result<(), Fault> {
             Secrecy::Whole => true,
             Secrecy::Part => return Err(cannot_be_sealed(&field.name)),
         };
-        // A reference here would be handed back by whoever fills in the form, who may hold what the asker does not.
+        // The agent that fills in the form would hand a reference here back. That agent may hold objects that the
+        // asker does not hold.
         for part in field.default.iter().chain(&field.example) {
             if !part.references().is_empty() {
                 let what = format!("field {:?} has a default or an example that is no data", field.name);
@@ -79,7 +80,8 @@ pub(crate) fn settle_fields(fields: &mut [Field]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What is asked for as a part would be handed over, and kept, as everybody can read it.
+/// Returns the fault for a field that asks for a secret as a part of a larger value. Such a secret would be handed
+/// over and stored in readable form.
 fn cannot_be_sealed(name: &str) -> Fault {
     let what = format!(
         "field {name:?} asks for a secret as a part of something else, where it cannot be sealed: a secret is a \
@@ -122,7 +124,7 @@ pub(super) fn submit(
     Ok(Reply::Sent { number: sent })
 }
 
-/// The value of one field, as whoever asked gets it.
+/// Returns the value of one field, in the form in which the asker receives it.
 fn fill(
     state: &mut State<'_>,
     field: &Field,

@@ -1,4 +1,4 @@
-//! Mail: what agents say to each other, and what comes of it.
+//! Mail: the messages between agents, and their results.
 
 mod define;
 mod evaluate;
@@ -88,7 +88,7 @@ fn expect_as_seen(state: &mut State<'_>, path: &NamePath, seen: Option<&FormulaI
     if is_so { Ok(()) } else { Err(Fault::NotAsSeen { path: path.to_string() }) }
 }
 
-/// What was asked, as a digest over its parts: the same call under the same result name attaches to the same promise.
+/// A digest over the parts of a call. The same call under the same result name attaches to the same promise.
 struct Call(blake3::Hasher);
 
 impl Call {
@@ -103,7 +103,7 @@ impl Call {
         self.0.update(bytes);
     }
 
-    /// A part that is plain data.
+    /// Adds a part that is plain data.
     fn data<T: serde::Serialize>(&mut self, data: &T) -> Result<(), Fault> {
         self.part(&crate::txn::encode_row(data)?);
         Ok(())
@@ -114,13 +114,13 @@ impl Call {
     }
 }
 
-/// The promise that the same call made under the same name before, if it did.
+/// Returns the promise that the same call made under the same name before, if it did.
 fn attach(state: &mut State<'_>, name: Option<&NamePath>, call: &Call) -> Result<Option<Reply>, Fault> {
     let Some(path) = name else { return Ok(None) };
     let id = match state.view().identify(state.txn, path) {
         Ok(id) => id,
         Err(Fault::UnknownName(_)) => {
-            // What cannot be named must not be asked either.
+            // A call whose result cannot be named is refused before it is sent.
             state.own_spot(path)?;
             return Ok(None);
         }
@@ -155,13 +155,13 @@ fn ask(
     Ok(Reply::Asked { promise, number: Some(number) })
 }
 
-/// The agent to whom a path leads.
+/// Returns the agent to whom a path leads.
 fn recipient(state: &mut State<'_>, path: &NamePath) -> Result<FormulaId, Fault> {
     let handle = state.find(path)?;
     state.agent_of(&handle)
 }
 
-/// The agent who waits for a promise.
+/// Returns the agent who waits for a promise.
 fn asker(state: &mut State<'_>, promise: &FormulaId) -> Result<FormulaId, Fault> {
     match state.formula(promise)? {
         crate::formula::Formula::Promise { asker, .. } => Ok(state.id_of(asker)),

@@ -37,7 +37,7 @@ pub(super) fn request(
     })
 }
 
-/// What the actor's formula is to `agent`: the value itself if it is one, else a reference.
+/// Returns the actor's formula as the recipient gets it: the value itself for a value, else a reference.
 pub(super) fn as_value(state: &mut State<'_>, id: &FormulaId, gift: &Gift<'_>) -> Result<Value, Fault> {
     let given = state.give(id, gift)?;
     Ok(match state.formula(&given)? {
@@ -58,8 +58,8 @@ pub(super) fn resolve(state: &mut State<'_>, number: MessageNumber, path: &NameP
     answer(state, letter, number, &promise, &id)
 }
 
-/// Answers the request of which this is the resolver: whoever was asked finds it in the message, and nobody else uses
-/// it.
+/// Answers the request that this resolver belongs to. Only the recipient of the request can use the resolver, which
+/// is in the message.
 pub(super) fn resolve_with(
     state: &mut State<'_>,
     resolver: &FormulaId,
@@ -79,7 +79,7 @@ pub(super) fn resolve_with(
     answer(state, letter, number, &promise, id)
 }
 
-/// The number, in the actor's mailbox, of the message with which the resolver came.
+/// Returns the number, in the actor's mailbox, of the message with which the resolver came.
 pub(crate) fn asked_by(state: &mut State<'_>, resolver: &FormulaId) -> Result<Option<MessageNumber>, Fault> {
     /// How many references are looked at: a copy of an edited definition is one more.
     const MOST: usize = 1000;
@@ -100,7 +100,8 @@ pub(crate) fn asked_by(state: &mut State<'_>, resolver: &FormulaId) -> Result<Op
     Ok(None)
 }
 
-/// Tells a run what it asked for, if that is data. What is none needs a slot, and a person's word on what it may do there.
+/// Answers the request of a run, if the answer is data. Any other answer needs a slot, and a person's decision on the
+/// methods that the run may call there.
 fn answer_run(
     state: &mut State<'_>,
     mut letter: Letter,
@@ -142,7 +143,8 @@ fn tell_run(
     Ok(if fresh { Reply::Done } else { Reply::AlreadySettled })
 }
 
-/// Answers the request of a run with data in the person's words, or with what fills the slot that the run has named.
+/// Answers the request of a run with data that the person supplies, or with a binding for the slot that the run
+/// named.
 pub(super) fn give(state: &mut State<'_>, number: MessageNumber, handed: Handed) -> Result<Reply, Fault> {
     state.hosts_only("give runs what they ask for")?;
     let mut letter = state.received(number, "only who was asked can answer")?;
@@ -175,8 +177,8 @@ pub(super) fn give(state: &mut State<'_>, number: MessageNumber, handed: Handed)
     Ok(Reply::Done)
 }
 
-/// What a target is, in words, if no slot of a run takes it: the powers of agents, and what a run has from its start or
-/// not at all.
+/// Returns the description of a target that no slot of a run accepts. Such targets are the powers of agents, and
+/// everything that a run has from its start or not at all.
 fn fills_no_slot(state: &mut State<'_>, target: &Target) -> Result<Option<String>, Fault> {
     let formula = match target {
         Target::Workshop => Formula::Workshop,

@@ -147,7 +147,7 @@ pub(super) fn dismiss(state: &mut State<'_>, number: MessageNumber) -> Result<Re
             let what = "answer it first: somebody waits for the answer";
             return Err(Fault::WrongKind { number, kind: "approval that is open".to_owned(), what });
         }
-        // Whoever waits for an answer is told that none will come.
+        // The asker is told that no answer will come.
         super::request::reject(state, number, Untrusted::new("dismissed without an answer"))?;
     }
     state.dismiss(number)?;

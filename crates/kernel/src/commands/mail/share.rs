@@ -1,4 +1,4 @@
-//! What comes of endowed work, and who gets it.
+//! The results of endowed work, and their recipients.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::table::PromiseRow;
 
 use super::withdraw::is_withdrawn;
 
-/// The most bytes of what came of code that a run is told.
+/// The maximum size, in bytes, of a code result that a run receives.
 const LARGEST: usize = 64 << 10;
 
 /// Hands an outcome to the guest who proposed the work, as far as the host said it may.
@@ -31,9 +31,9 @@ pub(crate) fn share(
     }
     let value = match outcome {
         _ if delivery.goes_to == ResultGoesTo::Host => return Ok(()),
-        // Whoever asks no more gets nothing: what came of it stays with the host.
+        // An asker that has withdrawn its request gets nothing: the result stays with the host.
         _ if !open => return Ok(()),
-        // What exactly went wrong may quote what only the host may read.
+        // The exact error may quote data that only the host may read.
         RunOutcome::Failed(trouble) => {
             let reason = format!("it failed: {}", trouble.code);
             state.settle_with(&delivery.promise, PromiseRow::Rejected { reason })?;
@@ -49,7 +49,8 @@ pub(crate) fn share(
     hand_over(state, delivery.guest, delivery.promise, value, provenance)
 }
 
-/// Tells a run what came of the code that it proposed: data, or why there is none. Capabilities stay with the host.
+/// Tells a run the result of the code that it proposed: data, or the reason why there is none. Capabilities stay with
+/// the host.
 fn tell_run(
     state: &mut State<'_>,
     delivery: &Delivery,
@@ -61,7 +62,7 @@ fn tell_run(
         (completion, PromiseRow::Rejected { reason: said.to_owned() })
     };
     let (completion, row) = match outcome {
-        // What exactly went wrong may quote what only the host may read.
+        // The exact error may quote data that only the host may read.
         RunOutcome::Failed(trouble) => {
             let said = format!("it was endowed, and failed: {}", trouble.code);
             (
@@ -86,7 +87,7 @@ fn tell_run(
                 let told = "the user has changed the code before endowing it";
                 said.insert("edited".to_owned(), Value::string(told));
             }
-            // What code comes to may depend on all that it was given, for which nobody answers.
+            // The result may depend on every input of the code, and no agent vouches for those inputs.
             let code = Source::Agent(super::number_of(&delivery.promise));
             let provenance = provenance.join(&Provenance::of(code));
             let completion = Completion::Done { value: Value::record_from_map(said), provenance };
@@ -98,7 +99,7 @@ fn tell_run(
     Ok(())
 }
 
-/// Whether what was endowed is an edited copy of what was proposed.
+/// Returns whether the endowed definition is an edited copy of the proposed one.
 fn was_edited(state: &mut State<'_>, delivery: &Delivery) -> Result<bool, Fault> {
     // It may have been dismissed since.
     let Ok(letter) = state.letter(delivery.message) else { return Ok(false) };
@@ -144,7 +145,7 @@ fn withhold(
     Ok(())
 }
 
-/// A person says whether a withheld result may be given away.
+/// Returns a person says whether a withheld result may be given away.
 pub(crate) fn release(state: &mut State<'_>, mut letter: Letter, choice: Choice) -> Result<Reply, Fault> {
     let Body::Release { result, guest, promise, .. } = letter.message.body.clone() else {
         return Err(Fault::NotAnApproval(letter.number));

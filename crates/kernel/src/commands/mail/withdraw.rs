@@ -1,5 +1,5 @@
-//! Withdraw: whoever asked for something asks no more. The message stays where it lies and says so, and nobody can
-//! answer it.
+//! Withdraw: the asker cancels its request. The message stays in the mailbox, is marked as withdrawn, and can no
+//! longer be answered.
 
 use passable::Untrusted;
 
@@ -14,8 +14,8 @@ use crate::txn::{NOBODY, Table};
 /// How many messages that ask for the same thing are marked. Each edit of a definition makes one.
 const MOST: usize = 1_000;
 
-/// Withdraws what the actor asked for: its promise is rejected, and every message that asked for it is marked in the
-/// mailbox of whoever was asked. `false` if an answer had come before.
+/// Withdraws a request of the actor: rejects its promise, and marks every message that asked for it in the mailbox of
+/// the recipient. Returns `false` if the promise was settled before.
 pub(crate) fn withdraw(
     state: &mut State<'_>,
     promise: &FormulaId,
@@ -45,7 +45,7 @@ pub(crate) fn withdraw(
     Ok(true)
 }
 
-/// Whether what the actor was asked under this number was withdrawn.
+/// Returns whether the request under this number in the actor's mailbox was withdrawn.
 pub(super) fn is_withdrawn(state: &mut State<'_>, number: MessageNumber) -> Result<bool, Fault> {
     let (owner, mailbox) = (state.owner(), state.self_agent()?.mailbox);
     let mail = table::mail(state.txn, &owner, &mailbox, number)?;

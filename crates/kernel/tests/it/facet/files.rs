@@ -1,10 +1,10 @@
-//! Something that has files, as those see it who were handed it, and what is looked up in it.
+//! Objects with files, as the agents that were handed them see them, and the places that are looked up in them.
 
 use kernel::facet::{FileCall, FileOp, Part};
 
 use super::*;
 
-/// What a call comes to, with the grants that are remembered.
+/// Returns the file operation that a call leads to, with the grants that it remembers.
 fn call(desk: &mut Desk, who: &str, target: &str, method: &str, args: &str) -> Result<FileCall, String> {
     let agent = desk.agent(who);
     let target = if target.is_empty() { agent } else { desk.id(agent, target) };
@@ -42,7 +42,7 @@ fn shared() -> Desk {
 }
 
 #[test]
-fn what_was_looked_up_in_a_directory_ends_with_the_grant_of_it() {
+fn found_file_ends_with_the_grant_of_its_directory() {
     for (target, method, args) in [
         ("mine", "lookup", r#"["a"]"#),
         ("", "lookup", r#"[["mine", "a"]]"#),
@@ -50,7 +50,7 @@ fn what_was_looked_up_in_a_directory_ends_with_the_grant_of_it() {
     ] {
         let mut desk = shared();
         let found = call(&mut desk, "fae", target, method, args).unwrap();
-        // What is called later on what was found is the same place, behind the same grants.
+        // A later call on the found object reaches the same place, behind the same grants.
         let later = FileCall { op: FileOp::Write { way: vec![], text: String::new() }, ..found };
         assert_eq!(said(&mut desk, &later), Ok(()), "{method} {args}");
         for number in [1, 2] {
@@ -65,7 +65,7 @@ fn what_was_looked_up_in_a_directory_ends_with_the_grant_of_it() {
 }
 
 #[test]
-fn a_grant_with_few_methods_lets_pass_what_they_say_in_either_words() {
+fn narrow_grant_allows_its_methods_under_either_name() {
     use kernel::command::GrantAct;
     for (granted, passes, refused) in [
         ("readText", "readText", "list"),
@@ -102,7 +102,7 @@ fn a_grant_with_few_methods_lets_pass_what_they_say_in_either_words() {
 }
 
 #[test]
-fn a_part_answers_what_its_kind_does_and_no_names_lead_out() {
+fn file_part_refuses_foreign_methods_and_escaping_names() {
     let check = |part, method, args: &str, expected: &str| {
         let args = Value::parse(args).unwrap();
         let said = match facet::part(part, method, args.as_array().unwrap()) {
@@ -146,7 +146,7 @@ fn graph(desk: &mut Desk, agent: FormulaId) -> Value {
 }
 
 #[test]
-fn the_graph_of_a_host_ends_where_others_begin_and_names_no_more_than_there_is() {
+fn host_graph_excludes_formulas_of_other_hosts() {
     let mut desk = shared();
     let made = desk.call("host", "", "provideHost", r#"["ho", {agentName: "ho-agent"}]"#);
     assert!(made.starts_with("remotable("), "{made}");
@@ -165,13 +165,13 @@ fn the_graph_of_a_host_ends_where_others_begin_and_names_no_more_than_there_is()
 }
 
 #[test]
-fn a_resolver_answers_for_whoever_was_asked_and_for_nobody_else() {
+fn resolver_is_usable_only_by_the_recipient() {
     let mut desk = Desk::new();
     desk.call("host", "", "makeDirectory", r#"["dir"]"#);
     desk.call("fae", "", "request", r#"["@host", "a directory", "it"]"#);
     let resolver = desk.id(desk.host, "@mail/0/@resolver");
     let dir = desk.id(desk.host, "dir");
-    // Whoever asked knows the identifier as little as it can use it.
+    // The asker does not know the resolver's identifier, and cannot use it either.
     let settle = |desk: &mut Desk, actor: FormulaId, id: FormulaId| {
         let act = kernel::command::MailAct::ResolveWith { resolver, id };
         let command = Command { actor, act: kernel::command::Act::Mail(Box::new(act)), said: None };
@@ -196,7 +196,7 @@ fn a_resolver_answers_for_whoever_was_asked_and_for_nobody_else() {
 }
 
 #[test]
-fn a_path_through_a_promise_that_nobody_has_kept_says_so() {
+fn path_through_an_unkept_promise_is_refused() {
     let mut desk = Desk::new();
     desk.call("fae", "", "request", r#"["@host", "a directory", "it"]"#);
     let said = desk.call("fae", "", "lookup", r#"[["it", "x"]]"#);
@@ -207,7 +207,7 @@ fn a_path_through_a_promise_that_nobody_has_kept_says_so() {
 }
 
 #[test]
-fn what_came_of_a_promise_is_the_argument_once_it_has_come() {
+fn settled_promise_argument_becomes_its_value() {
     let mut desk = Desk::new();
     desk.call("host", "", "storeValue", r#"["some text", "text"]"#);
     desk.call("fae", "", "request", r#"["@host", "a text", "it"]"#);

@@ -1,8 +1,8 @@
-//! The surface as a whole: nothing is missing, and what is not there says so.
+//! The surface as a whole: no method is missing, and an unsupported method says so.
 
 use super::*;
 
-/// What upstream's objects can be asked to do, by kind.
+/// The methods of upstream's objects, by kind.
 const UPSTREAM: &[(&[&str], &str)] = &[
     (
         &["endo"],
@@ -51,7 +51,7 @@ fn every_method_of_upstream_is_there() {
     }
 }
 
-/// Everything of each kind, by path in the host's directory.
+/// Returns everything of each kind, by path in the host's directory.
 fn one_of_each(desk: &mut Desk) -> Vec<FormulaId> {
     desk.call("host", "", "makeDirectory", r#"["dir"]"#);
     desk.call("host", "", "writeText", r#"["blob", "text"]"#);
@@ -73,7 +73,7 @@ fn one_of_each(desk: &mut Desk) -> Vec<FormulaId> {
 }
 
 #[test]
-fn what_is_not_there_yet_says_so_by_its_name_whatever_it_is_given() {
+fn unsupported_method_is_refused_by_name() {
     let mut desk = Desk::new();
     let mut refused = 0;
     for target in one_of_each(&mut desk) {
@@ -105,7 +105,7 @@ fn the_agent_without_authority_refuses_every_method() {
 }
 
 #[test]
-fn every_object_says_what_it_can_be_asked() {
+fn every_object_lists_its_methods_and_guard() {
     let mut desk = Desk::new();
     for target in one_of_each(&mut desk) {
         let kind = table::formula(&mut desk.store, &target).unwrap().unwrap().formula.kind();
@@ -142,7 +142,7 @@ fn an_identifier_of_another_node_is_never_held() {
     }
 }
 
-/// The promises of the first listed message: whether its request was kept, and that it was dismissed.
+/// Returns the promises of the first listed message: whether its request was kept, and that it was dismissed.
 fn promises(desk: &mut Desk, who: &str) -> [Live; 2] {
     let agent = desk.agent(who);
     let view = desk.view(agent);
@@ -154,7 +154,7 @@ fn promises(desk: &mut Desk, who: &str) -> [Live; 2] {
 }
 
 #[test]
-fn a_listed_message_has_promises_for_how_it_is_settled_and_that_it_is_dismissed() {
+fn listed_message_promises_follow_settling_and_dismissal() {
     for (method, args, settled) in [
         ("resolve", r#"[0n, "fae"]"#, "fulfilled"),
         ("reject", r#"[0n, "no"]"#, "rejected"),
@@ -177,7 +177,7 @@ fn a_listed_message_has_promises_for_how_it_is_settled_and_that_it_is_dismissed(
 }
 
 #[test]
-fn a_directory_without_a_name_is_written_to_by_whoever_holds_it() {
+fn unnamed_directory_is_writable_by_its_holder() {
     let mut desk = Desk::new();
     for (who, target, method, args) in [
         ("host", "", "makeDirectory", r#"["shared"]"#),
@@ -211,13 +211,13 @@ fn a_directory_without_a_name_is_written_to_by_whoever_holds_it() {
     }
     assert_eq!(call(fae, &given, "list", r#"["sub"]"#), r#"["note"]"#);
     assert_eq!(call(host, &raw, "list", "[]"), r#"["me", "sub"]"#);
-    // What it knows and does not hold is no place to begin.
+    // An identifier that the guest knows, and does not hold, is no place to begin.
     let refused = call(fae, &raw, "remove", r#"["me"]"#);
     assert!(refused.contains("you have no name for this directory"), "{refused}");
 }
 
 #[test]
-fn bytes_are_read_as_what_they_are() {
+fn bytes_are_read_as_text_or_json() {
     let check = |read_as: facet::ReadAs, bytes: &[u8], expected: &str| {
         let said = match read_as.value(bytes) {
             Ok(value) => format!("{value:?}"),
@@ -231,7 +231,7 @@ fn bytes_are_read_as_what_they_are() {
     check(facet::ReadAs::Json, b"{", "these bytes are not JSON");
 }
 
-/// Every table as people read it.
+/// Compares all method tables, as people read them, with the snapshot.
 #[test]
 fn the_tables() {
     let mut text = String::new();

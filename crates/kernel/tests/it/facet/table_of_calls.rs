@@ -1,11 +1,11 @@
-//! One row for each call: who calls, what, and what comes of it. Rows of one table share a store, in order.
+//! One row for each call: the caller, the call, and the result. Rows of one table share a store, in order.
 
 use super::*;
 
-/// Who, of what (by path; empty is the agent itself), method, arguments, what comes of it.
+/// The caller, the target (by path; empty is the agent itself), the method, the arguments, and the result.
 type Row = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
-/// The rows that say something else than what happens, as they should be.
+/// Returns the rows with a wrong result, corrected to the actual one.
 fn wrong(desk: &mut Desk, rows: &[Row]) -> String {
     let mut wrong = String::new();
     for (who, target, method, args, expected) in rows {
@@ -332,7 +332,7 @@ const TABLES: &[&[Row]] = &[
         ("host", "", "storeBlob", r##"["text", "blob"]"##, r##"Error: In "storeBlob" method of (EndoHost): arg 0: string (a string) - Must be a remotable"##),
         ("host", "", "storeBlob", r##"["$ref d", ["d", "blob"]]"##, r##"take, remotable(#70)"##),
     ],
-    // files, and what hosts find or make
+    // files, and the objects that hosts find or make
     &[
         ("host", "", "provideMount", r##"["/data", "mnt"]"##, r##"look for "/data", remotable(#71)"##),
         ("host", "", "provideMount", r##"["/data", "mnt"]"##, r##"look for "/data", remotable(#71)"##),
@@ -448,7 +448,7 @@ const TABLES: &[&[Row]] = &[
 ];
 
 #[test]
-fn every_call_comes_to_what_its_row_says() {
+fn every_call_gives_the_result_in_its_row() {
     let mut desk = Desk::new();
     let wrong: String = TABLES.iter().map(|rows| wrong(&mut desk, rows)).collect();
     assert!(wrong.is_empty(), "these rows say something else now:\n{wrong}");
@@ -490,7 +490,7 @@ fn method_flagged_as_command_always_plans_a_command() {
 }
 
 #[test]
-fn method_with_an_object_to_take_takes_foreign_ones() {
+fn method_with_an_object_parameter_takes_foreign_objects() {
     let mut flagged = std::collections::BTreeSet::new();
     for (kind, facet) in facets() {
         for method in facet.methods.values() {

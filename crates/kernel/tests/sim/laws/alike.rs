@@ -1,4 +1,4 @@
-//! What names look like is noted just for those that are there.
+//! The look-alike index has rows for exactly the names that exist.
 
 use std::collections::BTreeSet;
 

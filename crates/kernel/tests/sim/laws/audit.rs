@@ -1,4 +1,4 @@
-//! The logs of events: chained, whole, kept, and telling what the tables say.
+//! The event logs: chained, complete, permanent, and in agreement with the tables.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::world::World;
 use super::snapshot::{Number, Snapshot, number};
 use super::{Law, expect};
 
-/// What the events of a store come to.
+/// The state that the events of a store add up to.
 #[derive(Default)]
 struct Told {
     names: HashMap<(Owner, Number, String), FormulaId>,

@@ -1,4 +1,5 @@
-//! What a guest can reach without a grant it has made itself, or is its own, or is the address of somebody.
+//! The reach of a guest: without a grant it reaches only formulas that it made, its own parts, and addresses of
+//! agents.
 
 use std::collections::HashSet;
 
@@ -54,7 +55,7 @@ fn reach(world: &World, snapshot: &Snapshot, guest: &FormulaId) -> Law {
             continue;
         }
         let inside = match formula {
-            // Who gave it has what it is a grant of.
+            // The owner of a grant has its target anyway.
             Formula::Grant { holder, owner, .. } => {
                 let fits = holder == guest || owner.0 == guest.number || made(&holder.number);
                 expect(fits, "a-grant-is-used-by-its-holder", || {
@@ -62,16 +63,16 @@ fn reach(world: &World, snapshot: &Snapshot, guest: &FormulaId) -> Law {
                 })?;
                 vec![]
             }
-            // Whoever has an address can write there, and no more.
+            // The holder of an address can write there, and no more.
             Formula::Handle { .. } => vec![],
-            // Mail is between two; what it carries was handed over.
+            // Mail is between two agents; its content was handed over.
             Formula::Message { message } => {
                 let mine = message.from == own.handle || message.to == own.handle;
                 expect(mine, "a-guest-reads-its-own-mail", || format!("{:?}", message.body.kind()))?;
                 match &message.body {
                     Body::EvalRequest { promise, .. } if message.from != own.handle => vec![*promise],
                     Body::Package { ids, .. } if message.from == own.handle => {
-                        // What it gave away is the recipient's.
+                        // The grants that it gave away are the recipient's.
                         ids.iter().filter(|id| !is_grant(snapshot, id)).copied().collect()
                     }
                     Body::Value { value } if message.from == own.handle && is_grant(snapshot, value) => {
@@ -82,10 +83,10 @@ fn reach(world: &World, snapshot: &Snapshot, guest: &FormulaId) -> Law {
                     _ => message.references(),
                 }
             }
-            // What became of a promise is for who asked.
+            // The result of a promise is for its asker.
             Formula::Promise { .. } | Formula::Resolver { .. } => vec![],
             Formula::Definition { .. } => vec![],
-            // A value is what it holds.
+            // A value reaches the references that it holds.
             Formula::Marshal { .. } | Formula::Blob { .. } | Formula::Tree(_) => formula.references(),
             other => {
                 expect(made(&here), "a-guest-reaches-nothing-of-others-but-through-a-grant", || {
@@ -104,7 +105,7 @@ fn is_grant(snapshot: &Snapshot, id: &FormulaId) -> bool {
     matches!(snapshot.formulas.get(&id.number), Some(Formula::Grant { .. }))
 }
 
-/// A promise that was to get data alone holds no reference, unless a person released one.
+/// Returns a promise that was to get data alone holds no reference, unless a person released one.
 fn released(world: &World, snapshot: &Snapshot) -> Law {
     let mut may: HashSet<FormulaId> = HashSet::new();
     for fact in &world.facts {

@@ -1,5 +1,5 @@
-//! Names are followed when they are chosen: what is endowed is what the name stood for then, whoever renames things
-//! later, and whatever else has the same name elsewhere.
+//! Names are resolved when they are chosen. The endowment is the formula that the name stood for then. Later renames
+//! and equal names elsewhere change nothing.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::world::{Fact, World};
 
 use super::{Law, expect};
 
-/// What the names of code stand for as a command begins.
+/// The formulas that the names of code stand for as a command begins.
 pub(crate) struct Chosen {
     ids: BTreeMap<String, FormulaId>,
-    /// Whose promise gets the result, and what it may get.
+    /// The promise that gets the result, and the kind of result that it may get.
     goes_to: Option<(FormulaId, ResultGoesTo)>,
 }
 

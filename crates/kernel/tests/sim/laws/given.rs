@@ -1,4 +1,4 @@
-//! What runs were given because they asked for it is theirs on a person's word alone.
+//! Runs get the capabilities that they asked for by a person's answer alone.
 
 use kernel::formula::Formula;
 use kernel::message::{Answer, Body};
@@ -18,7 +18,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             let Some(id) = run.grants.get(slot) else {
                 return expect(false, "what-was-given-fills-its-slot", || format!("{} {slot}", run.number));
             };
-            // Once the run is over nobody keeps it.
+            // Once the run is over, its grant is not kept.
             let Ok(Some(grant)) = table::grant(&mut world.store, id) else { continue };
             let fits = grant.holder == run.worker && grant.slot == *slot && grant.owner.0 == *owner;
             expect(fits, "what-was-given-fills-its-slot", || format!("{} {slot}", run.number))?;

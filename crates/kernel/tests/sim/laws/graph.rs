@@ -31,7 +31,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             if let Some(message) = &mail.message {
                 expected.insert(edge_key(message, &id(mailbox), &format!("message {n}")));
             }
-            // What comes of a definition stays as long as that lies there.
+            // The result of a definition stays as long as the definition lies in the mailbox.
             for one in &mail.endowed {
                 expected.insert(edge_key(&one.result, &id(mailbox), &format!("endowed {n} {}", one.after)));
             }
@@ -60,7 +60,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
     for (place, row) in world.store.rows(Table::Run) {
         let run: Run = decode_row(Table::Run, row).unwrap();
         if run.is_standing() && !run.is_finished() {
-            // It is kept by the agent whose journal it is, and keeps nobody.
+            // The agent keeps its journal, and the journal keeps no agent.
             open.push(edge_key(&run.id, &run.worker, "journal"));
         } else if !run.is_finished() {
             parties(&run.id, id(&number(place)), run.delivery);
@@ -111,13 +111,13 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         expect(!dangles, "no-reference-dangles", || show(key))?;
     }
     for key in &edges {
-        // What keeps something alive and stands in no row would keep it for ever.
+        // An edge without a row would keep its target alive for ever.
         expect(expected.contains(*key), "an-edge-is-a-reference", || show(key))?;
     }
     Ok(())
 }
 
-/// Once nothing is left to collect, what there is can be reached, and nothing hangs on what is gone.
+/// Checks, after a complete collection, that every formula can be reached and that no row belongs to a removed one.
 pub(crate) fn nothing_but_reachable(world: &mut World, snapshot: &Snapshot) -> Law {
     let mut references: HashMap<Number, Vec<Number>> = HashMap::new();
     for (place, _) in world.store.rows(Table::Edge) {

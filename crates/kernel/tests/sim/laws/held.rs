@@ -1,4 +1,4 @@
-//! What an agent holds, it holds for a reason that is still there.
+//! Every formula that an agent holds has a reason that still exists.
 
 use std::collections::BTreeSet;
 
@@ -30,10 +30,10 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             let asked = message.body.asks().map(|(promise, _)| promise);
             let parties = [message.from, message.to];
             let all = match &message.body {
-                // What a request for evaluation names stays the sender's.
+                // The formulas that a request for evaluation names stay the sender's.
                 Body::EvalRequest { .. } if Some(message.from) != handle => vec![],
                 _ if Some(message.to) == handle => message.references(),
-                // Who sends keeps what it had, not what it gave.
+                // The sender keeps its own formulas, not the grants that it gave.
                 Body::EvalRequest { ids, .. } => ids.clone(),
                 Body::Definition { definition, .. } => vec![*definition],
                 _ => vec![],
@@ -59,7 +59,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
         if let Formula::Grant { holder, .. } = formula {
             expected.insert(key(&holder.number, grant, b"g", b""));
         }
-        // What code has made it holds, and so does whoever wrote and endowed it.
+        // Code holds the formulas that it made, and so does an agent that both wrote and endowed the code.
         if let Formula::Promise { asker, code: Some(eval), .. } = formula {
             expected.insert(key(&eval.number, grant, b"x", b""));
             let own = match snapshot.formulas.get(&eval.number) {

@@ -1,4 +1,4 @@
-//! Workers that runs have made hold what their makers hold, or less, and what a person has added.
+//! Workers made by runs hold at most the grants of their makers, and the additions of a person.
 
 use kernel::formula::Formula;
 use kernel::table;
@@ -22,7 +22,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
                 format!("{} of {run} is held by {}", grant.slot, grant.holder.short())
             })?;
             let own = match snapshot.formulas.get(&grant.target.number) {
-                // What a person has added is no grant of anybody's.
+                // A person's addition is not a grant of another grant.
                 Some(Formula::Resource(Resource::Directory { path, .. })) if path == ADDED => continue,
                 Some(Formula::Grant { holder, .. }) => *holder,
                 // Its maker, and all that it had, may be gone; then nothing can be reached through it.

@@ -82,7 +82,7 @@ pub(crate) fn check(snapshot: &Snapshot) -> Law {
     Ok(())
 }
 
-/// What has not come to anything waits for a promise of which nothing has come, and nothing else does.
+/// Checks that exactly the commands without an outcome wait, each for a pending promise.
 fn commands(snapshot: &Snapshot) -> Law {
     let is_going = |mail: &Mail| matches!(mail.came, Some(Came::Going | Came::Asked { .. }));
     for (promise, agent, n) in &snapshot.waiting {
@@ -92,7 +92,7 @@ fn commands(snapshot: &Snapshot) -> Law {
         })?;
         let mut boxes =
             snapshot.mail.iter().filter(|((owner, mailbox), _)| owner == agent && snapshot.stays(mailbox));
-        // What was dismissed, or went with its agent, says nothing any more.
+        // A command that was dismissed, or that went with its agent, reports no outcome any more.
         if let Some((_, letters)) = boxes.next() {
             let mail = letters.get(n);
             let waits = mail.is_some_and(|mail| is_going(mail) || mail.dismissed_ms.is_some());

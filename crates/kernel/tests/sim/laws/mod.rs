@@ -1,5 +1,5 @@
-//! What must hold: after every command ([`step`], [`choice`]), whenever a store comes up ([`check`]), and when nothing
-//! is left to collect ([`at_rest`]).
+//! The laws that must hold: after every command ([`step`], [`choice`]), whenever a store comes up ([`check`]), and
+//! when nothing is left to collect ([`at_rest`]).
 
 mod alike;
 mod audit;
@@ -43,7 +43,7 @@ pub(crate) fn expect(holds: bool, law: &'static str, what: impl FnOnce() -> Stri
     if holds { Ok(()) } else { Err(Broken { law, what: what() }) }
 }
 
-/// What holds in every store.
+/// Checks the laws that hold in every store.
 pub(crate) fn check(world: &mut World) -> Law {
     let snapshot = Snapshot::of(world);
     check_all(world, &snapshot)
@@ -63,13 +63,13 @@ fn check_all(world: &mut World, snapshot: &Snapshot) -> Law {
     authority::check(world, snapshot)
 }
 
-/// Whether the collector has begun to remove something.
+/// Returns whether the collector has begun to remove something.
 pub(crate) fn is_collecting(world: &mut World) -> bool {
     use kernel::txn::{NOBODY, ReadTxn as _, Table};
     world.store.get(Table::Collector, &NOBODY, b"phase").unwrap().is_some()
 }
 
-/// Collects all that can be, and sees that just what can be reached is left.
+/// Collects all garbage, and checks that exactly the reachable formulas are left.
 pub(crate) fn at_rest(world: &mut World) -> Law {
     let root = world.root();
     for _ in 0..200 {

@@ -1,4 +1,4 @@
-//! Runs, the outbox, and what a person agreed to.
+//! Runs, the outbox, and the consent of persons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
             expect(task == Some(Task::Drive { run: run.number }), "a-run-that-can-go-on-is-driven", || {
                 format!("{}: {task:?}", run.number)
             })?;
-            // What an agent does by itself ends with the agent.
+            // The calls that an agent makes by itself end with the agent.
             expect(
                 run.is_standing() || snapshot.stays(&owner),
                 "a-run-that-can-go-on-has-somebody-to-drive-it",
@@ -109,7 +109,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
     expect(permissions.is_empty(), "a-permission-is-consumed", || format!("{} are left", permissions.len()))
 }
 
-/// Who is to be woken, and when.
+/// Returns who is to be woken, and when.
 fn wakes(world: &World) -> BTreeMap<(Owner, RunNumber, u64), i64> {
     let rows = world.store.rows(Table::Meta).filter(|(place, _)| place[32..].starts_with(b"wake "));
     rows.map(|(place, _)| {
@@ -121,7 +121,8 @@ fn wakes(world: &World) -> BTreeMap<(Owner, RunNumber, u64), i64> {
     .collect()
 }
 
-/// Whoever has used up what it may waits, with a card that is open, and nothing of it is at work.
+/// Checks that a run with an exhausted limit waits, with an open card, and that none of its effects or children is at
+/// work.
 fn more(world: &World, run: &Run, owner: &Owner) -> Law {
     let Some(exhausted) = &run.exhausted else { return Ok(()) };
     let open = world.letters.get(owner).and_then(|all| all.get(&exhausted.message.0));
@@ -132,7 +133,7 @@ fn more(world: &World, run: &Run, owner: &Owner) -> Law {
     expect(still, "a-run-that-asks-for-more-waits", || format!("{} is {:?}", run.number, run.state))
 }
 
-/// A run gets more on a person's word alone, and each such word counts once.
+/// Returns a run gets more on a person's word alone, and each such word counts once.
 fn raised(world: &World, snapshot: &Snapshot, run: &Run, journal: &[Step], owner: &Owner) -> Law {
     let mut by_message = BTreeSet::new();
     for step in journal {
@@ -157,13 +158,13 @@ fn raised(world: &World, snapshot: &Snapshot, run: &Run, journal: &[Step], owner
     Ok(())
 }
 
-/// What the journal of one run must say of each proposal.
+/// Checks that the journal of one run shows the consent that each proposal needs.
 fn consent(run: &Run, journal: &[Step], owner: &Owner, permissions: &mut BTreeSet<(Owner, Vec<u8>)>) -> Law {
     expect(journal.len() as u64 + 1 == run.next_step, "a-journal-is-dense", || format!("{}", run.number))?;
     let mut prints: BTreeMap<u64, Fingerprint> = BTreeMap::new();
     let mut verdicts = BTreeMap::new();
     let (mut approved, mut begun, mut over) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    // What was approved once, also if it is in doubt since.
+    // The proposals that were ever approved, including those in doubt since.
     let (mut ever, mut doubted) = (BTreeSet::new(), BTreeSet::new());
     for (i, step) in journal.iter().enumerate() {
         expect(step.number == i as u64 + 1, "a-journal-is-dense", || {

@@ -12,20 +12,20 @@ use crate::world::World;
 
 pub(crate) type Number = [u8; 32];
 
-/// The part of a place that is a number.
+/// Returns the part of a place that is a number.
 pub(crate) fn number(bytes: &[u8]) -> Number {
     bytes[..32].try_into().unwrap()
 }
 
 pub(crate) struct Snapshot {
     pub(crate) formulas: HashMap<Number, Formula>,
-    /// What is being removed just now, in some steps.
+    /// The formulas that are being removed at present, in several steps.
     pub(crate) going: HashSet<Number>,
-    /// Owner, pet store, name, what it stands for.
+    /// The owner, pet store, name and target of each name.
     pub(crate) names: Vec<(Owner, Number, String, FormulaId)>,
     /// By owner and mailbox.
     pub(crate) mail: BTreeMap<(Owner, Number), BTreeMap<u64, Mail>>,
-    /// Owner, mailbox and number of what is listed as waiting.
+    /// The owner, mailbox and number of each message that is listed as waiting.
     pub(crate) awaiting: BTreeSet<(Owner, Number, u64)>,
     pub(crate) promises: HashMap<Number, PromiseRow>,
     /// Commands that wait for a promise: the promise, the agent and the number.
@@ -83,7 +83,7 @@ impl Snapshot {
         Snapshot { formulas, going, names, mail, awaiting, promises, waiting }
     }
 
-    /// Whether the formula is there and not about to go.
+    /// Returns whether the formula is there and not about to go.
     pub(crate) fn stays(&self, number: &Number) -> bool {
         self.formulas.contains_key(number) && !self.going.contains(number)
     }

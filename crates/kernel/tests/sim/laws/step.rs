@@ -1,4 +1,4 @@
-//! What every single command must leave as it was, and what it may do only once.
+//! The rows that no command may change, and the events that may happen only once.
 
 use kernel::FormulaId;
 use kernel::came::Came;
@@ -52,7 +52,7 @@ pub(crate) fn check(world: &mut World, actor: &FormulaId, changes: &[Change]) ->
     Ok(())
 }
 
-/// An effect began: nothing on the way to it was revoked.
+/// Returns an effect began: nothing on the way to it was revoked.
 fn began(world: &mut World, actor: &FormulaId, at: StepRef) -> Law {
     let step = table::step(&mut world.store, &actor.number, at).unwrap().unwrap();
     let Entry::Proposed { proposal, .. } = step.entry else {
@@ -76,7 +76,7 @@ fn began(world: &mut World, actor: &FormulaId, at: StepRef) -> Law {
         let grant = table::grant(&mut world.store, &id).unwrap().unwrap();
         let revoked = world.facts.contains(&Fact::Revoked { grant: id });
         expect(!revoked, "a-revoked-grant-begins-nothing", || format!("{at} through {}", grant.number))?;
-        // What a directory was granted for says nothing of what is in it.
+        // The methods granted for a directory do not restrict the objects in it.
         let words: &[&str] = match standing::words(&proposal.method) {
             words if run.is_standing() && !words.is_empty() => words,
             _ => &[&proposal.method],
@@ -91,7 +91,7 @@ fn began(world: &mut World, actor: &FormulaId, at: StepRef) -> Law {
     Ok(())
 }
 
-/// What can happen once happened once.
+/// Checks that events that can happen only once happened once.
 pub(crate) fn once(world: &mut World, from: usize) -> Law {
     for i in from..world.facts.len() {
         let fact = world.facts[i].clone();

@@ -1,4 +1,5 @@
-//! Ticks: each is told of once or counted as missed, by none that has ended, and no row of them outlives what it is of.
+//! Ticks: each is announced once or counted as missed, none comes from an ended timer, and no row outlives its
+//! formula.
 
 use std::collections::BTreeSet;
 
@@ -16,19 +17,19 @@ use crate::world::World;
 use super::snapshot::{Number, Snapshot, number};
 use super::{Law, expect};
 
-/// Every subscription, with the agent that has it.
+/// Returns every subscription, with the agent that has it.
 fn subscriptions(world: &World) -> Vec<(Owner, Subscription)> {
     let rows = world.store.rows(Table::Meta);
     let ours = rows.filter(|(place, _)| place[32..].starts_with(b"ticks "));
     ours.map(|(place, row)| (number(place), decode_row(Table::Meta, row).unwrap())).collect()
 }
 
-/// Whether a run waits for a time.
+/// Returns whether a run waits for a time.
 fn sleeps(world: &World) -> bool {
     world.store.rows(Table::Meta).any(|(place, _)| place[32..].starts_with(b"wake "))
 }
 
-/// What should come of somebody's subscription now.
+/// The expected effect of a tick command on one subscription.
 enum Expected {
     /// A message of this tick, which says that so many were missed.
     Told { tick: u64, missed: u64 },
@@ -38,7 +39,7 @@ enum Expected {
     Silence,
 }
 
-/// Who is due as the daemon begins to tell, with what must come of it.
+/// The subscriptions that are due before a tick command, each with the expected effect.
 pub(crate) struct Due(Vec<(Owner, Subscription, Expected)>);
 
 pub(crate) fn before(world: &mut World, act: &Act) -> Option<Due> {
@@ -82,7 +83,7 @@ fn expected(world: &mut World, row: &Subscription) -> Expected {
     }
 }
 
-/// What came of it.
+/// Checks that a tick command had the expected effects.
 pub(crate) fn after(world: &mut World, due: &Due, changes: &[Change], reply: &Reply) -> Law {
     let Reply::Ticked { done, .. } = reply else {
         return expect(false, "ticks-are-told", || format!("{reply:?}"));
@@ -136,7 +137,7 @@ fn going(world: &mut World) -> BTreeSet<Number> {
     rows.map(|(place, _)| number(&place[33..])).collect()
 }
 
-/// The packages that came, with the tick of each that brings one.
+/// Returns the packages that came, with the tick of each that brings one.
 fn messages(world: &mut World, changes: &[Change]) -> Vec<(Owner, Option<(u64, u64)>)> {
     let new = changes.iter().filter(|change| change.table == Table::Message && change.before.is_none());
     let mails: Vec<(Owner, Mail)> = new
@@ -172,7 +173,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
     for (agent, row) in &all {
         let at = (row.due_ms as u64) ^ (1 << 63);
         expected.insert([&at.to_be_bytes()[..], agent, &row.timer.number].concat());
-        // An agent that is being removed loses what it has in some steps.
+        // An agent that is being removed loses its rows in several steps.
         if !snapshot.stays(agent) {
             continue;
         }
@@ -197,7 +198,7 @@ pub(crate) fn check(world: &mut World, snapshot: &Snapshot) -> Law {
     )
 }
 
-/// The references that subscriptions are.
+/// Returns the references that subscriptions are.
 pub(crate) fn edges(world: &World, node: [u8; 32]) -> BTreeSet<Vec<u8>> {
     let edge = |(agent, row): &(Owner, Subscription)| {
         table::edge_key(&row.timer, &FormulaId { number: *agent, node }, TICKS)
@@ -205,7 +206,7 @@ pub(crate) fn edges(world: &World, node: [u8; 32]) -> BTreeSet<Vec<u8>> {
     subscriptions(world).iter().map(edge).collect()
 }
 
-/// Once nothing is left to collect, no row is of what is gone.
+/// Checks, after a complete collection, that no row belongs to a removed formula.
 pub(crate) fn none_outlives(world: &mut World, snapshot: &Snapshot) -> Law {
     let gone = |number: &Number| !snapshot.formulas.contains_key(number);
     for (agent, row) in subscriptions(world) {

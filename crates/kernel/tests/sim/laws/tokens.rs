@@ -35,7 +35,7 @@ pub(crate) fn check(world: &World) -> Law {
     })
 }
 
-/// The clock has not gone on since `now_ms`, at which the collector was done.
+/// Returns the clock has not gone on since `now_ms`, at which the collector was done.
 pub(crate) fn none_has_ended(world: &World, now_ms: i64) -> Law {
     for (token, row) in tokens(world) {
         expect(row.expires_ms > now_ms, "no-ended-token-is-kept", || {

@@ -117,7 +117,7 @@ fn goes_to(world: &mut World) -> ResultGoesTo {
     ])
 }
 
-/// Where code runs: as a rule, nobody says.
+/// Returns the place where code runs: mostly `None`, which leaves it to the kernel.
 fn vat(world: &mut World) -> Option<NamePath> {
     world.random.one_in(6).then(|| {
         let name: &&str = world.random.pick(&["@main", "vat", "a"]);
@@ -156,8 +156,7 @@ fn endow(world: &mut World, actor: FormulaId) -> Law {
     act(world, actor, Act::Mail(Box::new(it)))
 }
 
-/// What fills a slot: something of the right kind, or what a name happens to stand for.
-/// Where what a person gives to runs leads.
+/// The path of the directory that a person gives to runs that ask for one.
 pub(crate) const GIVEN: &str = "/given";
 
 /// Where a person's additions to workers lead.

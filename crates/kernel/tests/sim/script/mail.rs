@@ -14,7 +14,7 @@ use crate::world::World;
 use super::endow::GIVEN;
 use super::{NAMES, act, letter, names, text};
 
-/// Somebody to write to.
+/// Returns the name of an agent to write to, or now and then any path.
 pub(super) fn party(world: &mut World, actor: FormulaId) -> NamePath {
     if world.random.one_in(12) {
         return names::path(world, actor);
@@ -34,7 +34,7 @@ pub(super) fn result_name(world: &mut World) -> Option<NamePath> {
     (!world.random.one_in(3)).then(|| names::spot(world))
 }
 
-/// Names in a letter, and what they stand for.
+/// Returns names for a message, and the paths of the objects that they stand for.
 pub(super) fn edges(world: &mut World, actor: FormulaId, names: &[&str]) -> (Vec<String>, Vec<NamePath>) {
     let count = world.random.below(names.len() + 1);
     let mut edges: Vec<String> = names[..count].iter().map(|name| (*name).to_owned()).collect();
@@ -111,7 +111,7 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
     act(world, actor, Act::Mail(Box::new(it)))
 }
 
-/// The slot under which a run would have what it asks for with this message, if one does.
+/// Returns the slot that a run asks to have filled with this message, if a run sent it.
 fn wished(world: &mut World, actor: FormulaId, number: MessageNumber) -> Option<String> {
     match world.message(&actor, number).and_then(|id| world.formula(&id)) {
         Some(Formula::Message { message }) => match message.body {
@@ -122,7 +122,7 @@ fn wished(world: &mut World, actor: FormulaId, number: MessageNumber) -> Option<
     }
 }
 
-/// A person answers something that a run asks for, if there is anything.
+/// Returns a person answers something that a run asks for, if there is anything.
 pub(super) fn give_something(world: &mut World, actor: FormulaId) -> Law {
     let is_open = |mail: &Mail, received: bool| received && mail.needs_you && mail.envelope.kind == "request";
     let number = letter(world, &actor, is_open);
@@ -132,8 +132,8 @@ pub(super) fn give_something(world: &mut World, actor: FormulaId) -> Law {
     }
 }
 
-/// A person answers what a run asks for: with something that fills its slot, with data, or with whatever a name stands
-/// for. Now and then with what fits nothing, and now and then twice.
+/// Answers the request of a run: with something that fills its slot, with data, or with the target of some name. Now
+/// and then the answer fits nothing, and now and then it is given twice.
 fn give(world: &mut World, actor: FormulaId, number: MessageNumber, slot: &str) -> Law {
     let binding = |world: &mut World, kind: &str, slot: &str| {
         let binding = super::endow::bind(world, actor, kind);
@@ -227,13 +227,13 @@ fn submit(world: &mut World, actor: FormulaId) -> Law {
     if world.random.one_in(4) { act(world, actor, Act::Mail(Box::new(it))) } else { Ok(()) }
 }
 
-/// How much more a run may use; now and then nothing.
+/// Returns how much more a run may use; now and then nothing.
 fn raise(world: &mut World) -> Raise {
     let mut any = || if world.random.one_in(2) { 7 } else { 0 };
     Raise { turns: any(), calls: any(), depth: any(), tokens: any(), usd_micros: any(), wall_ms: any() }
 }
 
-/// A person answers an approval.
+/// Returns a person answers an approval.
 pub(super) fn answer(world: &mut World, actor: FormulaId) -> Law {
     let any = world.random.one_in(5);
     let message =
@@ -244,7 +244,7 @@ pub(super) fn answer(world: &mut World, actor: FormulaId) -> Law {
     let asks_for_more =
         matches!(&body, Some(Formula::Message { message }) if matches!(message.body, Body::Budget { .. }));
     let choice = match world.random.below(5) {
-        // Now and then where nobody asked for more.
+        // Now and then on a card that does not ask for more.
         n if (asks_for_more && n < 2) || world.random.one_in(40) => Choice::Raise { by: raise(world) },
         // Now and then the wrong kind of answer.
         n if in_doubt != world.random.one_in(20) => {
@@ -265,7 +265,7 @@ pub(super) fn answer(world: &mut World, actor: FormulaId) -> Law {
     };
     let makes = matches!(&body, Some(Formula::Message { message })
         if matches!(&message.body, Body::Approval { entries, .. } if entries.len() == 1));
-    // Most cards make no worker, and refuse what is added.
+    // Most cards make no worker, and refuse additions.
     let addition = (makes && world.random.one_in(4)).then(|| Addition {
         bindings: vec![super::endow::bind(world, actor, "added")],
         edited: world.random.one_in(2).then(|| BlobHash::of(b"Do it well.")),

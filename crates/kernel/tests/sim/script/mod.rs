@@ -1,4 +1,4 @@
-//! What agents do: random commands, most of them sensible, some of them not.
+//! The acts of agents: random commands, most of them sensible, some of them not.
 
 mod endow;
 pub(crate) use endow::{ADDED, GIVEN};
@@ -65,7 +65,7 @@ fn provide(kind: AgentKind, name: &str, agent_name: Option<&str>, introduced: &[
     })
 }
 
-/// A host, a host below it, two guests of the first and one of the second, who know of each other.
+/// Returns a host, a host below it, two guests of the first and one of the second, who know of each other.
 fn set_up(world: &mut World) -> Law {
     // Before genesis there is nothing to act on.
     if world.random.one_in(32) {
@@ -145,7 +145,7 @@ fn collect(world: &mut World, actor: FormulaId) -> Law {
     let fresh = !crate::laws::is_collecting(world);
     act(world, actor, Act::Collect { budget, pinned })?;
     for id in there {
-        // What was being removed before it was pinned is gone already for whoever asks.
+        // A formula that was being removed before it was pinned counts as gone already.
         laws::expect(!fresh || world.is_alive(&id), "what-is-pinned-stays", || format!("{id:?}"))?;
     }
     Ok(())
@@ -170,7 +170,7 @@ fn cancel(world: &mut World, actor: FormulaId) -> Law {
     act(world, actor, Act::Cancel { what, reason: text("") })
 }
 
-/// Something that was asked is withdrawn, and whoever was asked may still try to answer.
+/// Withdraws a request. Now and then its recipient still tries to answer it.
 fn withdraw(world: &mut World, actor: FormulaId) -> Law {
     let number = letter(world, &actor, |mail, received| !received && mail.envelope.kind == "request");
     let message = world.message(&actor, number);
@@ -194,7 +194,7 @@ fn recover(world: &mut World) -> Law {
     world.recover()
 }
 
-/// A run, or a number that no run has.
+/// Returns a run, or a number that no run has.
 fn some_run(world: &mut World) -> (kernel::txn::Owner, RunNumber) {
     let open: Vec<_> = world.runs.iter().filter(|(_, run)| !run.is_finished()).map(|(key, _)| *key).collect();
     let all: Vec<_> = world.runs.keys().copied().collect();
@@ -216,7 +216,7 @@ fn more_agents(world: &mut World) -> Law {
     act(world, host, provide(kind, name, agent_name, &[(mine, "shared")]))
 }
 
-/// Something that code does, or is said to do.
+/// Returns something that code does, or is said to do.
 fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[FormulaId]) -> Law {
     let seen = world.seen.clone();
     let thing = |world: &mut World| *world.random.pick(&seen);
@@ -272,7 +272,7 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
             let agents: Vec<FormulaId> = world.agents.iter().map(|agent| agent.id).collect();
             let agent = *world.random.pick(&agents);
             let to = if world.random.one_in(2) { agent } else { other.unwrap_or(eval) };
-            // Now and then by or to somebody else, or of what the giver does not hold.
+            // Now and then the giver or the recipient is another formula, or the giver does not hold the object.
             let giver = if world.random.one_in(6) { thing(world) } else { eval };
             let to = if world.random.one_in(10) { thing(world) } else { to };
             let id = if world.random.one_in(6) { thing(world) } else { held };
@@ -295,7 +295,7 @@ fn code(world: &mut World, actor: FormulaId, eval: FormulaId, endowments: &[Form
     act(world, actor, Act::Code(done))
 }
 
-/// One of the few promises that code makes here.
+/// Returns one of the few promises that code makes here.
 fn code_promise(world: &mut World) -> CodePromise {
     match u32::try_from(world.random.below(3)).unwrap_or_default() {
         0 => CodePromise::Answer(0),
@@ -323,7 +323,7 @@ fn evaluated(world: &mut World, actor: FormulaId) -> Law {
     act(world, actor, Act::Evaluated { eval, outcome })
 }
 
-/// What comes of work: data, a capability that the work had, or a failure.
+/// Returns an outcome of work: data, a capability that the work had, or a failure.
 pub(crate) fn outcome(world: &mut World, had: &[FormulaId]) -> RunOutcome {
     match world.random.below(6) {
         0 => RunOutcome::Failed(Trouble {
@@ -343,7 +343,7 @@ pub(crate) fn outcome(world: &mut World, had: &[FormulaId]) -> RunOutcome {
     }
 }
 
-/// A message in an agent's mailbox that fits, or any number.
+/// Returns a message in an agent's mailbox that fits, or any number.
 pub(crate) fn letter(
     world: &mut World,
     actor: &FormulaId,

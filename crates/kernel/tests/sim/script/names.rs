@@ -1,4 +1,4 @@
-//! Names, and rights to what they stand for.
+//! Names, and grants of the objects that they stand for.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::world::World;
 
 use super::{NAMES, act};
 
-/// A path that may lead somewhere.
+/// Returns a path that may lead somewhere.
 pub(crate) fn path(world: &mut World, actor: FormulaId) -> NamePath {
     let random = &mut world.random;
     let name = *random.pick(&NAMES);
@@ -46,7 +46,7 @@ pub(crate) fn path(world: &mut World, actor: FormulaId) -> NamePath {
     super::path(&text)
 }
 
-/// A path at which something is to be named.
+/// Returns a path at which something is to be named.
 pub(crate) fn spot(world: &mut World) -> NamePath {
     let random = &mut world.random;
     let name = *random.pick(&NAMES);
@@ -60,7 +60,7 @@ pub(crate) fn spot(world: &mut World) -> NamePath {
     })
 }
 
-/// A value: data, something that the actor holds, or something that it has only heard of.
+/// Returns a value: data, something that the actor holds, or something that it has only heard of.
 pub(crate) fn value(world: &mut World, actor: FormulaId) -> Value {
     match world.random.below(8) {
         0..3 => Value::string("some text"),
@@ -136,7 +136,8 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
     act(world, actor, name(NameAct::Within { base, act: Box::new(it) }))
 }
 
-/// The same act, bound to what one of the actor's names stands for, if it has such a name.
+/// Returns the same act with the target of one of the actor's names as its precondition, if the actor has such a
+/// name.
 fn as_seen(world: &mut World, actor: FormulaId, it: NameAct) -> NameAct {
     let path = path(world, actor);
     match (View { agent: actor, now_ms: world.now_ms }).identify(&mut world.store, &path) {
@@ -170,7 +171,7 @@ fn rescue(world: &mut World, actor: FormulaId) -> Law {
     walk(world)
 }
 
-/// A right is passed on to a run, revoked where it came from, and used.
+/// Returns a right is passed on to a run, revoked where it came from, and used.
 fn revoke_behind(world: &mut World) -> Law {
     let root = world.root();
     act(world, root, Act::Name(NameAct::MakeDirectory { path: super::path("dir") }))?;

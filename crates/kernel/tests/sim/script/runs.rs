@@ -1,4 +1,4 @@
-//! Runs: a driver that does what drivers do, and now and then something that they must not.
+//! Runs: a driver that makes the moves of a real driver, and now and then a forbidden one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,7 +64,7 @@ fn resume(run: RunNumber) -> Act {
     Act::Resume { runs: vec![run], named: Some(run) }
 }
 
-/// Undoes, applies or discards what a run has changed, or so it is said; or forgets what it worked on.
+/// Records that the changes of a run were undone, applied or discarded, or forgets the documents that it worked on.
 fn settle(world: &mut World, actor: FormulaId, run: RunNumber) -> Law {
     let files = vec![];
     let what = match world.random.below(4) {
@@ -76,7 +76,7 @@ fn settle(world: &mut World, actor: FormulaId, run: RunNumber) -> Law {
     act(world, actor, what)
 }
 
-/// The journal of what some agent does without a run of its own, and a call in it.
+/// Opens the journal in which an agent acts without a run, and proposes a call in it.
 fn stand(world: &mut World) -> Law {
     let agents: Vec<FormulaId> = world.agents.iter().map(|agent| agent.id).collect();
     let agent = *world.random.pick(&agents);
@@ -89,7 +89,7 @@ fn stand(world: &mut World) -> Law {
     act(world, at.host, Act::Advance(Advance { run: at.run, moves }))
 }
 
-/// Where a call comes from that an agent makes without a run, and a grant that it may have.
+/// Returns where a call comes from that an agent makes without a run, and a grant that it may have.
 fn direct(world: &mut World, agent: FormulaId) -> (CallSite, Option<FormulaId>) {
     let seen = world.seen.clone();
     let open: Vec<FormulaId> = world.evals.iter().copied().collect();
@@ -149,7 +149,7 @@ pub(super) fn start_with(
     })
 }
 
-/// The run tries to use what it holds.
+/// Lets a run try to use one of its grants.
 pub(super) fn use_once(world: &mut World, actor: FormulaId, number: RunNumber) -> Law {
     let Some(run) = world.runs.get(&(actor.number, number.0)).cloned() else { return Ok(()) };
     let mut judged = judgement(world, actor, &run);
@@ -173,7 +173,7 @@ fn advance(world: &mut World, actor: FormulaId, run: &Run) -> Law {
     if prompts && result.is_ok() {
         world.last_prompt.insert((actor.number, run.number.0), prompt);
     }
-    // Whoever is asked may answer at once.
+    // The recipient may answer at once.
     if asks && result.is_ok() && world.random.one_in(2) {
         return mail::give_something(world, actor);
     }
@@ -259,7 +259,7 @@ fn one(world: &mut World, actor: FormulaId, run: &Run) -> Move {
     }
 }
 
-/// The form of a call that asks, if it is one; now and then of one that is none, or that asks for a secret.
+/// Returns the form of a call that asks, if it is one; now and then of one that is none, or that asks for a secret.
 fn ask(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
     let at = StepRef { run: run.number, step: proposal };
     let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
@@ -282,7 +282,8 @@ fn ask(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<
     Some(Move::Ask { proposal, description: text("which?"), fields: vec![field] })
 }
 
-/// What a call writes that writes to the host; now and then other words than were proposed, or of a call that does not.
+/// Returns the text that a call writes to the host. Now and then it differs from the proposed text, or belongs to a
+/// call that does not write to the host.
 fn write(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
     let at = StepRef { run: run.number, step: proposal };
     let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
@@ -307,7 +308,7 @@ fn write(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Optio
     Some(Move::Write { proposal, writing })
 }
 
-/// The run has used up what it may.
+/// Returns the move of a run that has used up a limit.
 fn exhaust(world: &mut World) -> Move {
     let limit = *world.random.pick(&[
         LimitKind::Turns,
@@ -322,7 +323,8 @@ fn exhaust(world: &mut World) -> Move {
     Move::Exhaust { limit, trouble }
 }
 
-/// The worker that a call makes, if it makes one: with what its maker holds, or, now and then, with more.
+/// Returns the move that makes a worker, if the call makes one. The worker gets grants of its maker or, now and then,
+/// more.
 fn make(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Move> {
     let at = StepRef { run: run.number, step: proposal };
     let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
@@ -365,7 +367,7 @@ fn make(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option
     Some(Move::Make { proposal, program, slots })
 }
 
-/// The call of an approved proposal, judged anew: what it depends on has changed, or has not.
+/// Returns a new judgement of an approved proposal, whose pinned file may have changed.
 fn anew(world: &mut World, actor: FormulaId, run: &Run, proposal: u64) -> Option<Judgement> {
     let at = StepRef { run: run.number, step: proposal };
     let step = kernel::table::step(&mut world.store, &actor.number, at).ok()??;
@@ -419,7 +421,7 @@ fn judgement(world: &mut World, actor: FormulaId, run: &Run) -> Judgement {
         _ => vec![Value::string(*world.random.pick(&["a.md", "b.md"]))],
     };
     let mut decision = *world.random.pick(&[Decision::Allow, Decision::Ask, Decision::Ask, Decision::Deny]);
-    // Who writes to the host asks nobody first.
+    // Writing to the host mostly needs no approval.
     if slot == "m" && !world.random.one_in(4) {
         decision = Decision::Allow;
     }

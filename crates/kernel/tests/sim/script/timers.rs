@@ -9,10 +9,10 @@ use crate::world::World;
 
 use super::{act, text};
 
-/// What agents call timers: besides, timers are found under all other names.
+/// The names that agents give to timers. Timers are found under all other names, too.
 const CLOCKS: [&str; 3] = ["clock", "watch", "a"];
 
-/// A timer that the agent has a name for, or anything else.
+/// Returns a timer that the agent has a name for, or anything else.
 fn clock(world: &mut World, actor: FormulaId) -> FormulaId {
     if world.random.one_in(12) {
         let seen = world.seen.clone();
@@ -75,7 +75,7 @@ pub(super) fn step(world: &mut World, actor: FormulaId) -> Law {
     }
 }
 
-/// A timer goes to a guest, which gives it a name and subscribes to it.
+/// Returns a timer goes to a guest, which gives it a name and subscribes to it.
 fn hand_on(world: &mut World) -> Law {
     let root = world.root();
     let guest = *world.random.pick(&["g1", "g2"]);
