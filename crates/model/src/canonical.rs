@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-/// The value as JSON without spaces, with the keys of every object in byte order.
+/// Returns the value as JSON without spaces, with the keys of every object in byte order.
 ///
-/// `serde_json`'s own map keeps insertion order when any crate of the build asks for that, so sorting here is
-/// not optional.
+/// `serde_json`'s own map keeps insertion order when any crate of the build asks for that, so sorting here is not
+/// optional.
 pub(crate) fn json(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);

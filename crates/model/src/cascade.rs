@@ -14,14 +14,14 @@ use crate::request::Request;
 const FIRST: Duration = Duration::from_secs(5);
 /// The longest.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// The first time for what a wait alone does not mend: a key that is not accepted, an account without money.
+/// The first penalty for failures that waiting alone does not fix: a rejected key, an account without money.
 const FIRST_FOR_KEYS: Duration = Duration::from_secs(300);
 
-/// The models that one text names: references with commas between them. A comma within a path or a name is part of
-/// it unless what follows is a reference.
+/// Returns the models that one text names: references with commas between them. A comma within a path or a name is
+/// part of it, unless a reference follows the comma.
 ///
 /// # Errors
-/// The first that is no reference.
+/// The first part that is no reference.
 pub fn list(text: &str) -> Result<Vec<ModelRef>, ReferenceError> {
     let mut parts: Vec<String> = Vec::new();
     for piece in text.split(',') {
@@ -48,7 +48,7 @@ struct Penalty {
 }
 
 impl PenaltyBox {
-    /// For how long a model is not to be asked yet.
+    /// Returns how long a model must still not be asked.
     fn left(&self, model: &str, now: Instant) -> Option<Duration> {
         let boxed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         boxed
@@ -67,19 +67,19 @@ impl PenaltyBox {
             ModelError::RateLimited { retry_after } => retry_after.unwrap_or_default(),
             _ => Duration::ZERO,
         };
-        // What a server asks for is bounded as well: nobody is shut out for ever by one header.
+        // The server's own wait is bounded as well: no header shuts a model out for ever.
         let wait = grown.max(asked.min(LONGEST * 24));
         let until = now.checked_add(wait).unwrap_or(now);
         boxed.insert(model.to_owned(), Penalty { until, failures: failures.saturating_add(1) });
     }
 
-    /// A model that has answered is as good as any.
+    /// Removes the penalty of a model that has answered.
     fn free(&self, model: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(model);
     }
 }
 
-/// A model by its name, opened, or what kept it from being opened.
+/// A model by its name: opened, or the error of opening it.
 pub(crate) type Member = (String, Result<Arc<dyn Provider>, ModelError>);
 
 /// Several models as one: the first that can be asked and answers.
@@ -89,14 +89,14 @@ pub(crate) struct Cascade {
 }
 
 impl Cascade {
-    /// The models in the order in which they are asked.
+    /// Returns a cascade of models, in the order in which they are asked.
     pub(crate) fn new(members: Vec<Member>, boxed: Arc<PenaltyBox>) -> Self {
         Self { members, boxed }
     }
 }
 
-/// Whether another model may do what this one did not: it could not be asked, or did not come to an answer. What a model
-/// refuses because of what it was asked stays refused.
+/// Returns whether another model may succeed where this one failed: the model could not be asked, or gave no answer.
+/// A request that a model refuses for its content stays refused.
 fn goes_on(error: &ModelError) -> bool {
     error.is_transient()
         || matches!(
@@ -148,7 +148,7 @@ impl Provider for Cascade {
                 Err(error) => return Err(error),
             }
         }
-        // What was just found out says more than that others still sit in the box.
+        // A failure of this call says more than the waiting penalties of other models.
         Err(failed.unwrap_or(ModelError::RateLimited { retry_after: soonest }))
     }
 }
@@ -160,7 +160,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_comma_is_between_references_and_within_names() {
+    fn comma_separates_references_but_may_be_in_names() {
         for (text, expected) in [
             ("local", vec!["local"]),
             ("openai:a, anthropic:b,local", vec!["openai:a", "anthropic:b", "local"]),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_box_keeps_longer_each_time_and_as_long_as_is_asked_for() {
+    fn penalty_grows_and_honours_the_server_wait() {
         let (boxed, now) = (PenaltyBox::default(), Instant::now());
         let cut = ModelError::CutOff { bytes: 0 };
         let left = |boxed: &PenaltyBox| boxed.left("m", now).map_or(0, |left| left.as_secs());
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_can_answers_and_says_so() {
+    fn first_available_model_answers_and_is_named() {
         let boxed = Arc::default();
         let models = cascade(
             &[r#"{"error": "rate_limited"}"#, r#"{"error": "unauthorized"}"#, r#"{"text": "third"}"#],
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_for_what_was_asked_goes_to_nobody_else() {
+    fn refused_request_goes_to_no_other_model() {
         let boxed = Arc::default();
         let models = cascade(&[r#"{"error": "context_too_long"}"#, r#"{"text": "second"}"#], &boxed);
         let error = models.complete(&Request::default(), &mut |_| {}).unwrap_err();

@@ -15,7 +15,7 @@ use crate::weights::{self, Weights};
 /// How long to wait for an Ollama that is there: it answers at once.
 const OLLAMA_WAIT: Duration = Duration::from_millis(800);
 
-/// What [`detect`] found, best first.
+/// The model that [`detect`] found, best first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// A key is set.
@@ -43,13 +43,13 @@ pub enum Found {
     Pull {
         /// `local`.
         reference: ModelRef,
-        /// What would be pulled: size, licence, memory.
+        /// The model to pull, with its size, licence and memory.
         weights: &'static Weights,
     },
 }
 
 impl Found {
-    /// The model found.
+    /// Returns the model found.
     #[must_use]
     pub fn reference(&self) -> &ModelRef {
         match self {
@@ -61,8 +61,8 @@ impl Found {
     }
 }
 
-/// Looks for a model: a key (OpenAI's, Anthropic's, Gemini's), a reachable Ollama, local weights, in this order; else
-/// says what can be pulled. Takes under a second; sends no key anywhere.
+/// Looks for a model: a key (OpenAI's, Anthropic's, Gemini's), a reachable Ollama, local weights, in this order. If
+/// there is none, returns the model that can be pulled. Takes under a second; sends no key anywhere.
 #[must_use]
 pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> Found {
     let set = |name: &str| {
@@ -89,8 +89,8 @@ pub fn detect(lookup: Lookup<'_>, weights_dir: &Path) -> Found {
     if whole { Found::Local { reference, path } } else { Found::Pull { reference, weights } }
 }
 
-/// Everything that is there: a key of each vendor, an Ollama server and a llama.cpp server of this machine, local weights.
-/// Best first; nothing at all, if only something could be pulled. Sends no key anywhere.
+/// Returns everything that is there: a key of each vendor, an Ollama server and a llama.cpp server of this machine,
+/// local weights. Best first; nothing at all, if only something could be pulled. Sends no key anywhere.
 #[must_use]
 pub fn survey(lookup: Lookup<'_>, weights_dir: &Path) -> Vec<Found> {
     let set = |name: &str| {
@@ -131,7 +131,7 @@ pub const PORT_VARIABLE: &str = "LLAMA_ARG_PORT";
 
 const LLAMA_PORT: u16 = 8080;
 
-/// The model of a llama.cpp server. Other programs listen on such ports too: it must say that it is one.
+/// Returns the model of a llama.cpp server. Other programs listen on such ports too: it must say that it is one.
 fn llama_model(url: &str) -> Option<ModelRef> {
     let agent = agent(OLLAMA_WAIT, OLLAMA_WAIT);
     let mut response = agent.get(format!("{url}/models")).call().ok()?;
@@ -145,7 +145,7 @@ fn llama_model(url: &str) -> Option<ModelRef> {
     format!("compat:{url}#{name}").parse().ok()
 }
 
-/// The first model of an Ollama server that is not there for embeddings.
+/// Returns the first model of an Ollama server that is not there for embeddings.
 fn ollama_model(url: &str) -> Option<String> {
     let agent = agent(OLLAMA_WAIT, OLLAMA_WAIT);
     let mut response = agent.get(format!("{url}/api/tags")).call().ok()?;

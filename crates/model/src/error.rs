@@ -1,4 +1,4 @@
-//! What can go wrong with a model, and what to do about it.
+//! The errors of models, and the remedy for each.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub enum ModelError {
     Unreachable {
         /// Scheme, host and port.
         server: String,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
     /// The server did not accept the key, or wants one.
@@ -23,7 +23,7 @@ pub enum ModelError {
     Unauthorized {
         /// Scheme, host and port.
         server: String,
-        /// What the server said.
+        /// The server's message.
         reason: String,
     },
     /// The model needs a key and there is none.
@@ -47,7 +47,7 @@ pub enum ModelError {
     /// The account has nothing left to spend.
     #[error("the account has no quota left: {message}")]
     QuotaExceeded {
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
     /// The server failed, still so after the retries.
@@ -55,7 +55,7 @@ pub enum ModelError {
     ServerError {
         /// HTTP status, 5xx or 408.
         status: u16,
-        /// What the server said, shortened.
+        /// The server's message, shortened.
         message: String,
     },
     /// The server understood and said no.
@@ -63,16 +63,16 @@ pub enum ModelError {
     Refused {
         /// HTTP status, 3xx or 4xx.
         status: u16,
-        /// What the server said, shortened.
+        /// The server's message, shortened.
         message: String,
     },
     /// The provider's safety filter withheld the answer.
     #[error("the provider withheld the answer (content filter)")]
     Filtered,
-    /// The answer was not what the protocol promises.
+    /// The answer broke the protocol.
     #[error("the model's server sent something that is no reply: {what}")]
     Malformed {
-        /// What was wrong, and where.
+        /// The fault in the answer, and its place.
         what: String,
     },
     /// The connection ended in the middle of the answer, still so after the retries.
@@ -100,7 +100,7 @@ pub enum ModelError {
     ModelNotFound {
         /// The model's name.
         model: String,
-        /// What was looked at, or what the server said.
+        /// The places that were searched, or the server's message.
         reason: String,
     },
     /// A schema that the local model cannot be held to.
@@ -128,7 +128,7 @@ pub enum ModelError {
     WeightsCorrupt {
         /// The file.
         path: PathBuf,
-        /// What did not fit.
+        /// The mismatch.
         reason: String,
     },
     /// The process that holds the local model died or could not be started, more than once.
@@ -148,7 +148,7 @@ pub enum ModelError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
     /// The caller stopped the call.
@@ -157,7 +157,7 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// Whether the same request may succeed a little later without anyone doing anything.
+    /// Returns whether the same request may succeed a little later without anyone doing anything.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(
@@ -171,7 +171,7 @@ impl ModelError {
         )
     }
 
-    /// One line that says what to do.
+    /// Returns one line that names the remedy.
     #[must_use]
     pub fn help(&self) -> String {
         match self {

@@ -1,16 +1,16 @@
 //! Language models behind one blocking trait, [`Provider`].
 //!
-//! | kind | module | what it is |
+//! | kind | module | model |
 //! | --- | --- | --- |
 //! | `anthropic:`, `openai:`, `openai-responses:`, `gemini:`, `ollama:`, `compat:` | [`served`] | a server, over one of five wire formats |
 //! | `local` | [`local`] | an embedded model in a child process, its output held to a schema |
 //! | `scripted:` | [`scripted`] | answers written down beforehand |
 //! | `replay:` | [`replay`] | answers recorded earlier |
 //!
-//! A [`ModelRef`] names a model without any secret; an [`Opener`] turns it into a provider; [`detect()`] finds
-//! which models there are. A model is asked one [`Request`] at a time and keeps nothing in between, so a run can be
-//! continued with the same request after any crash. What comes back is only ever a proposal: whether a call names a
-//! known tool, and whether an answer has the form that was asked for, is checked by the caller.
+//! A [`ModelRef`] names a model without any secret, an [`Opener`] turns it into a provider, and [`detect()`] finds
+//! the available models. A model is asked one [`Request`] at a time and keeps nothing in between. So a run can
+//! continue with the same request after any crash. A reply is only ever a proposal. The caller checks whether a call
+//! names a known tool, and whether an answer has the requested form.
 
 #![forbid(unsafe_code)]
 #![allow(

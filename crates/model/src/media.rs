@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::reference::ModelRef;
 
-/// What a document is, to a model that reads more than text.
+/// The kind of a document, for a model that reads more than text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MediaKind {
@@ -20,8 +20,8 @@ pub enum MediaKind {
 }
 
 impl MediaKind {
-    /// The kind and the type of a file, from its first bytes and nothing else; `None` when it is neither a PDF nor a
-    /// picture that every vendor takes (PNG, JPEG, GIF, WebP).
+    /// Returns the kind and the type of a file, from its first bytes and nothing else; `None` when it is neither a
+    /// PDF nor a picture that every vendor takes (PNG, JPEG, GIF, WebP).
     #[must_use]
     pub fn sniff(bytes: &[u8]) -> Option<(MediaKind, &'static str)> {
         let image = |kind| Some((Self::Image, kind));
@@ -36,7 +36,7 @@ impl MediaKind {
     }
 }
 
-/// Suffixes of names, and what must stand under them.
+/// The suffixes of names, and the type that a file of each must have.
 const SUFFIXES: [(&str, &str); 6] = [
     (".pdf", "application/pdf"),
     (".png", "image/png"),
@@ -47,14 +47,14 @@ const SUFFIXES: [(&str, &str); 6] = [
 ];
 
 impl MediaKind {
-    /// The type that a file of this name must have, if its suffix is that of a PDF or a picture.
+    /// Returns the type that a file of this name must have, if its suffix is that of a PDF or a picture.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static str> {
         let lower = name.to_lowercase();
         SUFFIXES.iter().find(|(suffix, _)| lower.ends_with(suffix)).map(|(_, kind)| *kind)
     }
 
-    /// The kind and the type of a file whose name and content agree on it.
+    /// Returns the kind and the type of a file whose name and content agree on it.
     #[must_use]
     pub fn of(name: &str, bytes: &[u8]) -> Option<(MediaKind, &'static str)> {
         Self::sniff(bytes).filter(|(_, found)| Self::named(name) == Some(found))
@@ -71,7 +71,7 @@ pub struct Takes {
 }
 
 impl Takes {
-    /// Whether it takes this kind.
+    /// Returns whether it takes this kind.
     #[must_use]
     pub fn takes(self, kind: MediaKind) -> bool {
         match kind {
@@ -80,14 +80,14 @@ impl Takes {
         }
     }
 
-    /// What both of two models take.
+    /// Returns the media that both models take.
     #[must_use]
     pub fn and(self, other: Takes) -> Takes {
         Takes { images: self.images && other.images, pdfs: self.pdfs && other.pdfs }
     }
 
-    /// What a model takes as far as its kind tells: the vendors' models take both. Of other servers nobody knows, so
-    /// they are sent text unless the user says otherwise.
+    /// Returns the media that a model of this kind takes: the vendors' models take both. Other servers are sent text
+    /// unless the user says otherwise, since their abilities are not known.
     #[must_use]
     pub fn of(reference: &ModelRef) -> Takes {
         let is_vendor = matches!(reference, ModelRef::Vendor { .. });
@@ -95,8 +95,8 @@ impl Takes {
     }
 }
 
-/// A document that goes to the model as it is. What identifies it is its hash: the bytes are left out when a request
-/// is written down, and put in again by whoever reads it.
+/// A document that goes to the model as it is. Its hash identifies it. The bytes are left out when a request is
+/// written down, and its reader puts them in again.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Media {
     /// Picture or PDF.
@@ -123,12 +123,12 @@ impl fmt::Debug for Media {
 }
 
 impl Media {
-    /// The bytes in base64.
+    /// Returns the bytes in base64.
     pub(crate) fn base64(&self) -> String {
         STANDARD.encode(&self.bytes)
     }
 
-    /// A `data:` URL of the bytes.
+    /// Returns a `data:` URL of the bytes.
     pub(crate) fn data_url(&self) -> String {
         format!("data:{};base64,{}", self.media_type, self.base64())
     }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_what_its_first_bytes_say() {
+    fn media_type_follows_the_first_bytes() {
         for (bytes, expected) in [
             (b"%PDF-1.7\n".as_slice(), Some("application/pdf")),
             (b"\x89PNG\r\n\x1a\n....", Some("image/png")),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_must_fit_what_is_in_the_file() {
+    fn suffix_must_match_the_content() {
         let png = b"\x89PNG\r\n\x1a\n....";
         for (name, bytes, expected) in [
             ("a.PNG", png.as_slice(), Some("image/png")),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn of_servers_that_nobody_knows_nothing_is_expected() {
+    fn unknown_servers_are_assumed_to_take_no_media() {
         let takes = |name: &str| Takes::of(&name.parse().unwrap());
         let both = Takes { images: true, pdfs: true };
         assert_eq!(takes("anthropic:m"), both);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_never_written_down() {
+    fn serialized_media_omits_the_bytes() {
         let media = Media {
             kind: MediaKind::Image,
             name: "a.png".into(),

@@ -36,8 +36,8 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// An opener that gets keys and settings from `lookup` (by the name of an environment variable) and looks for
-    /// weights in `weights_dir`.
+    /// Returns an opener that gets keys and settings from `lookup` (by the name of an environment variable) and looks
+    /// for weights in `weights_dir`.
     pub fn new(
         lookup: impl Fn(&str) -> Option<Secret> + Send + Sync + 'static,
         weights_dir: impl Into<PathBuf>,
@@ -64,21 +64,22 @@ impl Opener {
         self
     }
 
-    /// Where weights are looked for.
+    /// Returns where weights are looked for.
     #[must_use]
     pub fn weights_dir(&self) -> &Path {
         &self.weights_dir
     }
 
-    /// The provider that a reference names. Reads a script or recording; connects to nothing and loads nothing yet.
+    /// Returns the provider that a reference names. Reads a script or recording; connects to nothing and loads
+    /// nothing yet.
     ///
     /// # Errors
-    /// What is known to be missing already: a key, the weights, the script.
+    /// When a key, the weights or the script are already known to be missing.
     pub fn open(&self, reference: &ModelRef) -> Result<Arc<dyn Provider>, ModelError> {
         self.open_with(reference, &*self.lookup)
     }
 
-    /// The same with keys and settings of its own: for a keeper of keys that gives each server only its own.
+    /// Returns the same with keys and settings of its own: for a keeper of keys that gives each server only its own.
     ///
     /// # Errors
     /// As for [`Opener::open`].
@@ -90,8 +91,9 @@ impl Opener {
         self.open_once(reference, lookup, self.retry.clone())
     }
 
-    /// Several models as one: they are asked in this order until one answers. One that failed is passed over for a
-    /// time that grows. None is asked twice in a row, since there is another. `lookup` gives each only its own keys.
+    /// Returns several models as one: they are asked in this order until one answers. A model that failed is passed
+    /// over for a time that grows. No model is asked twice in a row, since there is another. `lookup` gives each only
+    /// its own keys.
     #[must_use]
     pub fn open_all(
         &self,
@@ -122,7 +124,7 @@ impl Opener {
         })
     }
 
-    /// Which model is there; see [`detect`].
+    /// Returns which model is there; see [`detect`].
     #[must_use]
     pub fn detect(&self) -> Found {
         detect(&*self.lookup, &self.weights_dir)

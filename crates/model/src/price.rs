@@ -1,4 +1,4 @@
-//! What models cost. The table is dated; what is not in it is not guessed.
+//! The prices of models. The table is dated; a model that is not in it has no guessed price.
 
 use std::sync::OnceLock;
 
@@ -85,7 +85,8 @@ fn micros(dollars: f64) -> u64 {
 }
 
 impl Price {
-    /// A price in dollars for a million tokens. Without one of their own, tokens of a cache cost what others do.
+    /// Returns a price in dollars for a million tokens. Cached tokens without a price of their own cost as much as
+    /// others.
     #[must_use]
     pub fn of_dollars(input: f64, cached: Option<f64>, cache_write: Option<f64>, output: f64) -> Self {
         Self {
@@ -97,8 +98,8 @@ impl Price {
         }
     }
 
-    /// The price of a model by the table; `None` where it is not known. What runs on this machine, or on an Ollama,
-    /// costs nothing. A server in a vendor's place has prices of its own.
+    /// Returns the price of a model by the table; `None` where it is not known. A model on this machine, or on an
+    /// Ollama, costs nothing. A server in a vendor's place has prices of its own.
     #[must_use]
     pub fn of(reference: &ModelRef) -> Option<Price> {
         let (vendor, model) = match reference {
@@ -117,13 +118,13 @@ impl Price {
         rows.filter(|row| is_it(model, &row.model)).map(Row::price).next()
     }
 
-    /// Whether nothing is ever paid.
+    /// Returns whether nothing is ever paid.
     #[must_use]
     pub fn is_free(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The dearer of two in everything: what a request may cost if either answers it.
+    /// Returns the higher of two prices in every part: the limit of a request that either model may answer.
     #[must_use]
     pub fn or(self, other: Price) -> Price {
         let dear = |a: u64, b: u64| a.max(b);
@@ -146,7 +147,7 @@ impl Price {
         }
     }
 
-    /// What a reply cost, in millionths of a dollar, rounded up.
+    /// Returns the cost of a reply, in millionths of a dollar, rounded up.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> u64 {
         let own = Long {
@@ -170,13 +171,13 @@ impl Price {
         u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
     }
 
-    /// The day of the table, as `2026-11-22`.
+    /// Returns the day of the table, as `2026-11-22`.
     #[must_use]
     pub fn dated() -> &'static str {
         &table().dated
     }
 
-    /// Every price of the table, by the reference of the model.
+    /// Returns every price of the table, by the reference of the model.
     pub fn all() -> impl Iterator<Item = (String, Price)> {
         table().prices.iter().map(|row| (format!("{}:{}", row.vendor, row.model), row.price()))
     }
@@ -193,7 +194,7 @@ impl Row {
     }
 }
 
-/// Whether a name means the model of a row: the same, or with the date of an edition behind it.
+/// Returns whether a name means the model of a row: the same, or with the date of an edition behind it.
 fn is_it(model: &str, row: &str) -> bool {
     let Some(rest) = model.strip_prefix(row) else { return false };
     let date: String = rest.chars().filter(|c| *c != '-').collect();
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_dated_and_every_price_in_it_is_one() {
+    fn price_table_is_dated_and_valid() {
         assert_eq!(Price::dated().len(), 10);
         let mut names = std::collections::BTreeSet::new();
         for (name, price) in Price::all() {
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_known_or_not_and_never_guessed() {
+    fn unknown_model_has_no_price() {
         let known = |name: &str| Price::of(&name.parse().unwrap());
         let mini = known("openai:gpt-4.1-mini");
         assert!(mini.is_some());
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_costs_what_its_tokens_do_rounded_up() {
+    fn reply_cost_is_rounded_up() {
         let price = Price {
             long: Some(Long { above: 1000, input: 4_000_000, output: 20_000_000, ..Long::default() }),
             ..Price::of_dollars(2.0, Some(0.5), Some(2.5), 10.0)
@@ -264,13 +265,13 @@ mod tests {
         assert_eq!(cost(1000, 400, 200, 0), 400 * 2 + 200 + 500);
         assert_eq!(cost(1, 1, 0, 0), 1);
         assert_eq!(cost(1001, 0, 0, 0), 4004);
-        // What a server makes up breaks nothing.
+        // Made-up figures of a server break nothing.
         assert_eq!(cost(u64::MAX, u64::MAX, u64::MAX, u64::MAX), u64::MAX);
         assert!(cost(5, u64::MAX, 0, 0) > 0);
     }
 
     #[test]
-    fn of_several_the_dearest_counts() {
+    fn combined_price_takes_the_higher_parts() {
         let (a, b) = (Price::of_dollars(1.0, None, None, 9.0), Price::of_dollars(2.0, Some(0.1), None, 3.0));
         let both = a.or(b);
         assert_eq!((both.input, both.cached, both.output), (2_000_000, 1_000_000, 9_000_000));

@@ -10,15 +10,15 @@ use crate::request::Request;
 
 /// A model that answers requests. Blocking; call it from a thread of its own.
 ///
-/// A provider retries what is worth retrying by itself; an error that comes out of it is worth telling.
+/// A provider itself retries failures that may pass. So each error that it returns deserves a report.
 pub trait Provider: Send + Sync {
-    /// The model reference, as the user writes it and a run stores it. Holds no secret.
+    /// Returns the model reference, as the user writes it and a run stores it. Holds no secret.
     fn name(&self) -> String;
 
     /// Answers one request. `progress` is called from this thread, as often or rarely as the provider likes.
     ///
     /// # Errors
-    /// [`ModelError`]; [`ModelError::help`] says what to do about it.
+    /// [`ModelError`]; [`ModelError::help`] names the remedy.
     fn complete(&self, request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Reply, ModelError>;
 }
 
@@ -32,8 +32,8 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
     }
 }
 
-/// What can be shown while a model works. Any of it may be lost, and after a retry text comes again from the start
-/// (announced by [`Progress::Restarted`]); only the [`Reply`] counts.
+/// The progress to show while a model works. Any of it may be lost, and after a retry text comes again from the start
+/// (announced by [`Progress::Restarted`]). Only the [`Reply`] counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {

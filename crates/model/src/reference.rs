@@ -1,4 +1,4 @@
-//! How a model is named: what a user writes after `-m` and what a run stores.
+//! The names of models: the text that a user writes after `-m` and that a run stores.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,15 +19,15 @@ use crate::vendor::Vendor;
 /// | `openai:MODEL` | OpenAI's own server, or the one in `OPENAI_BASE_URL`; key in `OPENAI_API_KEY` |
 /// | `openai-responses:MODEL` | the same server and key, over the Responses protocol |
 /// | `gemini:MODEL` | Google's, or the one in `GEMINI_BASE_URL`; key in `GEMINI_API_KEY` or `GOOGLE_API_KEY` |
-/// | `VENDOR:BASE_URL#MODEL` | a server that speaks as one of these four, whatever the variable says |
+/// | `VENDOR:BASE_URL#MODEL` | a server that speaks as one of these four; the variable does not count |
 /// | `ollama:MODEL` | an Ollama server at `OLLAMA_HOST`, else on this machine |
-/// | `ollama:URL#MODEL` | the same, whatever the variable says |
+/// | `ollama:URL#MODEL` | the same at this URL; the variable does not count |
 /// | `compat:BASE_URL#MODEL` | any OpenAI-compatible server; key, if any, in `ALMONER_COMPAT_KEY` |
 /// | `…?key=NAME` | one of these five with a key of the user's vault, by its name, and no other key |
 /// | `scripted:PATH` | answers from a script |
 /// | `replay:PATH` | answers from a recording |
 ///
-/// What is stored for later is [pinned](ModelRef::pinned), so that it means the same server for ever.
+/// A stored reference is [pinned](ModelRef::pinned), so that it means the same server for ever.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum ModelRef {
@@ -44,7 +44,7 @@ pub enum ModelRef {
         base_url: Option<String>,
         /// The model's name there.
         model: String,
-        /// The name of the secret that is its key, if the user chose one.
+        /// Returns the name of the secret that is its key, if the user chose one.
         key: Option<String>,
     },
     /// Ollama.
@@ -60,7 +60,7 @@ pub enum ModelRef {
         base_url: String,
         /// The model's name there.
         model: String,
-        /// The name of the secret that is its key, if the user chose one.
+        /// Returns the name of the secret that is its key, if the user chose one.
         key: Option<String>,
     },
     /// A script of answers.
@@ -103,7 +103,7 @@ pub enum ReferenceError {
     Variable {
         /// The variable.
         variable: &'static str,
-        /// What is wrong with its value.
+        /// The error of its value.
         error: Box<ReferenceError>,
     },
     /// A base URL with a user name or password in it: references are stored and shown.
@@ -111,24 +111,24 @@ pub enum ReferenceError {
     SecretInUrl,
 }
 
-/// What stands before the name of a key.
+/// The prefix of the name of a key.
 const KEY: &str = "?key=";
 
 impl ModelRef {
-    /// Whether what it is told stays on this machine: nobody answers for it but this program. What a server does with
-    /// what it hears, also one on this machine, nobody here knows.
+    /// Returns whether the requests to this model stay on this machine, within this program. Even a server on this
+    /// machine may pass them on, so it does not count.
     #[must_use]
     pub fn stays_here(&self) -> bool {
         matches!(self, Self::Local { .. } | Self::Scripted { .. } | Self::Replay { .. })
     }
 
-    /// Whether it only looks up what it answers, in a file: at once, for nothing, and nobody sees it.
+    /// Returns whether the model only looks up its answers in a file: at once, for free, and unseen by others.
     #[must_use]
     pub fn looks_up(&self) -> bool {
         matches!(self, Self::Scripted { .. } | Self::Replay { .. })
     }
 
-    /// The name of the secret that is its key, if the user chose one.
+    /// Returns the name of the secret that is its key, if the user chose one.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         match self {
@@ -137,7 +137,7 @@ impl ModelRef {
         }
     }
 
-    /// The same with this key of the vault.
+    /// Returns the same with this key of the vault.
     ///
     /// # Errors
     /// When it takes none, or has one already.
@@ -145,7 +145,7 @@ impl ModelRef {
         format!("{self}{KEY}{name}").parse()
     }
 
-    /// The same without a key: what is known of a model does not depend on who pays.
+    /// Returns the same without a key: the facts about a model do not depend on its payer.
     #[must_use]
     pub fn plain(&self) -> ModelRef {
         let mut plain = self.clone();
@@ -155,7 +155,7 @@ impl ModelRef {
         plain
     }
 
-    /// Where its server is, if that takes a key: an address without a slash at its end.
+    /// Returns where its server is, if that takes a key: an address without a slash at its end.
     #[must_use]
     pub fn keyed_server(&self) -> Option<&str> {
         match self {
@@ -165,8 +165,8 @@ impl ModelRef {
         }
     }
 
-    /// The same with its server's address in it, where a variable names one. What a run stores must be this: the
-    /// documents of a run go to one server, whatever variables are set when it goes on.
+    /// Returns the same with its server's address in it, where a variable names one. A run must store this form. Its
+    /// documents then go to one server, even if the variables have changed when the run goes on.
     ///
     /// # Errors
     /// When the variable's value is no address.
@@ -190,12 +190,12 @@ impl ModelRef {
     }
 }
 
-/// A vendor's own address needs no saying.
+/// Returns the URL, or `None` if it is the vendor's own address, which is left out.
 fn own_is_none(vendor: Vendor, base_url: Option<String>) -> Option<String> {
     base_url.filter(|url| url != vendor.url())
 }
 
-/// A model's name, with the server's address before it if there is one.
+/// Returns a model's name, with the server's address before it if there is one.
 fn at_server(rest: String) -> Result<(Option<String>, String), ReferenceError> {
     if !rest.starts_with("http://") && !rest.starts_with("https://") {
         return Ok((None, rest));
@@ -254,13 +254,13 @@ impl FromStr for ModelRef {
     }
 }
 
-/// Whether the vault can have a secret of this name.
+/// Returns whether the vault can have a secret of this name.
 fn is_secret_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
 }
 
-/// The URL without a trailing slash, if it is one that may be stored.
+/// Returns the URL without a trailing slash, if it is one that may be stored.
 fn checked_url(url: &str) -> Result<String, ReferenceError> {
     let bad = || ReferenceError::BadUrl(url.to_owned());
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).ok_or_else(bad)?;
@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_print_as_they_are_written() {
+    fn references_print_in_their_input_form() {
         for text in [
             "local",
             "local:qwen2.5-coder-1.5b",
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_references_say_why() {
+    fn invalid_references_name_the_reason() {
         #[track_caller]
         fn check(text: &str, expected: &str) {
             let message = text.parse::<ModelRef>().unwrap_err().to_string();
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_named_and_belongs_to_no_other_model() {
+    fn named_key_is_part_of_the_reference() {
         let model: ModelRef = "openai:m".parse().unwrap();
         let keyed = model.with_key("work").unwrap();
         assert_eq!((keyed.to_string().as_str(), keyed.key()), ("openai:m?key=work", Some("work")));
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pinned_reference_means_one_server_for_ever() {
+    fn pinned_reference_contains_its_server() {
         #[track_caller]
         fn check(text: &str, vars: &[(&str, &str)], expected: &str) {
             let lookup = |name: &str| {

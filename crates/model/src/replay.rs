@@ -18,7 +18,7 @@ use crate::request::Request;
 pub struct Recorded {
     /// [`Request::hash`].
     pub request_hash: String,
-    /// What the model answered.
+    /// The model's answer.
     pub reply: Reply,
 }
 
@@ -89,7 +89,7 @@ pub struct Recorder<P> {
 }
 
 impl<P: Provider> Recorder<P> {
-    /// Records to `path`, after what is there.
+    /// Appends recordings to the file `path`.
     ///
     /// # Errors
     /// [`ModelError::File`] when the file cannot be opened for appending.
@@ -128,7 +128,7 @@ mod tests {
     use crate::scripted::Scripted;
 
     #[test]
-    fn a_recording_answers_what_it_heard_and_nothing_else() {
+    fn recording_answers_only_recorded_requests() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run.ndjson");
         let script = r#"[{"contains":"a","turns":[{"text":"A"}]},{"turns":[{"json":{"x":1}}]}]"#;

@@ -1,4 +1,4 @@
-//! What a model answers.
+//! The answers of a model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub struct Reply {
     pub calls: Vec<Call>,
     /// Calls whose arguments were not JSON.
     pub malformed: Vec<MalformedCall>,
-    /// What the answer cost.
+    /// The cost of the answer.
     pub usage: Usage,
     /// Why the model stopped.
     pub stop: Stop,
@@ -26,7 +26,8 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The text as JSON; `None` when it is not JSON. A code fence around it, which weak models add, is taken off.
+    /// Returns the text as JSON; `None` when it is not JSON. A code fence around it, which weak models add, is taken
+    /// off.
     #[must_use]
     pub fn json(&self) -> Option<Value> {
         let text = self.text.trim();
@@ -46,9 +47,9 @@ pub struct MalformedCall {
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// What stood where the arguments should be.
+    /// The text in place of the arguments.
     pub arguments: String,
-    /// What the JSON parser said.
+    /// The message of the JSON parser.
     pub reason: String,
 }
 

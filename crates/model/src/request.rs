@@ -1,4 +1,4 @@
-//! What is asked of a model: one [`Request`] holds everything that determines the answer.
+//! The input of a model: one [`Request`] holds everything that determines the answer.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,10 +11,9 @@ use serde_json::Value;
 use crate::canonical;
 use crate::media::Media;
 
-/// One question to a model. Providers keep no conversation: the whole of it is here, every time.
+/// One question to a model. Providers keep no conversation: every request holds all of it.
 ///
-/// Two requests that serialize alike have the same [`Request::hash`], whatever the order of keys in their
-/// schemas.
+/// Two requests that serialize alike have the same [`Request::hash`], in any order of the keys in their schemas.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
@@ -26,8 +25,8 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// The tools that the model may call. Empty: it can only answer.
     pub tools: Vec<Tool>,
-    /// A JSON Schema that the final answer's text must satisfy. A provider does what it can to force the
-    /// form; the caller still checks, since not every server enforces it.
+    /// A JSON Schema that the final answer's text must satisfy. A provider enforces the form as well as it can. The
+    /// caller still checks, since not every server enforces it.
     pub output: Option<Value>,
     /// The most tokens the model may produce in this one reply.
     pub max_tokens: u32,
@@ -54,7 +53,7 @@ impl Default for Request {
 }
 
 impl Request {
-    /// The request's identity: 64 lower-case hex digits over its canonical JSON (keys sorted at every level).
+    /// Returns the request's identity: 64 lower-case hex digits over its canonical JSON (keys sorted at every level).
     /// Recordings are found by it.
     #[must_use]
     pub fn hash(&self) -> String {
@@ -64,7 +63,7 @@ impl Request {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// The number of replies that the model has already given in this conversation.
+    /// Returns the number of replies that the model has already given in this conversation.
     #[must_use]
     pub fn turn(&self) -> usize {
         self.messages.iter().filter(|m| matches!(m, Message::Assistant { .. })).count()
@@ -75,7 +74,7 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    /// What the user, or the worker on the user's behalf, says.
+    /// A message of the user, or of the worker on the user's behalf.
     User {
         /// The text, attachments included.
         text: String,
@@ -83,7 +82,7 @@ pub enum Message {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         media: Vec<Media>,
     },
-    /// What the model said earlier, as it was in its [`crate::Reply`].
+    /// An earlier message of the model, as it was in its [`crate::Reply`].
     Assistant {
         /// The free text, possibly empty.
         text: String,
@@ -91,7 +90,7 @@ pub enum Message {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<Call>,
     },
-    /// What became of one call of the assistant message before it.
+    /// The result of one call of the assistant message before it.
     ToolResult {
         /// The [`Call::id`] that this answers.
         id: String,
@@ -106,14 +105,14 @@ pub enum Message {
 }
 
 impl Message {
-    /// A user message.
+    /// Returns a user message.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { text: text.into(), media: Vec::new() }
     }
 }
 
-/// The content of a tool result for protocols that have no flag for failure. Data is left as it is, so that a model and
-/// everything on the way can read it; text is marked.
+/// Returns the content of a tool result for protocols that have no flag for failure. Data is left as it is, so that a
+/// model and everything on the way can read it; text is marked.
 pub(crate) fn marked(content: &str, is_error: bool) -> Cow<'_, str> {
     let is_data = || serde_json::from_str::<serde_json::Map<String, Value>>(content).is_ok();
     match is_error && !is_data() {
@@ -127,7 +126,7 @@ pub(crate) fn marked(content: &str, is_error: bool) -> Cow<'_, str> {
 pub struct Tool {
     /// Its name: ASCII letters, digits, `_` and `-`.
     pub name: String,
-    /// One or two sentences on what it does.
+    /// One or two sentences on the purpose of the tool.
     pub description: String,
     /// JSON Schema of the arguments, an object schema.
     pub parameters: Value,
@@ -142,13 +141,13 @@ pub struct Call {
     pub name: String,
     /// The arguments, any JSON value.
     pub arguments: Value,
-    /// What the provider wants back with the call, unread; only Gemini gives one.
+    /// Opaque data that the provider wants back with the call; only Gemini gives any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
 impl Call {
-    /// A call.
+    /// Returns a call.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Value) -> Self {
         Self { id: id.into(), name: name.into(), arguments, signature: None }
     }
@@ -168,19 +167,19 @@ impl Cancel {
         self.flag.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`Cancel::cancel`] was called.
+    /// Returns whether [`Cancel::cancel`] was called.
     #[must_use]
     pub fn is_canceled(&self) -> bool {
         self.flag.load(Ordering::Relaxed) || self.is_late()
     }
 
-    /// The same switch, which throws itself after this time.
+    /// Returns the same switch, which throws itself after this time.
     #[must_use]
     pub fn within(&self, time: Duration) -> Cancel {
         Cancel { flag: Arc::clone(&self.flag), until: Instant::now().checked_add(time) }
     }
 
-    /// Whether it has thrown itself.
+    /// Returns whether it has thrown itself.
     #[must_use]
     pub fn is_late(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
@@ -188,7 +187,7 @@ impl Cancel {
 }
 
 impl PartialEq for Cancel {
-    /// A switch is not part of what is asked, so all are alike.
+    /// Returns `true`: the switch is not part of the question, so all switches are equal.
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn hash_ignores_key_order_and_the_cancel_switch() {
+    fn request_hash_ignores_key_order_and_cancel_switch() {
         let a = request(r#"{"type":"object","properties":{"x":{"type":"string"},"a":{}}}"#);
         let b = request(r#"{"properties":{"a":{},"x":{"type":"string"}},"type":"object"}"#);
         b.cancel.cancel();
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_marked_unless_it_is_data() {
+    fn tool_failure_is_marked_unless_its_content_is_data() {
         for (content, is_error, expected) in [
             ("no", true, "error: no"),
             ("no", false, "no"),
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_survive_their_json() {
+    fn messages_round_trip_as_json() {
         let messages = vec![
             Message::user("hi"),
             Message::Assistant { text: String::new(), calls: vec![Call::new("1", "t", json!({"a": [1]}))] },

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::ModelError;
 use crate::request::Cancel;
 
-/// The longest wait that a server's `Retry-After` can ask for and get. What is longer is the caller's to decide.
+/// The maximum wait that a server's `Retry-After` gets. The caller decides about a longer one.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// How often to try and how to wait in between.
@@ -63,7 +63,7 @@ impl Retry {
     }
 }
 
-/// How long to wait after this failure; `None` when the server asks for more than is worth waiting for.
+/// Returns how long to wait after this failure; `None` when the server asks for more than is worth waiting for.
 fn wait_for(error: &ModelError, number: u32) -> Option<Duration> {
     match error {
         ModelError::RateLimited { retry_after: Some(wait) } => (*wait <= LONGEST_WAIT).then_some(*wait),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_call_is_not_tried() {
+    fn cancelled_call_is_not_tried() {
         let cancel = Cancel::default();
         cancel.cancel();
         assert_eq!(Retry::default().run(&cancel, |_| Ok(())), Err(ModelError::Canceled));

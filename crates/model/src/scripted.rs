@@ -78,7 +78,7 @@ impl Scripted {
         &self.path
     }
 
-    /// A script from its text; `path` is only what [`Provider::name`] shows.
+    /// Returns a script from its text; `path` only serves for [`Provider::name`].
     ///
     /// # Errors
     /// [`ModelError::Script`] when it is not a script.
@@ -162,7 +162,7 @@ impl Turn {
     }
 }
 
-/// Stable figures, so that recorded runs compare equal: about four bytes to the token.
+/// Returns stable figures, so that recorded runs compare equal: about four bytes to the token.
 fn usage(request: &Request, reply: &Reply) -> Usage {
     let said = |m: &Message| match m {
         Message::User { text, .. } | Message::Assistant { text, .. } => text.len(),
@@ -174,7 +174,7 @@ fn usage(request: &Request, reply: &Reply) -> Usage {
     Usage { input_tokens: (input / 4) as u64, output_tokens: (output / 4) as u64, ..Usage::default() }
 }
 
-/// A scripted error: one of a few names, or the text of a failure.
+/// Returns a scripted error: one of a few names, or the text of a failure.
 fn named_error(text: &str) -> ModelError {
     let server = "the scripted server".to_owned();
     let reason = "scripted".to_owned();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_turn_is_the_number_of_replies() {
+    fn script_turn_is_the_number_of_replies() {
         let reply = ask("triage", "an invoice", 0).unwrap();
         assert_eq!((reply.text.as_str(), reply.stop), ("I look", Stop::Calls));
         assert_eq!(reply.calls[0].arguments, json!({"path": "a"}));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_fitting_entry_wins() {
+    fn first_matching_entry_wins() {
         assert_eq!(ask("triage", "a letter", 0).unwrap().text, "other");
         assert_eq!(ask("extract", "an invoice", 0).unwrap().text, "other");
         let none = Scripted::parse(Path::new("s.json"), "[]").unwrap();

@@ -12,7 +12,7 @@ impl Secret {
         Self(value.into())
     }
 
-    /// The value itself, for the one place that sends it.
+    /// Returns the value itself, for the one place that sends it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_shows_nothing() {
+    fn debug_output_hides_the_secret() {
         let secret = Secret::new("sk-verysecret");
         assert_eq!(format!("{secret:?}"), "Secret");
         assert_eq!(secret.scrub("bad key sk-verysecret!"), "bad key [key]!");

@@ -19,7 +19,7 @@ impl Vendor {
     /// All of them, in the order in which keys in the environment are looked for.
     pub const ALL: [Vendor; 4] = [Vendor::OpenAi, Vendor::Anthropic, Vendor::Gemini, Vendor::OpenAiResponses];
 
-    /// What stands before the colon of a reference.
+    /// Returns the part of a reference before the colon.
     #[must_use]
     pub fn kind(self) -> &'static str {
         match self {
@@ -30,19 +30,19 @@ impl Vendor {
         }
     }
 
-    /// The vendor of a reference's kind.
+    /// Returns the vendor of a reference's kind.
     #[must_use]
     pub fn of_kind(kind: &str) -> Option<Vendor> {
         Self::ALL.into_iter().find(|vendor| vendor.kind() == kind)
     }
 
-    /// The vendor whose key a variable holds.
+    /// Returns the vendor whose key a variable holds.
     #[must_use]
     pub fn of_key(variable: &str) -> Option<Vendor> {
         Self::ALL.into_iter().find(|vendor| vendor.keys().contains(&variable))
     }
 
-    /// The variables that can hold its key; the first that is set counts.
+    /// Returns the variables that can hold its key; the first that is set counts.
     #[must_use]
     pub fn keys(self) -> &'static [&'static str] {
         match self {
@@ -52,7 +52,7 @@ impl Vendor {
         }
     }
 
-    /// The variable that puts another server in its place.
+    /// Returns the variable that puts another server in its place.
     #[must_use]
     pub fn url_variable(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Vendor {
         }
     }
 
-    /// Its own address.
+    /// Returns its own address.
     #[must_use]
     pub fn url(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl Vendor {
         }
     }
 
-    /// The variable that names the model that is used when nobody names one.
+    /// Returns the variable that names the default model.
     #[must_use]
     pub fn model_variable(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ impl Vendor {
         }
     }
 
-    /// The model that is used when nobody and no variable names one: small, cheap, with tools and schemas.
+    /// Returns the model for a user who names none and sets no variable: small, cheap, with tools and schemas.
     #[must_use]
     pub fn default_model(self) -> &'static str {
         match self {

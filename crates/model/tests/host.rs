@@ -1,4 +1,4 @@
-//! A model host and nothing else: what the binary's `model-host` command does. Tests start it, and so can a person.
+//! A model host and nothing else: the binary's `model-host` command. Tests start it, and so can a person.
 //!
 //! `host WEIGHTS [idle=SECONDS] [memory=BYTES] [available=BYTES] [context=TOKENS] [chunk=TOKENS]`
 

@@ -1,7 +1,7 @@
 //! Wire formats: a request as JSON, an answer from JSON, whole or in pieces.
 //!
-//! In each folder `wire` writes requests and names what comes back; `stream` puts an answer together. What they share
-//! (HTTP, retrying, keys, calls in pieces) is in [`crate::served`].
+//! In each folder, `wire` writes requests and declares the types of answers, and `stream` assembles an answer. The
+//! code that they share (HTTP, retrying, keys, calls in pieces) is in [`crate::served`].
 
 mod anthropic;
 mod chat;
@@ -51,18 +51,18 @@ pub(crate) trait Assembly {
         self.take(data)
     }
 
-    /// Whether any part of an answer came.
+    /// Returns whether any part of an answer came.
     fn seen_any(&self) -> bool;
 
-    /// Whether the server said that the answer is complete.
+    /// Returns whether the server said that the answer is complete.
     fn is_finished(&self) -> bool;
 
-    /// Whether nothing can follow: the rest of the stream is not waited for.
+    /// Returns whether nothing can follow: the rest of the stream is not waited for.
     fn is_over(&self) -> bool {
         false
     }
 
-    /// The reply. `turn` makes the ids of calls that came without one unique within the conversation.
+    /// Returns the reply. `turn` makes the ids of calls that came without one unique within the conversation.
     ///
     /// # Errors
     /// When the provider withheld the answer.
@@ -70,7 +70,7 @@ pub(crate) trait Assembly {
 }
 
 impl Format {
-    /// What a vendor speaks.
+    /// Returns the format of a vendor.
     pub(crate) fn of(vendor: Vendor) -> Self {
         match vendor {
             Vendor::Anthropic => Self::Anthropic,
@@ -80,7 +80,7 @@ impl Format {
         }
     }
 
-    /// The header for the key.
+    /// Returns the header for the key.
     pub(crate) fn key_header(self) -> &'static str {
         match self {
             Self::Anthropic => "x-api-key",
@@ -97,7 +97,7 @@ impl Format {
         }
     }
 
-    /// How a server is spoken to before it has refused anything.
+    /// Returns how a server is spoken to before it has refused anything.
     pub(crate) fn dialect(self, is_openai: bool) -> Dialect {
         let form_beside_tools = match self {
             Self::Chat => is_openai,
@@ -114,7 +114,7 @@ impl Format {
         }
     }
 
-    /// Where a request goes.
+    /// Returns where a request goes.
     pub(crate) fn url(self, base_url: &str, model: &str, dialect: Dialect) -> String {
         match self {
             Self::Chat => format!("{base_url}/chat/completions"),
@@ -125,7 +125,7 @@ impl Format {
         }
     }
 
-    /// The body of a request.
+    /// Returns the body of a request.
     pub(crate) fn body(self, request: &Request, model: &str, dialect: Dialect) -> Value {
         match self {
             Self::Chat => chat::body(request, model, dialect),
@@ -136,7 +136,7 @@ impl Format {
         }
     }
 
-    /// What reads the answer to a request.
+    /// Returns the parser of the answer to a request.
     pub(crate) fn assembly(self, request: &Request, dialect: Dialect) -> Box<dyn Assembly> {
         match self {
             Self::Chat => Box::new(chat::Stream::default()),
@@ -148,14 +148,14 @@ impl Format {
     }
 }
 
-/// The address with the version of the protocol at its end, which some write and some do not.
+/// Returns the address with the version of the protocol at its end, which some write and some do not.
 fn versioned(base_url: &str, version: &str) -> String {
     let last = base_url.rsplit('/').next().unwrap_or_default();
     let has_version = last.starts_with('v') && last.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
     if has_version { base_url.to_owned() } else { format!("{base_url}/{version}") }
 }
 
-/// How the form of the output is asked for in this request; `None` if none is wanted.
+/// Returns how the form of the output is asked for in this request; `None` if none is wanted.
 fn form(request: &Request, dialect: Dialect) -> Option<Form> {
     request.output.as_ref()?;
     Some(match dialect.form {
@@ -166,7 +166,7 @@ fn form(request: &Request, dialect: Dialect) -> Option<Form> {
     })
 }
 
-/// The standing instructions, with the form of the output in words if it is asked for so.
+/// Returns the standing instructions, with the form of the output in words if it is asked for so.
 fn system(request: &Request, form: Option<Form>) -> String {
     let mut system = request.system.clone();
     if let (Some(Form::Words), Some(schema)) = (form, &request.output) {
@@ -178,13 +178,13 @@ fn system(request: &Request, form: Option<Form>) -> String {
     system
 }
 
-/// A message of a format from its JSON.
+/// Returns a message of a format from its JSON.
 fn parse<T: DeserializeOwned>(data: &[u8]) -> Result<T, ModelError> {
     serde_json::from_slice(data)
         .map_err(|e| ModelError::Malformed { what: format!("{e} in `{}`", excerpt(data)) })
 }
 
-/// An error that the server sent inside a successful answer.
+/// Returns an error that the server sent inside a successful answer.
 fn in_band_error(error: &Value) -> ModelError {
     let field = |name: &str| error.get(name).and_then(Value::as_str);
     let message = field("message").or(error.as_str()).map_or_else(|| error.to_string(), str::to_owned);
@@ -202,7 +202,7 @@ fn in_band_error(error: &Value) -> ModelError {
     status_error(number.or(named).unwrap_or(500), &message, None, "the server", "")
 }
 
-/// The first bytes of something unreadable, for a message.
+/// Returns the first bytes of something unreadable, for a message.
 fn excerpt(data: &[u8]) -> String {
     let text = String::from_utf8_lossy(data.get(..data.len().min(200)).unwrap_or_default());
     text.chars().take(120).map(|c| if c.is_control() { ' ' } else { c }).collect()

@@ -1,6 +1,6 @@
-//! JSON Schemas cut to what a vendor holds its models to.
+//! JSON Schemas cut down to the subset that a vendor enforces on its models.
 //!
-//! What is cut off only makes the schema allow more; the caller checks the answer against all of it.
+//! A cut only makes the schema allow more; the caller checks the answer against all of it.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ const NAMED: [&str; 2] = ["properties", "$defs"];
 /// Keywords that hold a list of schemas.
 const LISTED: [&str; 3] = ["anyOf", "oneOf", "prefixItems"];
 
-/// What a vendor understands of JSON Schema.
+/// The subset of JSON Schema that a vendor understands.
 pub(super) struct Subset {
     /// The keywords that it takes; others are left out.
     pub(super) keywords: &'static [&'static str],
@@ -22,7 +22,7 @@ pub(super) struct Subset {
 }
 
 impl Subset {
-    /// The schema with what the vendor takes; `None` if it cannot be said in that way.
+    /// Returns the schema with the keywords that the vendor takes; `None` if the subset cannot express it.
     pub(super) fn cut(&self, schema: &Value) -> Option<Value> {
         let is_object = schema.get("type").is_some_and(|kind| kind == "object");
         if self.object_root && !is_object { None } else { self.part(schema) }
@@ -71,7 +71,7 @@ impl Subset {
     }
 }
 
-/// What OpenAI holds its models to strictly.
+/// The subset that OpenAI enforces strictly on its models.
 pub(super) const OPENAI: Subset = Subset {
     keywords: &[
         "type",
@@ -99,7 +99,7 @@ pub(super) const OPENAI: Subset = Subset {
     object_root: true,
 };
 
-/// What Anthropic holds its models to.
+/// The subset that Anthropic enforces on its models.
 pub(super) const ANTHROPIC: Subset = Subset {
     keywords: &[
         "type",
@@ -119,7 +119,7 @@ pub(super) const ANTHROPIC: Subset = Subset {
     object_root: false,
 };
 
-/// What Gemini holds its models to.
+/// The subset that Gemini enforces on its models.
 pub(super) const GEMINI: Subset = Subset {
     keywords: &[
         "type",
@@ -151,7 +151,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_schema_is_cut_to_what_is_taken_or_not_said_at_all() {
+    fn schema_is_cut_to_the_subset_or_omitted() {
         let closed = json!({"type": "object", "properties": {
                 "a": {"type": "string", "maxLength": 3}, "b": {"type": "array", "items": {"type": "number", "minimum": 0}}},
             "required": ["a", "b"], "additionalProperties": false});

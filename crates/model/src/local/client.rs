@@ -45,12 +45,13 @@ struct Host {
 }
 
 impl Client {
-    /// A client for the model in the file `weights`; `name` is what [`Provider::name`] gives. Starts nothing yet.
+    /// Returns a client for the model in the file `weights`; `name` is the result of [`Provider::name`]. Starts
+    /// nothing yet.
     pub fn new(name: impl Into<String>, weights: impl Into<PathBuf>, launch: Launch) -> Self {
         Self { name: name.into(), weights: weights.into(), launch, host: Mutex::new(None) }
     }
 
-    /// The host's process id while it runs.
+    /// Returns the host's process id while it runs.
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
         let mut host = self.host.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -63,7 +64,7 @@ impl Client {
         *self.host.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
     }
 
-    /// The host's slot, as soon as no other request uses it.
+    /// Returns the host's slot, as soon as no other request uses it.
     fn turn(&self, cancel: &Cancel) -> Result<MutexGuard<'_, Option<Host>>, ModelError> {
         loop {
             match self.host.try_lock() {
@@ -177,7 +178,7 @@ impl Host {
         }
     }
 
-    /// How it ended and what it said.
+    /// Returns the exit status of the host and its last output.
     fn last_words(&mut self) -> String {
         // It closed its output, so it is on its way out; if not, it is no use any more.
         let _ = self.child.kill();

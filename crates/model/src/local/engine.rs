@@ -24,7 +24,7 @@ const CACHE_PER_TOKEN: u64 = 57 << 10;
 /// Memory for the vocabulary, grammars and scratch.
 const REST: u64 = 128 << 20;
 
-/// A model in memory, with what it read last.
+/// A model in memory, with the tokens that it read last.
 pub(super) struct Engine {
     model: Qwen2,
     vocabulary: Vocabulary,
@@ -50,7 +50,7 @@ impl Engine {
             // A known file is hashed while it is loaded.
             let known = weights::KNOWN.iter().find(|known| path.ends_with(known.file));
             let hash = known.map(|known| scope.spawn(|| weights::verify(path, known, &mut |_| {})));
-            // Engines assert what a sound file fulfils; a panic here means an unsound one.
+            // Engines assert the properties of a sound file; a panic here means an unsound one.
             let loaded = catch_unwind(AssertUnwindSafe(|| load(options)))
                 .unwrap_or_else(|_| Err("the engine cannot make sense of it".to_owned()));
             match hash.map(|hash| hash.join()) {
@@ -93,7 +93,7 @@ impl Engine {
         });
         let scores = match scores {
             Ok(scores) => scores,
-            // How far it got is not known here, so what it read is not trusted.
+            // The number of tokens that it read is not known here, so the new ones are dropped.
             Err(error) => {
                 self.model.truncate(same);
                 return Err(error);
@@ -132,7 +132,7 @@ fn load(options: &HostOptions) -> Result<Engine, String> {
     Ok(Engine { model, vocabulary, grammars, history: Vec::new(), chunk: options.chunk })
 }
 
-/// What the model wrote, as a reply.
+/// Returns the text of the model as a reply.
 fn reply(request: &Request, written: generate::Written, usage: Usage) -> Reply {
     let mut reply = Reply { text: written.text, usage, stop: written.stop, ..Reply::default() };
     if request.tools.is_empty() || reply.stop == Stop::Length {
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_of_memory_before_a_pull_is_what_loading_asks_for() {
+    fn stated_memory_matches_the_memory_of_loading() {
         for known in weights::KNOWN {
             let asked = needed(known.bytes, HostOptions::new("x").context);
             assert!(asked <= known.memory && known.memory - asked < 64 << 20, "{}: {asked}", known.name);

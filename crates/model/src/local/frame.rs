@@ -40,7 +40,7 @@ pub(super) enum FromHost {
     Progress {
         /// Of which request.
         id: u64,
-        /// What.
+        /// The progress.
         progress: Progress,
     },
     /// The last word on a request.
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frame_survives_and_longer_one_is_refused() {
+    fn frame_round_trips_and_longer_one_is_refused() {
         let mut bytes = Vec::new();
         write(&mut bytes, &ToHost::Cancel { id: 7 }).unwrap();
         assert!(matches!(read(&mut bytes.as_slice()).unwrap(), Some(ToHost::Cancel { id: 7 })));

@@ -13,7 +13,7 @@ use crate::provider::Progress;
 use crate::reply::Stop;
 use crate::request::Cancel;
 
-/// What was written.
+/// The result of writing.
 pub(super) struct Written {
     pub(super) text: String,
     pub(super) tokens: u64,
@@ -34,7 +34,7 @@ impl Grammars {
         Ok(Self(factory))
     }
 
-    /// A matcher at the beginning of this schema.
+    /// Returns a matcher at the beginning of this schema.
     pub(super) fn matcher(&self, schema: Value) -> Result<Matcher, ModelError> {
         let parser = |schema| self.0.create_parser(TopLevelGrammar::from_json_schema(schema));
         // Better a form with gaps than none; but of two complaints the strict one is worth telling.
@@ -45,7 +45,7 @@ impl Grammars {
     }
 }
 
-/// Reads `tokens`, so many at once, and gives the scores of what comes next.
+/// Reads `tokens`, at most `chunk` at once, and returns the scores of the next token.
 pub(super) fn read(
     model: &mut Qwen2,
     tokens: &[TokenId],
@@ -66,7 +66,7 @@ pub(super) fn read(
     Ok(scores)
 }
 
-/// What to write.
+/// The parameters of writing.
 pub(super) struct Task<'a> {
     /// Gives the bytes of tokens and knows which end a turn.
     pub(super) vocabulary: &'a Vocabulary,
@@ -99,7 +99,7 @@ pub(super) fn write(
                     stop = Stop::End;
                     break;
                 }
-                // What the grammar leaves no choice about needs no thought, only reading.
+                // Tokens that the grammar forces need no sampling, only reading.
                 let forced = matcher.consume_ff_tokens();
                 if forced.is_empty() { vec![next_within(matcher, &scores)?] } else { forced }
             }
@@ -134,7 +134,7 @@ pub(super) fn write(
     Ok(Written { text, tokens: count as u64, stop })
 }
 
-/// The best token that the grammar allows, consumed.
+/// Returns the best token that the grammar allows, consumed.
 fn next_within(matcher: &mut Matcher, scores: &[f32]) -> Result<TokenId, ModelError> {
     let refused =
         |e: &dyn std::fmt::Display| ModelError::SchemaRefused { reason: first_line(&e.to_string()) };
@@ -146,7 +146,7 @@ fn next_within(matcher: &mut Matcher, scores: &[f32]) -> Result<TokenId, ModelEr
     Ok(token)
 }
 
-/// The token with the highest score; of equals the first.
+/// Returns the token with the highest score; of equals the first.
 fn best(scores: impl Iterator<Item = (usize, f32)>) -> Result<TokenId, ModelError> {
     let mut best: Option<(usize, f32)> = None;
     for (token, score) in scores {

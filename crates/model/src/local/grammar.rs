@@ -1,8 +1,8 @@
-//! What the model may write: JSON Schemas made fit for decoding.
+//! The grammar of a model's output: JSON Schemas made fit for decoding.
 //!
-//! A schema that lets text run on is one that a small model will run on with, so every string gets a `maxLength` and
-//! every list a `maxItems` where it has none, and objects with named properties are closed. All of it only narrows:
-//! what the narrowed schema accepts, the original accepts.
+//! A small model runs on with text where its schema lets it. So every string gets a `maxLength` and every list a
+//! `maxItems` where it has none, and objects with named properties are closed. All of it only narrows: the original
+//! schema accepts every text that the narrowed schema accepts.
 
 use serde_json::{Map, Value, json};
 
@@ -17,8 +17,8 @@ const LIST: u64 = 40;
 /// Beyond this an integer is no longer exact in JSON.
 const INTEGER: i64 = 9_007_199_254_740_991;
 
-/// The name under which answering is offered beside the tools. Small models choose well between functions and badly
-/// between a function and something else, so to them answering is a function, too.
+/// Returns the name under which answering is offered beside the tools. Small models choose well between functions and
+/// badly between a function and something else, so to them answering is a function, too.
 pub(super) fn answer_name(request: &Request) -> String {
     let mut name = "final_answer".to_owned();
     while request.tools.iter().any(|tool| tool.name == name) {
@@ -27,7 +27,7 @@ pub(super) fn answer_name(request: &Request) -> String {
     name
 }
 
-/// The parameters of answering: one value of the form that is asked for, or text.
+/// Returns the parameters of answering: one value of the form that is asked for, or text.
 pub(super) fn answer_parameters(request: &Request) -> Value {
     let value = request.output.clone().unwrap_or_else(|| json!({ "type": "string", "maxLength": ANSWER }));
     let mut definitions = Map::new();
@@ -36,8 +36,8 @@ pub(super) fn answer_parameters(request: &Request) -> Value {
             "additionalProperties": false, "$defs": definitions })
 }
 
-/// The schema of everything that the model may write in answer to `request`; `None` for free text. With tools it is
-/// `{"name": …, "arguments": …}`, a call of one of them or of the answer.
+/// Returns the schema of everything that the model may write in answer to `request`; `None` for free text. With tools
+/// it is `{"name": …, "arguments": …}`, a call of one of them or of the answer.
 pub(super) fn schema(request: &Request) -> Option<Value> {
     if request.tools.is_empty() {
         return request.output.as_ref().map(|schema| with_options(bounded(schema)));
@@ -67,7 +67,7 @@ pub(super) fn schema(request: &Request) -> Option<Value> {
     Some(with_options(json!({ "anyOf": choices, "$defs": definitions })))
 }
 
-/// The same, passing over keywords that the grammar cannot express. The caller checks the result anyway.
+/// Returns the same, passing over keywords that the grammar cannot express. The caller checks the result anyway.
 pub(super) fn lenient(mut schema: Value) -> Value {
     if let Some(options) = schema.pointer_mut("/x-guidance").and_then(Value::as_object_mut) {
         options.insert("lenient".into(), json!(true));
@@ -114,7 +114,7 @@ fn with_options(mut schema: Value) -> Value {
     schema
 }
 
-/// The schema with limits put in.
+/// Returns the schema with limits put in.
 fn bounded(schema: &Value) -> Value {
     let Some(map) = schema.as_object() else {
         // `true` accepts anything; a model needs to be told something.
@@ -186,7 +186,7 @@ fn bounded(schema: &Value) -> Value {
 const ANNOTATIONS: &[&str] =
     &["title", "description", "default", "examples", "readOnly", "writeOnly", "deprecated", "x-guidance"];
 
-/// A schema for "any value": plain values, and below that `depth` levels of lists and objects.
+/// Returns a schema for "any value": plain values, and below that `depth` levels of lists and objects.
 fn anything(depth: u32) -> Value {
     let mut choices = vec![
         json!({ "type": "string", "maxLength": STRING }),
@@ -208,7 +208,7 @@ mod tests {
     use crate::request::Tool;
 
     #[test]
-    fn limits_are_put_in_where_there_are_none() {
+    fn missing_limits_are_added_to_schemas() {
         #[track_caller]
         fn check(schema: Value, expected: Value) {
             assert_eq!(bounded(&schema), expected);

@@ -13,7 +13,8 @@ pub struct HostOptions {
     pub weights: PathBuf,
     /// Go away after so long without a request.
     pub idle: Duration,
-    /// Never take more writable memory than this, in bytes. `None`: what loading is expected to need, and a margin.
+    /// The limit of writable memory, in bytes. `None` means the amount that loading is expected to need, and a
+    /// margin.
     pub memory_limit: Option<u64>,
     /// Bytes of memory to believe in, instead of asking the system.
     pub available_memory: Option<u64>,
@@ -25,7 +26,7 @@ pub struct HostOptions {
 }
 
 impl HostOptions {
-    /// The usual behaviour: goes away after ten idle minutes.
+    /// Returns the usual behaviour: goes away after ten idle minutes.
     pub fn new(weights: impl Into<PathBuf>) -> Self {
         Self {
             weights: weights.into(),
@@ -38,7 +39,7 @@ impl HostOptions {
     }
 }
 
-/// What a host reads beside its weights: how much memory and how many processors there are.
+/// The files that a host reads beside its weights: the size of the memory and the number of processors.
 pub const READS: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/meminfo",
@@ -52,13 +53,13 @@ pub const READS: &[&str] = &[
 pub const VARIABLES: &[&str] =
     &["RAYON_NUM_THREADS", "CANDLE_NUM_THREADS", "CANDLE_CPU_MASK", "CANDLE_CPU_AFFINITY"];
 
-/// Answers requests that come as frames on `input` with frames on `output`, one at a time, until the input ends or
-/// the idle time is over, or the weights could not be loaded: the next host finds those that are there by then. The
-/// weights are loaded at the first request, and kept. Sets a limit on the memory of the
-/// *whole process*: call it from a process that does nothing else.
+/// Answers requests that come as frames on `input` with frames on `output`, one at a time. Ends with the input, or
+/// after the idle time. Also ends if the weights could not be loaded: the next host finds those that are there by
+/// then. The weights are loaded at the first request, and kept. Sets a limit on the memory of the *whole process*:
+/// call it from a process that does nothing else.
 ///
 /// # Errors
-/// Only when the output breaks: everything else is told to the client, and the host goes on.
+/// Only when the output breaks: every other error goes to the client, and the host goes on.
 #[cfg(feature = "local")]
 pub fn serve(
     options: &HostOptions,
@@ -128,7 +129,7 @@ mod imp {
                         }
                     }
                 }
-                // Nobody is there to hear the answer: stop at once.
+                // No client is there to hear the answer: stop at once.
                 switch.lock().unwrap_or_else(PoisonError::into_inner).1.cancel();
             })
             .map_err(|e| ModelError::HostDied { reason: e.to_string() })?;

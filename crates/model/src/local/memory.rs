@@ -14,13 +14,13 @@ pub fn available() -> Option<u64> {
     Some(container(Path::new("/sys/fs/cgroup")).map_or(machine, |container| container.min(machine)))
 }
 
-/// A `Name:   1234 kB` line of a proc file, in bytes.
+/// Returns a `Name:   1234 kB` line of a proc file, in bytes.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What is left under the control group's limit. Inside a container its own group is mounted at the root.
+/// Returns the memory left under the control group's limit. Inside a container its own group is mounted at the root.
 fn container(root: &Path) -> Option<u64> {
     let number = |name: &str| std::fs::read_to_string(root.join(name)).ok()?.trim().parse::<u64>().ok();
     let (limit, used) = (number("memory.max")?, number("memory.current")?);
@@ -70,7 +70,7 @@ mod tests {
 
     #[cfg(feature = "local")]
     #[test]
-    fn too_little_is_refused_with_figures() {
+    fn too_little_memory_is_refused_with_figures() {
         let short = check(10, Some(9)).unwrap_err();
         assert_eq!(short, ModelError::TooLittleMemory { needed: 10, available: 9 });
         assert!(check(10, Some(10)).is_ok() && check(10, None).is_ok());

@@ -10,7 +10,7 @@ use super::grammar;
 use super::vocabulary::Vocabulary;
 use crate::request::{Call, Message, Request, marked};
 
-/// The tokens of the whole conversation, up to where the model's answer begins.
+/// Returns the tokens of the whole conversation, up to where the model's answer begins.
 pub(super) fn tokens(request: &Request, vocabulary: &Vocabulary) -> Vec<TokenId> {
     let mut tokens = Vec::new();
     for (role, text) in turns(request) {
@@ -24,7 +24,7 @@ pub(super) fn tokens(request: &Request, vocabulary: &Vocabulary) -> Vec<TokenId>
     tokens
 }
 
-/// Who says what.
+/// Returns the turns of the conversation: each role and its text.
 fn turns(request: &Request) -> Vec<(&'static str, String)> {
     let mut turns = vec![("system", system(request))];
     let mut results: Vec<String> = Vec::new();
@@ -50,7 +50,7 @@ fn turns(request: &Request) -> Vec<(&'static str, String)> {
     turns
 }
 
-/// What the model said earlier, in the form in which it would say it now.
+/// Returns an earlier message of the model, in the form in which it would write it now.
 fn said(request: &Request, text: &str, calls: &[Call]) -> String {
     if !calls.is_empty() {
         let call = |call: &Call| spaced(&json!({"name": call.name, "arguments": call.arguments}));
@@ -100,7 +100,7 @@ fn system(request: &Request) -> String {
     text
 }
 
-/// JSON with a space after each separator: what models have read most of.
+/// Returns JSON with a space after each separator: models have read this form most.
 fn spaced(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_found_is_data_in_the_place_of_its_call() {
+    fn tool_results_are_data_after_their_calls() {
         let found = r#"{"refused":[{"rule":"path/parent","message":"no","at":"path"}]}"#;
         let call = |id: &str| Call::new(id, "read", json!({"path": id}));
         let result = |id: &str, content: &str, is_error| Message::ToolResult {

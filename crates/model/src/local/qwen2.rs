@@ -57,7 +57,8 @@ struct Linear {
     bias: Tensor,
 }
 
-/// Keys or values of one layer: `(1, capacity, kv_heads, head)`, of which the model's `length` is filled.
+/// The keys or values of one layer: `(1, capacity, kv_heads, head)`. The first `length` entries, by the model, are
+/// filled.
 #[derive(Default)]
 struct Cache(Option<Tensor>);
 
@@ -154,12 +155,12 @@ impl Qwen2 {
         Ok(Self { embedding, layers: blocks, norm, output, shape, cos, sin, length: 0 })
     }
 
-    /// The number of tokens that fit.
+    /// Returns the number of tokens that fit.
     pub(super) fn context(&self) -> usize {
         self.shape.context
     }
 
-    /// The number of tokens that the model knows.
+    /// Returns the number of tokens that the model knows.
     pub(super) fn vocabulary(&self) -> Result<usize> {
         self.embedding.shape().dims2().map(|(rows, _)| rows)
     }
@@ -208,7 +209,7 @@ impl Qwen2 {
     }
 }
 
-/// Several matrices times one vector or batch, in one parallel region where candle can.
+/// Multiplies several matrices by one vector or batch, in one parallel region where candle can.
 fn together<const N: usize>(matrices: [&QMatMul; N], x: &Tensor) -> Result<[Tensor; N]> {
     let quantized: Vec<&QTensor> = matrices
         .iter()

@@ -69,14 +69,14 @@ impl Vocabulary {
         let mut tokenizer = Tokenizer::from_gguf(content)?;
         // Text is only ever text: `<|im_end|>` in a document must not end a turn.
         tokenizer.set_encode_special_tokens(true);
-        // Normalizing is done beforehand: what a grammar forces has to come back byte for byte.
+        // Normalizing is done beforehand: the text that a grammar forces has to come back byte for byte.
         tokenizer.with_normalizer(None::<NormalizerWrapper>).map_err(Error::wrap)?;
         let size = u32::try_from(size).map_err(Error::wrap)?;
         let trie = TokTrie::from(&TokRxInfo::new(size, end_of_turn), &words).with_eos_tokens(&ends);
         Ok(Self { env: Arc::new(Env { tokenizer, trie }), end_of_turn, start_of_turn, ends })
     }
 
-    /// The tokens of a text, in which nothing is special.
+    /// Returns the tokens of a text, in which nothing is special.
     pub(super) fn encode(&self, text: &str) -> Vec<TokenId> {
         let mut normalized = NormalizedString::from(text);
         match NFC.normalize(&mut normalized) {
@@ -85,13 +85,13 @@ impl Vocabulary {
         }
     }
 
-    /// The bytes that a token stands for; none for a special token.
+    /// Returns the bytes that a token stands for; none for a special token.
     pub(super) fn bytes(&self, token: TokenId) -> &[u8] {
         let bytes = self.env.trie.token(token);
         if bytes.first() == Some(&TokTrie::SPECIAL_TOKEN_MARKER) { &[] } else { bytes }
     }
 
-    /// What grammars are matched on.
+    /// Returns the environment that grammars are matched in.
     pub(super) fn env(&self) -> TokEnv {
         self.env.clone()
     }
@@ -120,8 +120,8 @@ fn integer(value: &Value) -> Option<i64> {
     }
 }
 
-/// The bytes behind a token's spelling. Byte-level BPE spells each byte as one printable character: itself where it
-/// is printable, else the next free one from U+0100 on.
+/// Returns the bytes behind a token's spelling. Byte-level BPE spells each byte as one printable character: itself
+/// where it is printable, else the next free one from U+0100 on.
 fn bytes_of(token: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(token.len());
     for c in token.chars() {
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_has_a_spelling() {
+    fn every_byte_has_a_token_character() {
         let mut spelt: Vec<u8> = (0..0x144).filter_map(char::from_u32).filter_map(byte_of).collect();
         spelt.sort_unstable();
         assert_eq!(spelt, (0..=255).collect::<Vec<u8>>());

@@ -9,7 +9,7 @@ pub(crate) const OLLAMA: &str = "http://127.0.0.1:11434";
 /// The variable with Ollama's address.
 pub const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
-/// Scheme, host and port of a URL.
+/// Returns the scheme, host and port of a URL.
 pub(crate) fn origin(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let authority = rest.split('/').next().unwrap_or_default();
@@ -18,7 +18,7 @@ pub(crate) fn origin(url: &str) -> String {
     format!("{scheme}://{host}")
 }
 
-/// Whether an origin is this machine.
+/// Returns whether an origin is this machine.
 pub(crate) fn is_loopback(origin: &str) -> bool {
     let host = origin.split_once("://").map_or(origin, |(_, host)| host);
     let host = if let Some(rest) = host.strip_prefix('[') {
@@ -29,7 +29,7 @@ pub(crate) fn is_loopback(origin: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Ollama's address in any of the forms that its own tools take.
+/// Returns Ollama's address, from any of the forms that its own tools take.
 pub(crate) fn ollama_url(lookup: Lookup<'_>) -> String {
     let host = lookup(OLLAMA_HOST).map(|host| host.reveal().trim().trim_end_matches('/').to_owned());
     let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "127.0.0.1:11434".to_owned());
@@ -49,7 +49,7 @@ mod tests {
     use crate::secret::Secret;
 
     #[test]
-    fn ollama_is_found_however_its_host_is_written() {
+    fn ollama_url_accepts_every_host_notation() {
         #[track_caller]
         fn check(host: &str, expected: &str) {
             assert_eq!(ollama_url(&|_| Some(Secret::new(host))), expected);

@@ -1,4 +1,4 @@
-//! Calls put together from pieces, whatever the server calls them.
+//! Calls put together from pieces, under any ids of the server.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(crate) struct Partial {
     pub(crate) name: String,
     /// The arguments as text.
     pub(crate) arguments: String,
-    /// What the server wants back with the call.
+    /// Opaque data that the server wants back with the call.
     pub(crate) signature: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Partial {
 pub(crate) struct Calls(pub(crate) Vec<Partial>);
 
 impl Calls {
-    /// One more call.
+    /// Adds a call.
     pub(crate) fn push(&mut self, call: Partial) -> Result<(), ModelError> {
         if self.0.len() == MOST_CALLS {
             return Err(ModelError::Malformed { what: format!("more than {MOST_CALLS} calls in one reply") });
@@ -40,17 +40,17 @@ impl Calls {
         Ok(())
     }
 
-    /// The call whose pieces come under this number: the last one, where a server uses a number twice.
+    /// Returns the call whose pieces come under this number: the last one, where a server uses a number twice.
     pub(crate) fn at(&mut self, index: u64) -> Option<&mut Partial> {
         self.0.iter_mut().rev().find(|call| call.index == index)
     }
 
-    /// Puts what has come into the reply. `turn` makes the ids of calls that came without one unique within the
+    /// Puts the collected calls into the reply. `turn` makes the ids of calls without one unique within the
     /// conversation.
     pub(crate) fn put(self, turn: usize, reply: &mut Reply) {
         let mut ids = BTreeSet::new();
         for (i, call) in self.0.into_iter().enumerate() {
-            // What is told of one call must not be taken for what is told of another.
+            // The result of one call must not be taken for the result of another.
             let id = match call.id {
                 id if !id.is_empty() && ids.insert(id.clone()) => id,
                 _ => format!("call_{turn}_{i}"),
@@ -78,7 +78,8 @@ pub(crate) fn as_text(arguments: Value) -> String {
     }
 }
 
-/// Arguments for protocols in which they are always an object. What a model wrote otherwise is shown to it in one.
+/// Returns arguments for protocols in which they are always an object. A model's arguments of another type are
+/// wrapped in one.
 pub(crate) fn as_object(arguments: &Value) -> Value {
     match arguments {
         Value::Object(_) => arguments.clone(),
@@ -86,8 +87,8 @@ pub(crate) fn as_object(arguments: &Value) -> Value {
     }
 }
 
-/// A name or id for protocols that take letters, digits, `_` and `-` alone. What a model or another server made up is
-/// spelt so that it is taken, and always alike.
+/// Returns a name or id for protocols that take letters, digits, `_` and `-` alone. Other characters, from a model or
+/// another server, are replaced, always in the same way.
 pub(crate) fn plain(name: &str) -> String {
     let plain: String = name
         .chars()

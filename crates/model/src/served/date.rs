@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-/// How long a server asks to wait, at `now`. `None` for what is neither a number of seconds nor a date; a date that
-/// is over asks for no time at all.
+/// Returns how long a server asks to wait, at `now`. The result is `None` if the value is neither a number of seconds
+/// nor a date, and zero for a date in the past.
 pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     match value.parse::<f64>() {
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_and_dates_are_understood_and_nothing_else() {
+    fn retry_after_accepts_only_seconds_and_dates() {
         let now = UNIX_EPOCH + Duration::from_secs(784_111_777);
         for (value, expected) in [
             ("7", Some(7.0)),

@@ -1,4 +1,4 @@
-//! What a server is known not to bear; learnt from its refusals.
+//! The features that a server is known to reject, learnt from its refusals.
 
 /// How a server is brought to answer in a form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) enum Form {
     Words,
 }
 
-/// What a request to a server leaves out or says otherwise.
+/// The parts of a request to a server that are left out or written otherwise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Dialect {
     /// It is OpenAI's own, or says so.
@@ -48,7 +48,8 @@ const FORM: [&str; 10] = [
 ];
 
 impl Dialect {
-    /// What to change after a refusal with this message; `None` when it names nothing that can be left out.
+    /// Returns the dialect after a refusal with this message; `None` if the message names nothing that can be left
+    /// out.
     pub(crate) fn after_refusal(mut self, message: &str) -> Option<Self> {
         let before = self;
         let lower = message.to_lowercase();
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_changes_what_it_names_and_nothing_twice() {
+    fn refusal_changes_the_named_feature_only_once() {
         let learnt = Dialect::default().after_refusal("Unsupported value: 'temperature'").unwrap();
         assert!(learnt.no_temperature);
         assert_eq!(learnt.after_refusal("temperature"), None);

@@ -18,7 +18,7 @@ const LARGEST_BODY: u64 = 64 << 20;
 /// How much of a server's complaint is kept.
 const LONGEST_MESSAGE: usize = 500;
 
-/// What comes from the exchange, in order: one head, then pieces, then the end.
+/// An event of the exchange, in order: one head, then pieces, then the end.
 #[derive(Debug)]
 pub(super) enum Part {
     /// The answer began with success.
@@ -61,7 +61,7 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// A text that the server wrote, without the key.
+    /// Returns a text that the server wrote, without the key.
     pub(super) fn scrub(&self, text: String) -> String {
         match &self.key {
             Some((_, key)) => key.scrub(&text),
@@ -69,8 +69,8 @@ impl Endpoint {
         }
     }
 
-    /// The same for all texts in what was made of an answer: a server can write the key in many ways, and here they have
-    /// all been read.
+    /// Returns the same value with the key redacted in all its texts. A server can write the key in many ways, and
+    /// here they are all decoded.
     pub(super) fn scrubbed<T: Serialize + DeserializeOwned>(&self, made: T) -> T {
         fn walk(endpoint: &Endpoint, value: &mut Value, found: &mut bool) {
             match value {
@@ -99,7 +99,7 @@ impl Endpoint {
         let mut found = false;
         let Ok(mut value) = serde_json::to_value(&made) else { return made };
         walk(self, &mut value, &mut found);
-        // Numbers, of which JSON may know less, stay as they were where there was nothing to take out.
+        // JSON may lose the precision of numbers, so a value without the key stays as it was.
         match found.then(|| serde_json::from_value(value)) {
             Some(Ok(clean)) => clean,
             _ => made,
@@ -107,7 +107,8 @@ impl Endpoint {
     }
 }
 
-/// An agent with the time-outs that a model needs: quick to give up on a dead address, patient with a slow answer.
+/// Returns an agent with the time-outs that a model needs: quick to give up on a dead address, patient with a slow
+/// answer.
 pub(crate) fn agent(connect: Duration, silence: Duration) -> ureq::Agent {
     ureq::Agent::config_builder()
         .http_status_as_error(false)
@@ -192,7 +193,7 @@ fn talk(endpoint: &Endpoint, url: &str, body: &str, sender: &SyncSender<Part>) -
             .and_then(|value| value.to_str().ok())
             .and_then(|value| date::retry_after(value, SystemTime::now()));
         let mut text = Vec::new();
-        // Whatever can be read of the complaint is enough.
+        // An incomplete error body is enough.
         let _ = response.body_mut().as_reader().take(64 << 10).read_to_end(&mut text);
         let text = String::from_utf8_lossy(&text);
         let text = endpoint.key.as_ref().map_or_else(|| text.to_string(), |(_, key)| key.scrub(&text));
@@ -215,7 +216,7 @@ fn talk(endpoint: &Endpoint, url: &str, body: &str, sender: &SyncSender<Part>) -
         let n = match reader.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(n) => n,
-            // The head came, so the server is there: what follows was cut off, however the system puts it.
+            // The head came, so the server is there. Any later error of the system means that the answer was cut off.
             Err(_) => return Err(ModelError::CutOff { bytes: received }),
         };
         received += n as u64;
@@ -229,7 +230,7 @@ fn talk(endpoint: &Endpoint, url: &str, body: &str, sender: &SyncSender<Part>) -
     }
 }
 
-/// How long Gemini asks to wait, which it says in the body: `"retryDelay": "34s"`.
+/// Returns how long Gemini asks to wait, which it says in the body: `"retryDelay": "34s"`.
 fn retry_delay(body: &str) -> Option<Duration> {
     let parsed: Value = serde_json::from_str(body).ok()?;
     let details = parsed.get("error")?.get("details")?.as_array()?;
@@ -237,7 +238,7 @@ fn retry_delay(body: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
-/// Why no answer began.
+/// Returns why no answer began.
 fn connection_error(error: &ureq::Error, server: &str) -> ModelError {
     match error {
         ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => {
@@ -258,7 +259,7 @@ fn connection_error(error: &ureq::Error, server: &str) -> ModelError {
     }
 }
 
-/// What an HTTP status and the body beside it mean.
+/// Returns the error that an HTTP status and its body mean.
 pub(crate) fn status_error(
     status: u16,
     body: &str,
@@ -298,7 +299,7 @@ pub(crate) fn status_error(
     }
 }
 
-/// The server's words out of the usual shapes of an error body, on one line.
+/// Returns the server's words out of the usual shapes of an error body, on one line.
 fn complaint(body: &str) -> String {
     let parsed: Option<Value> = serde_json::from_str(body).ok();
     let words = parsed.as_ref().and_then(|json| {
@@ -320,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_that_stands_in_the_body_is_found() {
+    fn retry_delay_in_the_body_is_found() {
         for (body, expected) in [
             (r#"{"error":{"details":[{"@type":"x"},{"retryDelay":"34.5s"}]}}"#, Some(34.5)),
             (r#"{"error":{"details":[{"retryDelay":"soon"}]}}"#, None),
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn statuses_become_errors_that_say_what_to_do() {
+    fn statuses_become_errors_with_help() {
         #[track_caller]
         fn check(status: u16, body: &str, expected: &str) {
             let error = status_error(status, body, None, "https://h", "m");

@@ -23,7 +23,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The line that the stream ended in.
+    /// Returns the line that the stream ended in.
     pub(super) fn finish(&mut self) -> Option<Vec<u8>> {
         let line = std::mem::take(&mut self.0);
         (!line.trim_ascii().is_empty()).then_some(line)
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_the_same_wherever_the_stream_is_cut() {
+    fn lines_do_not_depend_on_stream_cuts() {
         let stream = b"{\"a\":1}\n\r\n\n{\"b\":2}\r\n{\"c\"";
         for step in 1..=stream.len() {
             let mut lines = Lines::default();
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_refused() {
+    fn endless_line_is_refused() {
         let mut lines = Lines::default();
         let piece = vec![b'x'; 1 << 20];
         assert!((0..9).any(|_| lines.push(&piece, |_| {}) == Err(TooLarge)));

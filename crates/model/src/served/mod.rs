@@ -1,9 +1,9 @@
-//! Models that a server serves, whatever its wire format.
+//! Models that a server serves, in any wire format.
 //!
-//! Servers differ in what they bear and what they forget. The provider therefore streams but also takes a whole
-//! answer; leaves out of the request what a server has refused by name; takes "no call" and calls to unknown
-//! tools as normal; and keeps arguments that are not JSON word for word in [`crate::Reply::malformed`]. What differs
-//! between formats is in [`crate::formats`].
+//! Servers differ in the features that they take and the fields that they forget. The provider therefore streams but
+//! also takes a whole answer. It leaves out of the request the features that a server has refused by name. It takes
+//! "no call" and calls to unknown tools as normal. It keeps arguments that are not JSON word for word in
+//! [`crate::Reply::malformed`]. The differences between formats are in [`crate::formats`].
 
 pub(crate) mod address;
 
@@ -53,12 +53,12 @@ pub struct Served {
     format: Format,
     endpoint: Endpoint,
     retry: Retry,
-    /// What the server has been found to bear.
+    /// The features that the server was found to take.
     dialect: Mutex<Dialect>,
 }
 
 impl Served {
-    /// The provider for a vendor's, an `ollama:` or a `compat:` reference. Connects to nothing yet.
+    /// Returns the provider for a vendor's, an `ollama:` or a `compat:` reference. Connects to nothing yet.
     ///
     /// # Errors
     /// [`ModelError::KeyMissing`] for a vendor itself without a key, [`ModelError::KeyInTheClear`] when a key would go
@@ -106,7 +106,7 @@ impl Served {
         Ok(Self { reference: reference.clone(), format, endpoint, retry, dialect })
     }
 
-    /// One exchange; `spoke` becomes true once text was shown.
+    /// Makes one exchange; `spoke` becomes true once text was shown.
     fn attempt(
         &self,
         request: &Request,
@@ -128,7 +128,8 @@ impl Served {
         answer.assembly.reply(request.turn())
     }
 
-    /// Repeats an exchange without what the server refused by name, as long as that leads on.
+    /// Repeats an exchange without the features that the server refused by name, as long as each refusal names a new
+    /// one.
     fn adapted(
         &self,
         request: &Request,
@@ -173,8 +174,7 @@ impl Provider for Served {
 /// The names of the wire formats, as [`read_answer`] takes them.
 pub const FORMATS: [&str; 5] = ["chat", "responses", "anthropic", "gemini", "ollama"];
 
-/// Reads an answer that came in pieces of `step` bytes, as one that streams or as one that came whole: what a server
-/// said, without a server.
+/// Reads an answer in pieces of `step` bytes, streamed or whole. This needs the bytes of a server, but no server.
 ///
 /// # Errors
 /// When it is no answer of that format, or not all of one.
@@ -203,7 +203,7 @@ mod tests {
     use address::OLLAMA_HOST;
 
     #[test]
-    fn keys_go_only_where_they_may() {
+    fn keys_are_sent_only_to_permitted_servers() {
         #[track_caller]
         fn check(reference: &str, vars: &[(&str, &str)], expected: &str) {
             let lookup =
@@ -231,7 +231,7 @@ mod tests {
             "will not send a key to http://h without encryption",
         );
         check("openai:m", &[(openai_url, "http://h/v1")], "no key to http://h");
-        // A reference that names its server means that one, whatever the variables say.
+        // A reference that names its server means that one; the variables do not count.
         let elsewhere = (openai_url, "https://elsewhere/v1");
         check("openai:https://own/v1#m", &[key, elsewhere], "sk-1234 to https://own");
         check("ollama:http://box:11434#m", &[key, (OLLAMA_HOST, "elsewhere")], "no key to http://box:11434");

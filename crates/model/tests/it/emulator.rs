@@ -47,7 +47,7 @@ fn ask(server: &Running, format: &str, request: &Request) -> (Result<Reply, Mode
 }
 
 #[test]
-fn a_conversation_with_tools_and_a_schema_in_every_format() {
+fn conversation_with_tools_and_schema_works_in_every_format() {
     let fixtures = json!({"fixtures": [
         {"match": {"userMessage": "weather", "hasToolResult": false},
          "response": {"toolCalls": [
@@ -114,7 +114,7 @@ fn a_conversation_with_tools_and_a_schema_in_every_format() {
 }
 
 #[test]
-fn its_chaos_becomes_errors_in_every_format() {
+fn emulator_faults_become_errors_in_every_format() {
     let fixtures =
         json!({"fixtures": [{"match": {}, "response": {"content": "fine, and long enough to be cut"}}]});
     let request = Request { messages: vec![Message::user("x")], ..Request::default() };

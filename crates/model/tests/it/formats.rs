@@ -121,7 +121,7 @@ fn ask(peer: &Peer, answers: Vec<Answer>) -> Outcome {
 }
 
 #[test]
-fn a_stream_is_understood_wherever_it_is_cut_in_every_format() {
+fn cut_stream_is_understood_in_every_format() {
     for peer in peers() {
         for step in [1, 3, 100, usize::MAX] {
             let outcome = ask(&peer, vec![Answer { step, ..peer.answer(peer.stream.as_bytes()) }]);
@@ -140,7 +140,7 @@ fn a_stream_is_understood_wherever_it_is_cut_in_every_format() {
 }
 
 #[test]
-fn half_a_stream_is_never_taken_for_a_reply_in_any_format() {
+fn partial_stream_is_never_a_reply_in_any_format() {
     for peer in peers() {
         // Where the reason to stop begins; before it, nothing is a reply.
         let ends = ["stop_reason", "response.completed", "finishReason", "\"done\":true"];
@@ -163,7 +163,7 @@ fn half_a_stream_is_never_taken_for_a_reply_in_any_format() {
 }
 
 #[test]
-fn failures_are_named_alike_in_every_format() {
+fn failures_have_the_same_names_in_every_format() {
     for peer in peers() {
         let check = |answers: Vec<Answer>, kind: &str, tries: usize, slept: f64| {
             let outcome = ask(&peer, answers);
@@ -205,7 +205,7 @@ fn failures_are_named_alike_in_every_format() {
 }
 
 #[test]
-fn an_endless_answer_is_given_up_in_every_format() {
+fn endless_answer_is_aborted_in_every_format() {
     for peer in peers() {
         // One event without end, and events without end that say nothing.
         let outcome = ask(&peer, vec![peer.answer(&vec![b'x'; 9 << 20])]);
@@ -219,7 +219,7 @@ fn an_endless_answer_is_given_up_in_every_format() {
 }
 
 #[test]
-fn a_silent_server_can_be_left_in_every_format() {
+fn silent_server_can_be_cancelled_in_every_format() {
     for peer in peers() {
         let bytes = peer.answer(&peer.stream.as_bytes()[..60]).bytes;
         let server = Server::new(vec![Answer { bytes, step: usize::MAX, end: End::Silence }]);
@@ -238,7 +238,7 @@ fn a_silent_server_can_be_left_in_every_format() {
 }
 
 #[test]
-fn what_anthropic_refuses_by_name_is_asked_for_otherwise() {
+fn anthropic_refusal_changes_the_next_request() {
     let peer = &peers()[0];
     let refusal = |what: &str| {
         json_answer("400 Bad Request", &json!({"type": "error", "error": {"message": what}}).to_string())

@@ -48,11 +48,11 @@ fn ask(llama: &Llama, request: &Request) -> Reply {
     ask_in(llama, "compat:URL/v1#tiny", request)
 }
 
-/// Asks in a format, of which the reference has `URL` for the server's address.
+/// Asks in a format. `URL` in the reference stands for the server's address.
 fn ask_in(llama: &Llama, format: &str, request: &Request) -> Reply {
     let url = format!("http://127.0.0.1:{}", llama.server.port);
     let reference = format.replace("URL", &url).parse().unwrap();
-    // It listens before the model is loaded and answers 503 until then: what retrying is for.
+    // The server listens before the model is loaded and answers 503 until then: retrying covers that time.
     let served = Served::open(&reference, &|_| None, Retry { tries: 8, ..Retry::default() }).unwrap();
     served.complete(request, &mut |_| {}).unwrap()
 }
@@ -67,7 +67,7 @@ fn user(text: &str) -> Request {
 }
 
 #[test]
-fn a_real_server_streams_text_holds_to_a_schema_and_may_ignore_tools() {
+fn real_server_streams_text_and_obeys_a_schema() {
     let llama = start();
     let reply = ask(&llama, &user("Tell me something."));
     assert_eq!((reply.stop, reply.usage.output_tokens), (Stop::Length, 40));
@@ -76,7 +76,7 @@ fn a_real_server_streams_text_holds_to_a_schema_and_may_ignore_tools() {
     let schema = json!({"type": "object", "properties": {"kind": {"enum": ["letter", "bill"]}, "n": {"type": "integer"}},
                         "required": ["kind"], "additionalProperties": false});
     let reply = ask(&llama, &Request { output: Some(schema), max_tokens: 300, ..user("What is it?") });
-    // Random weights may go on with digits for ever; what they write begins in the form.
+    // Random weights may go on with digits for ever, but the output begins in the form.
     assert!(reply.text.trim_start().starts_with('{') && reply.text.contains("\"kind\""), "{reply:?}");
 
     let parameters = json!({"type": "object", "properties": {}});
@@ -86,7 +86,7 @@ fn a_real_server_streams_text_holds_to_a_schema_and_may_ignore_tools() {
 }
 
 #[test]
-fn a_real_server_says_the_same_in_every_format_that_it_speaks() {
+fn real_server_answers_alike_in_every_format() {
     let llama = start();
     let first = ask(&llama, &user("Tell me something."));
     for format in ["anthropic:URL#tiny", "openai-responses:URL/v1#tiny"] {
@@ -109,7 +109,7 @@ fn a_real_server_says_the_same_in_every_format_that_it_speaks() {
 
 #[cfg(feature = "local")]
 #[test]
-fn the_engine_writes_what_llama_cpp_writes() {
+fn engine_output_matches_llama_cpp() {
     let llama = start();
     let local = crate::local::client(&llama.dir.path().join("tiny.gguf"), &[]);
     for text in [

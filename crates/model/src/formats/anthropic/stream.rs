@@ -17,7 +17,7 @@ pub(in crate::formats) struct Stream {
     text: String,
     calls: Calls,
     stop: Option<String>,
-    /// What was read anew; the vendor counts what a cache knew apart.
+    /// The input tokens outside the cache; the vendor counts cached ones apart.
     fresh: u64,
     usage: Usage,
     seen_any: bool,
@@ -39,7 +39,7 @@ impl Stream {
         own.input_tokens = all.saturating_add(own.cache_write_tokens);
     }
 
-    /// A part as it begins, which is all of it in a whole message.
+    /// Adds a part as it begins, which is all of it in a whole message, and returns its text.
     fn begin(&mut self, index: u64, block: Block) -> Result<String, ModelError> {
         self.seen_any = true;
         match block.kind.as_deref() {
@@ -114,7 +114,7 @@ impl Assembly for Stream {
                 self.is_over = true;
                 Ok(String::new())
             }
-            // Pings, ends of parts, and what the vendor adds one day.
+            // Pings, ends of parts, and events that the vendor adds one day.
             _ => Ok(String::new()),
         }
     }
@@ -158,7 +158,7 @@ impl Assembly for Stream {
             let answer = self.calls.0.remove(at).arguments;
             let unwrapped = serde_json::from_str::<Value>(&answer);
             let unwrapped = unwrapped.ok().and_then(|mut value| Some(value.get_mut("answer")?.take()));
-            // What is not as it was asked for is shown as it came, and found wanting by whoever checks it.
+            // An answer in another form is passed on as it came, and fails the caller's check.
             self.text = unwrapped.map_or(answer, |value| value.to_string());
         }
         let mut reply = Reply { text: self.text, usage: self.usage, ..Reply::default() };

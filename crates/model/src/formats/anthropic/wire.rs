@@ -1,4 +1,4 @@
-//! Messages: a request as JSON, and what comes back.
+//! Messages: the JSON of requests and of answers.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::request::{Message, Request};
 use crate::served::calls::{as_object, plain};
 use crate::served::dialect::{Dialect, Form};
 
-/// The body of a request.
+/// Returns the body of a request.
 pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
     let mut form = form(request, dialect);
     // A schema that the vendor cannot hold its models to can still be that of a tool.
@@ -53,7 +53,7 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
     Value::Object(body)
 }
 
-/// The conversation in turns: what is told between two replies is one message, results of calls first.
+/// Returns the conversation in turns: all messages between two replies are one message, results of calls first.
 fn messages(all: &[Message]) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in all {
@@ -92,12 +92,12 @@ fn messages(all: &[Message]) -> Vec<Value> {
     filled.collect()
 }
 
-/// Text as a block; the protocol takes none that is blank.
+/// Returns a text as a block; the protocol takes none that is blank.
 fn written(text: &str) -> impl Iterator<Item = Value> + use<> {
     (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text})).into_iter()
 }
 
-/// A document that goes as it is.
+/// Returns a document that goes as it is.
 fn block(media: &Media) -> Value {
     let source = json!({"type": "base64", "media_type": media.media_type, "data": media.base64()});
     match media.kind {
@@ -148,7 +148,7 @@ pub(super) struct Delta {
     pub(super) stop_reason: Option<String>,
 }
 
-/// What it cost so far.
+/// The usage so far.
 #[derive(Debug, Deserialize)]
 pub(super) struct WireUsage {
     pub(super) input_tokens: Option<u64>,

@@ -1,4 +1,4 @@
-//! Chat completions: a request as JSON, and what comes back.
+//! Chat completions: the JSON of requests and of answers.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use crate::media::{Media, MediaKind};
 use crate::request::{Message, Request, marked};
 use crate::served::dialect::{Dialect, Form};
 
-/// The body of a chat-completions request.
+/// Returns the body of a chat-completions request.
 pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
     let form = form(request, dialect);
     let system = system(request, form);
@@ -38,7 +38,7 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
         body.insert("tools".into(), json!(tools));
     }
     if let (Some(Form::Native), Some(schema)) = (form, &request.output) {
-        // What the server cannot be held to strictly is a hint. Only OpenAI refuses more than it needs.
+        // A schema that the server cannot enforce strictly is a hint. Only OpenAI refuses more than it needs.
         let cut = schema::OPENAI.cut(schema);
         let strict = cut.is_some();
         let schema = cut.filter(|_| dialect.is_openai).unwrap_or_else(|| schema.clone());
@@ -80,7 +80,7 @@ fn message(message: &Message) -> Value {
     }
 }
 
-/// A document that goes as it is.
+/// Returns a document that goes as it is.
 fn part(media: &Media) -> Value {
     match media.kind {
         MediaKind::Image => json!({"type": "image_url", "image_url": {"url": media.data_url()}}),

@@ -6,7 +6,7 @@ use crate::formats::{Assembly, in_band_error, parse};
 use crate::reply::{MalformedCall, Reply, Stop, Usage};
 use crate::served::calls::{Calls, Partial, as_text};
 
-/// What a call is named that the server itself could not read.
+/// The name of a call that the server itself could not read.
 const UNREADABLE: &str = "unreadable_call";
 
 /// Puts a reply together.
@@ -16,7 +16,7 @@ pub(in crate::formats) struct Stream {
     calls: Calls,
     usage: Usage,
     finish: Option<String>,
-    /// What the server says of the end.
+    /// The server's message about the end.
     message: Option<String>,
     blocked: bool,
     seen_any: bool,

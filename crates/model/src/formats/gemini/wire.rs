@@ -1,4 +1,4 @@
-//! `generateContent`: a request as JSON, and what comes back.
+//! `generateContent`: the JSON of requests and of answers.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use crate::served::dialect::{Dialect, Form};
 /// Stands for the signature of a call that another model made: the server then looks for none.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Where a request goes. The model's name is part of the path.
+/// Returns where a request goes. The model's name is part of the path.
 pub(in crate::formats) fn url(base_url: &str, model: &str, dialect: Dialect) -> String {
     let (folder, name) = match model.split_once('/') {
         Some((folder @ ("models" | "tunedModels"), name)) => (folder, name),
@@ -25,7 +25,7 @@ pub(in crate::formats) fn url(base_url: &str, model: &str, dialect: Dialect) -> 
     }
 }
 
-/// A name as one part of a path: it leads nowhere else, whatever stands in it.
+/// Returns a name as a single part of a path: no character in it can lead elsewhere.
 fn spelt(name: &str) -> String {
     let mut out = String::new();
     for byte in name.bytes() {
@@ -37,7 +37,7 @@ fn spelt(name: &str) -> String {
     out
 }
 
-/// The body of a request.
+/// Returns the body of a request.
 pub(in crate::formats) fn body(request: &Request, dialect: Dialect) -> Value {
     let mut form = form(request, dialect);
     let cut = request.output.as_ref().and_then(|schema| schema::GEMINI.cut(schema));
@@ -70,7 +70,7 @@ pub(in crate::formats) fn body(request: &Request, dialect: Dialect) -> Value {
     Value::Object(body)
 }
 
-/// The conversation in turns: what is told between two replies is one content.
+/// Returns the conversation in turns: all messages between two replies are one content.
 fn contents(all: &[Message]) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in all {
@@ -115,7 +115,7 @@ fn contents(all: &[Message]) -> Vec<Value> {
     filled.collect()
 }
 
-/// A document that goes as it is.
+/// Returns a document that goes as it is.
 fn part(media: &Media) -> Value {
     json!({"inlineData": {"mimeType": media.media_type, "data": media.base64()}})
 }

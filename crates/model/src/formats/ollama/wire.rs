@@ -1,4 +1,4 @@
-//! `/api/chat`: a request as JSON, and what comes back.
+//! `/api/chat`: the JSON of requests and of answers.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ const SMALLEST: u64 = 4096;
 /// The largest. The server takes no more than its model has.
 const LARGEST: u64 = 131_072;
 
-/// The body of a request.
+/// Returns the body of a request.
 pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
     let form = form(request, dialect);
     let system = system(request, form);
@@ -47,8 +47,8 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
     Value::Object(body)
 }
 
-/// How large a context the request needs, in steps: the server loads its model anew for every other size. Without
-/// this the server would silently leave out the beginning of what does not fit its small default.
+/// Returns the size of the context that the request needs, in steps: the server loads its model anew for every other
+/// size. Without a size, the server would silently drop the beginning of a request larger than its small default.
 fn context(request: &Request) -> u64 {
     let said = |message: &Message| match message {
         Message::User { text, media } => text.len() + media.len() * 4096,

@@ -21,7 +21,7 @@ pub(in crate::formats) struct Stream {
 }
 
 impl Stream {
-    /// A call as it begins.
+    /// Adds a call as it begins.
     fn begin(&mut self, index: u64, item: Item) -> Result<(), ModelError> {
         if item.kind.as_deref() == Some("function_call") {
             self.seen_any = true;
@@ -32,7 +32,8 @@ impl Stream {
         Ok(())
     }
 
-    /// An item that is done: it tells again what came in pieces, and is all there is where none did.
+    /// Adds a finished item and returns its new text. The item repeats its pieces, or is the only source where none
+    /// came.
     fn done(&mut self, index: u64, item: Item) -> Result<String, ModelError> {
         match item.kind.as_deref() {
             Some("function_call") => match self.calls.at(index) {
@@ -66,7 +67,7 @@ impl Stream {
         added
     }
 
-    /// What is said of the answer as a whole at its end.
+    /// Reads the final statement about the answer as a whole.
     fn end(&mut self, response: Response) -> Result<String, ModelError> {
         if let Some(error) = response.error.filter(|error| !error.is_null()) {
             return Err(in_band_error(&error));

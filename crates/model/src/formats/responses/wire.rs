@@ -1,4 +1,4 @@
-//! Responses: a request as JSON, and what comes back.
+//! Responses: the JSON of requests and of answers.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::served::dialect::{Dialect, Form};
 /// The least that the protocol takes as the most tokens of a reply.
 const LEAST_TOKENS: u32 = 16;
 
-/// The body of a request. Nothing is kept at the server: the whole conversation is in every request.
+/// Returns the body of a request. Nothing is kept at the server: the whole conversation is in every request.
 pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect) -> Value {
     let form = form(request, dialect);
     let system = system(request, form);
@@ -43,7 +43,7 @@ pub(in crate::formats) fn body(request: &Request, model: &str, dialect: Dialect)
     Value::Object(body)
 }
 
-/// The items that a message becomes.
+/// Returns the items that a message becomes.
 fn items(message: &Message) -> Vec<Value> {
     match message {
         Message::User { text, media } => {
@@ -64,7 +64,7 @@ fn items(message: &Message) -> Vec<Value> {
     }
 }
 
-/// A document that goes as it is.
+/// Returns a document that goes as it is.
 fn part(media: &Media) -> Value {
     match media.kind {
         MediaKind::Image => json!({"type": "input_image", "image_url": media.data_url()}),
@@ -91,7 +91,7 @@ pub(super) struct Event {
     pub(super) code: Option<Value>,
 }
 
-/// A whole answer, or what is known of it.
+/// A whole answer, or the known part of it.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Response {
     pub(super) status: Option<String>,
@@ -106,7 +106,7 @@ pub(super) struct Incomplete {
     pub(super) reason: Option<String>,
 }
 
-/// A message, a call, or what else a model puts out.
+/// A message, a call, or another output of a model.
 #[derive(Debug, Deserialize)]
 pub(super) struct Item {
     #[serde(rename = "type")]

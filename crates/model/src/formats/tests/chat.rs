@@ -1,4 +1,4 @@
-//! Chat completions: what servers send, and how they are spoken to.
+//! Chat completions: the answers of servers, and the requests to them.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn call(delta: Value) -> Value {
 }
 
 #[test]
-fn calls_are_put_together_from_what_servers_send() {
+fn calls_are_assembled_from_server_pieces() {
     // Deltas by index, the OpenAI way.
     let reply = assemble(&[
         call(json!({"index": 0, "id": "a", "function": {"name": "read", "arguments": ""}})),
@@ -54,7 +54,7 @@ fn calls_are_put_together_from_what_servers_send() {
 }
 
 #[test]
-fn two_calls_under_one_id_are_told_apart() {
+fn calls_with_the_same_id_stay_separate() {
     let reply = assemble(&[
         call(json!({"index": 0, "id": "a", "function": {"name": "x", "arguments": "{}"}})),
         call(json!({"index": 1, "id": "a", "function": {"name": "y", "arguments": "{}"}})),
@@ -65,7 +65,7 @@ fn two_calls_under_one_id_are_told_apart() {
 }
 
 #[test]
-fn what_is_no_reply_is_an_error() {
+fn invalid_reply_is_an_error() {
     let take = |text: &str| Stream::default().take(text.as_bytes()).unwrap_err();
     assert!(matches!(take("{\"choices\": ["), ModelError::Malformed { .. }));
     assert!(matches!(take("[]"), ModelError::Malformed { .. }));
@@ -77,7 +77,7 @@ fn what_is_no_reply_is_an_error() {
 }
 
 #[test]
-fn a_request_is_spelt_as_the_server_bears_it() {
+fn request_follows_the_server_dialect() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     let tool = Tool { name: "t".into(), description: "d".into(), parameters: json!({"type": "object"}) };
     let mut request = Request {

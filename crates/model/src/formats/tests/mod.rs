@@ -1,4 +1,4 @@
-//! What holds for every format.
+//! Tests of the rules that hold for every format.
 
 mod chat;
 mod requests;
@@ -219,7 +219,7 @@ fn put_together(format: Format, messages: &[Value]) -> Result<Reply, ModelError>
 }
 
 #[test]
-fn text_without_a_call_is_a_whole_answer_in_every_format() {
+fn text_without_a_call_is_complete_in_every_format() {
     for samples in samples() {
         let format = samples.format;
         let mut assembly = format.assembly(&Request::default(), Dialect::default());
@@ -236,7 +236,7 @@ fn text_without_a_call_is_a_whole_answer_in_every_format() {
 }
 
 #[test]
-fn calls_come_through_sound_or_not_in_every_format() {
+fn valid_and_malformed_calls_arrive_in_every_format() {
     for samples in samples() {
         let format = samples.format;
         let reply = put_together(format, &samples.calls).unwrap();
@@ -252,7 +252,7 @@ fn calls_come_through_sound_or_not_in_every_format() {
 }
 
 #[test]
-fn what_ends_early_says_so_in_every_format() {
+fn early_end_is_reported_in_every_format() {
     for samples in samples() {
         let format = samples.format;
         let cut = put_together(format, &samples.cut).unwrap();
@@ -273,7 +273,7 @@ fn what_ends_early_says_so_in_every_format() {
 }
 
 #[test]
-fn failures_inside_success_are_failures_in_every_format() {
+fn error_in_a_success_body_fails_in_every_format() {
     for samples in samples() {
         let format = samples.format;
         let take = |text: &str| {
@@ -300,7 +300,7 @@ fn failures_inside_success_are_failures_in_every_format() {
 }
 
 #[test]
-fn calls_without_number_are_refused_in_every_format() {
+fn too_many_calls_are_refused_in_every_format() {
     for samples in samples() {
         let format = samples.format;
         let mut assembly = format.assembly(&Request::default(), Dialect::default());
@@ -320,7 +320,7 @@ fn calls_without_number_are_refused_in_every_format() {
 }
 
 #[test]
-fn a_call_that_gemini_could_not_read_is_told_to_the_model() {
+fn unreadable_gemini_call_is_reported_as_malformed() {
     let messages = [json!({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL",
                                            "finishMessage": "Malformed function call: read(p="}]})];
     let reply = put_together(Format::Gemini, &messages).unwrap();
@@ -329,7 +329,7 @@ fn a_call_that_gemini_could_not_read_is_told_to_the_model() {
 }
 
 #[test]
-fn a_forced_answer_is_the_text() {
+fn forced_answer_becomes_the_text() {
     let request = Request { output: Some(json!({"type": "string"})), ..Request::default() };
     let dialect = Dialect { form: Form::Tool, ..Dialect::default() };
     let answer = |piece: &str| {
@@ -354,7 +354,7 @@ fn a_forced_answer_is_the_text() {
 }
 
 #[test]
-fn addresses_are_spelt_as_each_format_has_them() {
+fn urls_follow_each_format() {
     for (format, base, model, expected) in [
         (Format::Chat, "https://h/v1", "m", "https://h/v1/chat/completions"),
         (Format::Responses, "https://h/v1", "m", "https://h/v1/responses"),

@@ -9,7 +9,7 @@ use crate::media::{Media, MediaKind};
 use crate::request::{Call, Message, Request, Tool};
 use crate::served::dialect::{Dialect, Form};
 
-/// A conversation in which two calls were made at once, one of them not JSON, and a document was shown.
+/// Returns a conversation in which two calls were made at once, one of them not JSON, and a document was shown.
 fn conversation() -> Request {
     let document = |kind, media_type: &str| Media {
         kind,
@@ -52,7 +52,7 @@ fn body(format: Format, request: &Request) -> Value {
 }
 
 #[test]
-fn anthropic_gets_turns_of_blocks() {
+fn anthropic_request_has_turns_of_blocks() {
     let said = body(Format::Anthropic, &conversation());
     let messages = said["messages"].as_array().unwrap();
     let roles: Vec<_> = messages.iter().map(|m| m["role"].as_str().unwrap()).collect();
@@ -61,7 +61,7 @@ fn anthropic_gets_turns_of_blocks() {
     assert_eq!(messages[0]["content"][0], json!({"type": "image", "source": source}));
     assert_eq!(messages[0]["content"][1]["type"], "document");
     assert_eq!(messages[0]["content"][2], json!({"type": "text", "text": "hi"}));
-    // No text, no block of it; what a model made up is spelt so that the protocol takes it.
+    // A message without text has no text block; names that a model made up are spelt as the protocol demands.
     let calls = messages[1]["content"].as_array().unwrap();
     assert_eq!(calls[0], json!({"type": "tool_use", "id": "a", "name": "read", "input": {"p": 1}}));
     assert_eq!(
@@ -78,7 +78,7 @@ fn anthropic_gets_turns_of_blocks() {
 }
 
 #[test]
-fn responses_get_items() {
+fn responses_request_has_items() {
     let said = body(Format::Responses, &conversation());
     let input = said["input"].as_array().unwrap();
     assert_eq!(input[0]["content"][0]["image_url"], json!("data:image/png;base64,Zm9vYg=="));
@@ -96,7 +96,7 @@ fn responses_get_items() {
 }
 
 #[test]
-fn gemini_gets_contents_with_signatures() {
+fn gemini_request_has_contents_with_signatures() {
     let said = body(Format::Gemini, &conversation());
     let contents = said["contents"].as_array().unwrap();
     assert_eq!(contents[0]["parts"][0]["inlineData"]["mimeType"], "image/png");
@@ -114,7 +114,7 @@ fn gemini_gets_contents_with_signatures() {
 }
 
 #[test]
-fn ollama_gets_pictures_and_a_context_that_is_large_enough() {
+fn ollama_request_has_images_and_a_sufficient_context() {
     let said = body(Format::Ollama, &conversation());
     assert_eq!(said["messages"][1]["images"], json!(["Zm9vYg=="]));
     assert_eq!(said["messages"][4]["content"], json!("error: no"));
@@ -129,7 +129,7 @@ fn ollama_gets_pictures_and_a_context_that_is_large_enough() {
 }
 
 #[test]
-fn chat_gets_parts_only_where_there_are_documents() {
+fn chat_request_has_parts_only_with_documents() {
     let said = body(Format::Chat, &conversation());
     assert_eq!(said["messages"][1]["content"][0]["image_url"]["url"], "data:image/png;base64,Zm9vYg==");
     assert_eq!(said["messages"][1]["content"][1]["file"]["filename"], "scan");
@@ -137,7 +137,7 @@ fn chat_gets_parts_only_where_there_are_documents() {
 }
 
 #[test]
-fn a_form_is_asked_for_by_each_vendors_own_means() {
+fn output_schema_is_requested_in_each_vendors_way() {
     let closed = json!({"type": "object", "properties": {"a": {"type": "string", "maxLength": 9}},
                         "required": ["a"], "additionalProperties": false});
     let cut = json!({"type": "object", "properties": {"a": {"type": "string"}},
@@ -169,7 +169,7 @@ fn a_form_is_asked_for_by_each_vendors_own_means() {
     let said = Format::Anthropic.body(&plain, "m", forced);
     assert_eq!(said["tool_choice"], json!({"type": "tool", "name": "final_answer"}));
     assert_eq!(said["tools"][0]["input_schema"]["properties"]["answer"], closed);
-    // What a vendor cannot be held to is asked for in words at once.
+    // If a vendor cannot enforce a schema, the request asks for it in words at once.
     let open =
         Request { output: Some(json!({"type": "object", "additionalProperties": {}})), ..Request::default() };
     assert!(body(Format::Anthropic, &open)["system"].as_str().unwrap().contains("JSON Schema"));
