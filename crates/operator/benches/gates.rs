@@ -1,4 +1,5 @@
-//! What judging one call costs: gates, policies, the fingerprint. `cargo xtask bench gates` adds what the daemon adds.
+//! The cost of judging one call: gates, policies, the fingerprint. `cargo xtask bench gates` adds the cost of the
+//! daemon.
 
 #![allow(
     clippy::print_stdout,
@@ -55,7 +56,7 @@ fn main() {
     row("fingerprint, 4 KiB of arguments", seconds(samples, work), 0.0);
 }
 
-/// Bytes per second in which secrets are looked for: in prose, and in what is all letters and digits.
+/// Measures the search for secrets in bytes per second: in prose, and in text of letters and digits only.
 fn search(samples: usize) {
     const SIZE: usize = 1 << 20;
     const AIM: f64 = 500.0;
@@ -82,7 +83,8 @@ fn search(samples: usize) {
     }
 }
 
-/// So many gates: the built-in ones, and then more of those that search no text and have nothing to say of this call.
+/// Returns so many gates: the built-in ones, and then more of those that search no text and have no finding on this
+/// call.
 fn panel(count: usize) -> Panel {
     let plain = GATES
         .iter()
@@ -208,7 +210,7 @@ impl World {
         }
     }
 
-    /// So many policies, of which the last speaks of the call.
+    /// Returns so many policies; the last one applies to the call.
     fn rules(&self, count: usize) -> Rules {
         let kind = Kind { name: "dir", interface: &self.interface, attribute: "path" };
         let vocabulary = Arc::new(Vocabulary::of(&[kind]).unwrap());

@@ -18,7 +18,7 @@ pub struct Call {
     pub method: String,
     /// The worker's name.
     pub worker: String,
-    /// The names of what the call is made on; at least one.
+    /// The names of the object of the call; at least one.
     pub names: Vec<String>,
     /// The slot.
     pub slot: String,
@@ -32,7 +32,7 @@ pub struct Call {
     pub sources: BTreeSet<String>,
     /// Whether the content of a file would be lost.
     pub replaces: bool,
-    /// Paths within what the call is made on.
+    /// Paths within the object of the call.
     pub paths: Vec<String>,
     /// How many bytes would be written or sent.
     pub bytes: Option<u64>,
@@ -42,9 +42,9 @@ pub struct Call {
     pub program: Option<String>,
     /// Its argument vector.
     pub argv: Option<Vec<String>>,
-    /// The arguments of which policies can speak.
+    /// The arguments that policies can see.
     pub args: BTreeMap<String, Argument>,
-    /// What a policy could not have seen rightly: the call is refused.
+    /// The arguments that policies cannot see exactly. If there are any, the call is refused.
     pub unseen: Vec<String>,
 }
 
@@ -66,9 +66,9 @@ pub struct Server {
 /// An argument as policies see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// Text.
+    /// Returns text as a value.
     Text(String),
-    /// A whole number.
+    /// Returns a whole number.
     Whole(i64),
     /// Yes or no.
     Bool(bool),
@@ -85,7 +85,7 @@ pub(crate) struct View<'a> {
 }
 
 impl Call {
-    /// The call that is judged.
+    /// Returns the call that is judged.
     pub(crate) fn of(context: &Context<'_>, action: &Action) -> Call {
         let Context { proposal, facts, subject, .. } = context;
         let mut call = Call {
@@ -122,7 +122,7 @@ impl Call {
         call
     }
 
-    /// Every way to see the call; `None` if there are too many.
+    /// Returns every way to see the call; `None` if there are too many.
     pub(crate) fn views(&self) -> Option<Vec<View<'_>>> {
         let paths: Vec<_> = some_or_none(self.paths.iter().map(String::as_str));
         let servers: Vec<_> = some_or_none(self.servers.iter());
@@ -139,7 +139,7 @@ impl Call {
         Some(views)
     }
 
-    /// The argument vector as one line that can be read in one way only.
+    /// Returns the argument vector as one line that can be read in one way only.
     pub(crate) fn command(&self) -> Option<String> {
         let plain = |word: &str| !word.is_empty() && !word.contains([' ', '"', '\\', '\n', '\t', '\r']);
         let words = self.argv.as_ref()?.iter();
@@ -160,7 +160,7 @@ impl Server {
     }
 }
 
-/// All of them, or one that stands for none.
+/// Returns all of them, or one that stands for none.
 fn some_or_none<T>(items: impl Iterator<Item = T>) -> Vec<Option<T>> {
     let mut all: Vec<_> = items.map(Some).collect();
     if all.is_empty() {
@@ -169,7 +169,7 @@ fn some_or_none<T>(items: impl Iterator<Item = T>) -> Vec<Option<T>> {
     all
 }
 
-/// A value as policies see it, if they can see it as it is.
+/// Returns a value as policies see it, if they can see it as it is.
 fn argument(kind: Type, value: &Value) -> Option<Argument> {
     match kind {
         Type::Text => Some(Argument::Text(value.as_str()?.to_owned())),
@@ -194,13 +194,13 @@ fn whole(value: &Value) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= SAFE).then_some(number as i64)
 }
 
-/// Whether somebody has had a say who is neither the user nor the model that calls: that a model calls is said of every
-/// such call, and would say nothing here.
+/// Returns whether somebody has had a say who is neither the user nor the model that calls: that a model calls is
+/// said of every such call, and would say nothing here.
 fn is_stranger(source: &Source) -> bool {
     !matches!(source, Source::Host | Source::Model(_))
 }
 
-/// Who has had a say, as policies write it.
+/// Returns who has had a say, as policies write it.
 fn source(source: &Source) -> String {
     match source {
         Source::Host => "host".to_owned(),
@@ -211,7 +211,7 @@ fn source(source: &Source) -> String {
     }
 }
 
-/// The words for effects, as policies write them.
+/// Returns the words for effects, as policies write them.
 pub(crate) fn effect_of(word: &str) -> Option<Effect> {
     [Effect::Observe, Effect::Modify, Effect::Commit].into_iter().find(|effect| effect.as_words() == word)
 }

@@ -1,4 +1,4 @@
-//! Examples: calls written down, with what must be said of them.
+//! Examples: calls written down, each with its expected decision.
 
 use policy::Stance;
 
@@ -8,7 +8,7 @@ use crate::vocabulary::{Type, Vocabulary};
 /// The name of the file of examples that may lie beside a policy file.
 pub const EXAMPLES: &str = "policy.examples";
 
-/// What must be said of an example.
+/// The expected decision on an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// It is permitted.
@@ -28,10 +28,10 @@ pub(crate) struct Example {
 }
 
 impl Expected {
-    /// All of them.
+    /// Returns all of them.
     pub const ALL: [Expected; 3] = [Expected::Allow, Expected::Ask, Expected::Deny];
 
-    /// How it is written: `must_allow`, `must_ask`, `must_deny`.
+    /// Returns how it is written: `must_allow`, `must_ask`, `must_deny`.
     pub fn word(self) -> &'static str {
         match self {
             Expected::Allow => "must_allow",
@@ -40,7 +40,7 @@ impl Expected {
         }
     }
 
-    /// What the policies then say.
+    /// Returns the stance that the policies must then have.
     pub fn stance(self) -> Stance {
         match self {
             Expected::Allow => Stance::Permits,
@@ -51,12 +51,12 @@ impl Expected {
 }
 
 impl Example {
-    /// An example as it stands behind `@must_deny`.
+    /// Returns an example as it stands behind `@must_deny`.
     pub(crate) fn parse(vocabulary: &Vocabulary, expected: Expected, text: &str) -> Result<Example, String> {
         Ok(Example { expected, text: text.to_owned(), call: Call::parse(vocabulary, text)? })
     }
 
-    /// An example as it stands in a file of examples: `must_deny outbox.send …`.
+    /// Returns an example as it stands in a file of examples: `must_deny outbox.send …`.
     pub(crate) fn parse_line(vocabulary: &Vocabulary, line: &str) -> Result<Example, String> {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let expected =
@@ -67,23 +67,23 @@ impl Example {
     }
 }
 
-/// The lines of a file of examples that say something, with their numbers.
+/// Returns the lines of a file of examples that say something, with their numbers.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// The examples of one annotation: one a line.
+/// Returns the examples of one annotation: one a line.
 pub(crate) fn split(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
 impl Call {
-    /// A call as a person writes it down: the method, then what is known of it as `key=value`, each value as it is or in
-    /// quotes. What is not said is as harmless as it can be: a model calls, nobody strange has had a say.
+    /// Parses a call as a user writes it down: the method, then its facts as `key=value`, each value bare or in
+    /// quotes. Missing facts are as harmless as possible: a model calls, and no stranger has had a say.
     ///
     /// # Errors
-    /// What is wrong with the text, for whoever wrote it.
+    /// The fault in the text, for its author.
     pub fn parse(vocabulary: &Vocabulary, text: &str) -> Result<Call, String> {
         let mut words = words(text)?.into_iter();
         let (None, Some(method)) = words.next().map_or((None, None), |(key, value)| (key, Some(value)))
@@ -171,7 +171,7 @@ impl Call {
     }
 }
 
-/// What [`Call::learn`] takes in.
+/// The keys that [`Call::learn`] accepts.
 const FACTS: &[&str] = &[
     "worker",
     "on",
@@ -202,7 +202,7 @@ impl Type {
         }
     }
 
-    /// An argument as it is written; several texts are written by giving the argument again.
+    /// Returns an argument as it is written; several texts are written by giving the argument again.
     fn read(self, value: &str, before: Option<&Argument>) -> Option<Argument> {
         Some(match self {
             Type::Text => Argument::Text(value.to_owned()),
@@ -228,7 +228,7 @@ impl Type {
     }
 }
 
-/// The words of a line: each may have a key, and its value may stand in quotes of either kind.
+/// Returns the words of a line: each may have a key, and its value may stand in quotes of either kind.
 fn words(text: &str) -> Result<Vec<(Option<String>, String)>, String> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();

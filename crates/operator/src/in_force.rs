@@ -12,7 +12,8 @@ use crate::policies::Policies;
 use crate::problem::Problem;
 use crate::vocabulary::Vocabulary;
 
-/// The policies that are in force for a run: the operator's and the project's. What either forbids is forbidden.
+/// The policies that are in force for a run: the operator's and the project's. A call that either forbids is
+/// forbidden.
 #[derive(Debug)]
 pub struct InForce {
     vocabulary: Arc<Vocabulary>,
@@ -23,7 +24,7 @@ pub struct InForce {
 }
 
 impl InForce {
-    /// These policies. `stale` says why a file as it is now is not one of them.
+    /// Returns these policies. `stale` is the reason that a present file is not one of them.
     pub fn new(vocabulary: Arc<Vocabulary>, layers: Vec<Arc<Policies>>, stale: Option<Problem>) -> InForce {
         let mut hasher = blake3::Hasher::new_derive_key("almoner policies in force v1");
         for layer in &layers {

@@ -1,12 +1,12 @@
-//! The operator's own policies: what is forbidden, and what need not be asked, in Cedar.
+//! The operator's own policies in Cedar: the calls that are forbidden, and those that need no question.
 //!
-//! A policy file becomes a [`Policies`]: parsed, checked against a schema made from the interfaces of all capabilities
-//! ([`Vocabulary`]), and tried on its own examples. What is in force for a run is an [`InForce`]: the operator's file
-//! and, for what it forbids, the project's. Nothing here touches a file, a clock or a process: texts come in, opinions
-//! go out.
+//! A policy file becomes a [`Policies`]: parsed, checked against a schema made from the interfaces of all
+//! capabilities ([`Vocabulary`]), and tried on its own examples. The policies in force for a run are an [`InForce`]:
+//! the operator's file and, for its forbids, the project's. Nothing here touches a file, a clock or a process: texts
+//! come in, opinions go out.
 //!
-//! Whatever cannot be decided refuses. A policy that fails while it is evaluated denies; so does an argument that a
-//! policy could not have seen rightly.
+//! A call that cannot be decided is refused. A policy that fails while it is evaluated denies; so does an argument
+//! that a policy cannot see exactly.
 #![forbid(unsafe_code)]
 
 mod call;

@@ -1,12 +1,12 @@
 //! Where in the text things stand.
 
-/// The line of a byte, from 1.
+/// Returns the line of a byte, from 1.
 pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }
 
-/// The lines on which the policies of a text begin, in their order. A policy ends with the only `;` that it has outside
-/// of strings and comments.
+/// Returns the lines on which the policies of a text begin, in their order. A policy ends with the only `;` that it
+/// has outside of strings and comments.
 pub(crate) fn starts(text: &str) -> Vec<usize> {
     let mut lines = Vec::new();
     let (mut line, mut inside) = (1, false);
@@ -45,7 +45,7 @@ mod tests {
     use super::{line_of, starts};
 
     #[test]
-    fn policies_begin_where_a_person_would_say() {
+    fn policy_lines_begin_at_first_token() {
         for (text, expected) in [
             ("", &[][..]),
             ("// nothing; here\n", &[]),
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_from_one() {
+    fn line_numbers_start_at_one() {
         assert_eq!([0, 1, 2, 99].map(|offset| line_of("a\nb\n", offset)), [1, 1, 2, 3]);
     }
 }

@@ -20,8 +20,8 @@ use crate::vocabulary::Vocabulary;
 /// How many bytes a policy file may have.
 pub const MAX_BYTES: usize = 128 << 10;
 
-/// How many bytes one policy may have, and how deep its brackets may nest: what reads it goes down as deep as it is
-/// nested, and a project's policy may come from anyone.
+/// The maximum bytes of one policy, and the maximum nesting of its brackets. The parser recurses as deep as the
+/// brackets nest, and a project's policy may come from anyone.
 const MAX_POLICY: usize = 4 << 10;
 const MAX_NESTING: usize = 32;
 
@@ -33,7 +33,7 @@ const ANNOTATIONS: &[&str] = &["id", "reason", "instead", "invariant", "must_all
 pub enum Whose {
     /// The operator of this installation: may forbid and permit.
     Operator,
-    /// Whoever wrote the project: may only forbid.
+    /// The author of the project: may only forbid.
     Project,
 }
 
@@ -46,11 +46,11 @@ pub struct Policy {
     pub line: usize,
     /// Whether it forbids; otherwise it permits.
     pub forbids: bool,
-    /// Whether nothing may ever permit what it forbids.
+    /// Whether no other policy may ever permit the calls that it forbids.
     pub invariant: bool,
     /// Its `@reason`.
     pub reason: Option<String>,
-    /// Its `@instead`: what could be done in the place of what it forbids.
+    /// Its `@instead`: an alternative to the calls that it forbids.
     pub instead: Option<String>,
 }
 
@@ -66,14 +66,14 @@ pub struct Policies {
     authorizer: Authorizer,
 }
 
-/// What the policies of one file say of a call.
+/// The decision of one file's policies on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// What it comes to.
+    /// The resulting stance.
     pub stance: Stance,
     /// The names of the policies that say so.
     pub by: BTreeSet<String>,
-    /// Policies that failed, each with what went wrong. If there are any, the call is refused.
+    /// The policies that failed, each with its error. If there are any, the call is refused.
     pub failed: BTreeMap<String, String>,
 }
 
@@ -194,7 +194,8 @@ impl Policies {
         if problems.is_empty() { Ok(compiled) } else { Err(problems) }
     }
 
-    /// How an example comes out otherwise than it must, if it does. An example that stands at a policy is about it.
+    /// Returns how an example comes out otherwise than it must, if it does. An example that stands at a policy is
+    /// about it.
     fn fails(&self, vocabulary: &Vocabulary, example: &Example, of: Option<&str>) -> Option<String> {
         let said = self.try_out(vocabulary, &example.call);
         let shown = format!("{} {}", example.expected.word(), example.text);
@@ -218,12 +219,12 @@ impl Policies {
         })
     }
 
-    /// What the policies say of a call that somebody made up: checked against the schema first.
+    /// Returns the policies' decision on an invented call, after checking the call against the schema.
     pub fn try_out(&self, vocabulary: &Vocabulary, call: &Call) -> Said {
         self.said(vocabulary, call, true)
     }
 
-    /// What the policies say of a call. Whatever cannot be decided is refused.
+    /// Returns the policies' decision on a call. A call that cannot be decided is refused.
     pub(crate) fn said(&self, vocabulary: &Vocabulary, call: &Call, strict: bool) -> Said {
         let mut said = Said { stance: Stance::Forbids, by: BTreeSet::new(), failed: BTreeMap::new() };
         let (Some(action), Some(views)) = (vocabulary.actions.get(&call.method), call.views()) else {
@@ -262,40 +263,40 @@ impl Policies {
         said
     }
 
-    /// The file, as the person knows it.
+    /// Returns the file, as the person knows it.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The hash of the file's bytes.
+    /// Returns the hash of the file's bytes.
     pub fn digest(&self) -> BlobHash {
         self.digest
     }
 
-    /// The policies, in the order in which they stand in the file.
+    /// Returns the policies, in the order in which they stand in the file.
     pub fn policies(&self) -> Vec<&Policy> {
         let mut all: Vec<&Policy> = self.policies.values().collect();
         all.sort_by_key(|policy| policy.line);
         all
     }
 
-    /// The policy of a name.
+    /// Returns the policy of a name.
     pub fn policy(&self, name: &str) -> Option<&Policy> {
         self.policies.get(name)
     }
 
-    /// What is worth a look, though nothing is wrong with it.
+    /// Returns the warnings: findings that make no policy wrong.
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
     }
 
-    /// How many examples came out as they must.
+    /// Returns how many examples came out as they must.
     pub fn examples(&self) -> usize {
         self.examples
     }
 }
 
-/// Which policy of the file it is, from 0: the parser counts them.
+/// Returns which policy of the file it is, from 0: the parser counts them.
 fn index(id: &PolicyId) -> usize {
     let id: &str = id.as_ref();
     id.strip_prefix("policy").and_then(|number| number.parse().ok()).unwrap_or_default()
@@ -320,7 +321,7 @@ fn too_large(file: &str) -> Problem {
         .help("fewer and more general policies; a list of names goes into one set")
 }
 
-/// Refuses what would take too long, or go too deep, to read.
+/// Refuses a text that would take too long, or too much stack, to read.
 fn expect_readable(file: &str, text: &str) -> Result<(), Vec<Problem>> {
     if text.len() > MAX_BYTES {
         return Err(vec![too_large(file)]);

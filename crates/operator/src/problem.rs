@@ -1,4 +1,4 @@
-//! What is wrong with a policy file.
+//! A problem in a policy file.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use passable::visible_line;
 /// One thing that is wrong with a policy file, or, beside others, worth knowing of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The file, as the person knows it.
+    /// Returns the file, as the person knows it.
     pub file: String,
     /// The line, from 1; `None` when it is about the whole file.
     pub line: Option<usize>,
-    /// What is wrong. It may quote the file; it is made safe to show.
+    /// The problem. It may quote the file; it is made safe to show.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
 }
 

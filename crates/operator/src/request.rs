@@ -7,13 +7,14 @@ use cedar_policy::{Context, Entities, Entity, EntityId, EntityUid, Request, Rest
 use crate::call::{Argument, Call, View};
 use crate::vocabulary::{Action, Vocabulary};
 
-/// What Cedar is asked, and what it must know for it.
+/// A request to Cedar, and the entities that Cedar needs for it.
 pub(crate) struct Asked {
     pub(crate) request: Request,
     pub(crate) entities: Entities,
 }
 
-/// One view of a call as a request. With `strict`, Cedar checks it against the schema: for tests and examples.
+/// Returns one view of a call as a request. With `strict`, Cedar checks it against the schema: for tests and
+/// examples.
 pub(crate) fn ask(
     vocabulary: &Vocabulary,
     action: &Action,
@@ -86,7 +87,7 @@ fn context(call: &Call, view: View<'_>) -> Result<Context, String> {
     Context::from_pairs(pairs.map(|(name, value)| (name.to_owned(), value))).map_err(|e| e.to_string())
 }
 
-/// The path of a file below a directory.
+/// Returns the path of a file below a directory.
 fn below(root: &str, path: &str) -> String {
     match path {
         "" | "." => root.to_owned(),

@@ -49,7 +49,7 @@ fn valid(text: &str) -> Policies {
     compile(text).unwrap_or_else(|problems| panic!("{problems:#?}"))
 }
 
-/// What is judged, for tests to change.
+/// A call that is judged, for tests to change.
 struct Judged {
     kind: &'static str,
     names: Vec<String>,
@@ -178,7 +178,7 @@ fn check(policy: &str, call: &Judged, stance: Stance, rules: &[&str]) {
 }
 
 #[test]
-fn policies_speak_of_everything_that_a_call_has() {
+fn policies_match_on_every_fact_of_a_call() {
     use Stance::{Forbids, Permits, Silent};
     let forbid = |when: &str| format!("@id(\"no\") forbid(principal, action, resource) when {{ {when} }};");
     for (when, call, stance) in [
@@ -228,7 +228,7 @@ fn policies_speak_of_everything_that_a_call_has() {
 }
 
 #[test]
-fn a_forbid_wins_whoever_wrote_it() {
+fn forbid_of_operator_or_project_wins_over_permit() {
     let permit = "permit(principal, action, resource);";
     let forbid = "@id(\"no-sh\") @reason(\"no scripts\") @instead(\"a text file\")\nforbid(principal, action, resource) when { context has path && context.path like \"*.sh\" };";
     check(&format!("{permit}{forbid}"), &write("x.sh"), Stance::Forbids, &["operator/no-sh"]);
@@ -243,7 +243,7 @@ fn a_forbid_wins_whoever_wrote_it() {
 }
 
 #[test]
-fn every_name_and_path_of_a_call_is_judged() {
+fn call_is_judged_by_every_name_path_and_server() {
     let forbid = "@id(\"no\") forbid(principal, action, resource) when { context has file && context.file like \"/secret/*\" };";
     let permit =
         "permit(principal, action, resource) when { context has file && context.file like \"/home/me/*\" };";
@@ -272,7 +272,7 @@ fn every_name_and_path_of_a_call_is_judged() {
 }
 
 #[test]
-fn a_policy_that_fails_denies_by_name() {
+fn failing_policy_denies_and_is_named() {
     let text = "@id(\"sum\") permit(principal, action == Action::\"outbox.send\", resource) when { context.args has copies && context.args.copies + 9223372036854775807 > 0 };\npermit(principal, action, resource);";
     let call = |copies: f64| Judged::new("outbox.send", &[Value::from("a"), Value::Number(copies)]);
     check(text, &call(0.0), Stance::Permits, &["operator/policy-2", "operator/sum"]);
@@ -282,7 +282,7 @@ fn a_policy_that_fails_denies_by_name() {
 }
 
 #[test]
-fn what_a_policy_cannot_see_as_it_is_is_refused() {
+fn argument_unrepresentable_in_cedar_is_refused() {
     let text = "@id(\"few\") forbid(principal, action == Action::\"outbox.send\", resource) when { context.args has copies && context.args.copies > 3 };";
     let call = |args: &[Value]| Judged::new("outbox.send", args);
     for (copies, stance, rule) in [
@@ -300,7 +300,7 @@ fn what_a_policy_cannot_see_as_it_is_is_refused() {
 }
 
 #[test]
-fn mistakes_are_found_with_their_places() {
+fn mistakes_in_policy_files_are_reported_with_their_lines() {
     let any = "(principal, action, resource)";
     for (text, line, says) in [
         ("\nforbid(principal action);".to_owned(), Some(2), "unexpected token"),
@@ -360,7 +360,7 @@ fn mistakes_are_found_with_their_places() {
 }
 
 #[test]
-fn a_project_forbids_and_permits_nothing() {
+fn project_policy_with_permit_is_refused() {
     let project = |text: &str| Policies::compile(&vocabulary(), Whose::Project, "p/policy.cedar", text, None);
     assert!(project("@must_deny(\"dir.read\") forbid(principal, action, resource);").is_ok());
     let problems =
@@ -373,7 +373,7 @@ fn a_project_forbids_and_permits_nothing() {
 }
 
 #[test]
-fn examples_beside_the_file_are_tried() {
+fn examples_beside_policy_file_are_checked() {
     let text = "@id(\"own\") permit(principal, action == Action::\"outbox.send\", resource) when { context.args.to like \"*@me.example\" };\n@id(\"strange\") forbid(principal, action, resource) when { context.untrusted };";
     let with = |examples: &str| {
         let beside = Some(("policy.examples", examples));
@@ -406,7 +406,7 @@ fn examples_beside_the_file_are_tried() {
 }
 
 #[test]
-fn what_a_stranger_wrote_to_be_deep_is_refused_or_read_and_breaks_nothing() {
+fn deeply_nested_policy_does_not_overflow_the_stack() {
     let any = "(principal, action, resource)";
     // As much stack as a thread of the daemon has, and that unoptimised.
     let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(move || {
@@ -440,7 +440,7 @@ fn what_a_stranger_wrote_to_be_deep_is_refused_or_read_and_breaks_nothing() {
 }
 
 #[test]
-fn the_digest_is_that_of_all_that_is_in_force() {
+fn digest_covers_all_layers_in_order() {
     let digest = |texts: &[&str]| {
         let layers = texts.iter().map(|text| Arc::new(valid(text))).collect();
         InForce::new(vocabulary(), layers, None).digest()
@@ -453,7 +453,7 @@ fn the_digest_is_that_of_all_that_is_in_force() {
 }
 
 #[test]
-fn a_stale_file_is_told_of_at_every_call() {
+fn stale_policy_file_adds_finding_to_every_call() {
     let problem =
         Problem { file: "policy.cedar".into(), line: Some(3), message: "broken".into(), help: None };
     let old = Arc::new(valid("@id(\"own\") permit(principal, action, resource);"));
@@ -470,8 +470,8 @@ fn a_stale_file_is_told_of_at_every_call() {
 }
 
 #[test]
-fn every_call_that_is_judged_fits_the_schema() {
-    // What is judged is not checked against the schema again, so the two must agree.
+fn judged_calls_fit_the_schema() {
+    // The daemon does not check a judged call against the schema again, so the two must agree.
     for text in [
         "dir.read path=a bytes=3",
         "dir.write replaces=true",
@@ -484,7 +484,7 @@ fn every_call_that_is_judged_fits_the_schema() {
 }
 
 #[test]
-fn a_permit_that_is_offered_lets_that_worker_call_that_method_of_that_thing() {
+fn offered_permit_covers_one_worker_method_and_object() {
     use Stance::{Permits, Silent};
     let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     for (worker, names, method, called, on, stance) in [

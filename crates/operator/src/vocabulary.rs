@@ -1,4 +1,4 @@
-//! What policies can speak of: the schema, made from the interfaces.
+//! The vocabulary of policies: the schema, made from the interfaces.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -34,9 +34,9 @@ const FACTS: &[(&str, &str, bool)] = &[
 pub struct Kind<'a> {
     /// The name that worker files use for it: `dir`.
     pub name: &'a str,
-    /// Its methods.
+    /// Returns its methods.
     pub interface: &'a Interface,
-    /// What it is called by: `path` for directories, `name` for most others.
+    /// The attribute of its name: `path` for directories, `name` for most others.
     pub attribute: &'static str,
 }
 
@@ -57,8 +57,8 @@ pub(crate) struct Action {
     pub(crate) resource: EntityTypeName,
     pub(crate) attribute: &'static str,
     pub(crate) effect: passable::Effect,
-    /// Parameters that policies can see, with whether they are optional, in the order of the arguments; `None` stands
-    /// for one of which policies cannot speak.
+    /// The parameters in the order of the arguments, each with its type and whether it is optional. `None` stands for
+    /// a parameter that policies cannot see.
     pub(crate) params: Vec<(String, Option<Type>, bool)>,
 }
 
@@ -72,7 +72,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The vocabulary of these kinds of things.
+    /// Returns the vocabulary of these kinds of things.
     ///
     /// # Errors
     /// When a name cannot be a name in Cedar, or a kind is there twice. The kinds are the program's own, so this is a
@@ -132,13 +132,13 @@ impl Vocabulary {
         Ok(Vocabulary { schema, actions, worker: parse("Worker")?, text })
     }
 
-    /// The schema in Cedar's own form, for editors and other tools.
+    /// Returns the schema in Cedar's own form, for editors and other tools.
     pub fn schema(&self) -> &str {
         &self.text
     }
 
-    /// A policy that lets a worker call a method of a thing without anybody being asked, for the operator to write down.
-    /// `None` if policies cannot speak of that.
+    /// Returns a policy that lets a worker call a method of a thing without anybody being asked, for the operator to
+    /// write down. `None` if policies cannot speak of that.
     pub fn permit(&self, worker: &str, on: &Subject, method: &str) -> Option<String> {
         // The tools of a server are one method.
         let tool = (on.kind == "mcp").then_some(method);
@@ -163,7 +163,7 @@ impl Vocabulary {
         Some(format!("permit (principal == Worker::{worker:?}, action == {action}, {resource}){when};"))
     }
 
-    /// The names of all methods: `dir.write`.
+    /// Returns the names of all methods: `dir.write`.
     pub fn methods(&self) -> impl Iterator<Item = &str> {
         self.actions.keys().map(String::as_str)
     }
@@ -180,7 +180,7 @@ impl Type {
     }
 }
 
-/// The type in policies of what a schema describes, if it has one.
+/// Returns the type in policies of the values that a schema describes, if they have one.
 fn type_of(schema: &Json) -> Option<Type> {
     match schema.get("type").and_then(Json::as_str) {
         Some("string") => Some(Type::Text),
