@@ -59,7 +59,8 @@ const RESERVED: &[&str] = &[
     "globalThis",
 ];
 
-/// Whether something can have this name in code: a constant of strict code, in plain letters, so that no two look alike.
+/// Returns whether something can have this name in code: a constant of strict code, in plain letters, so that no two
+/// look alike.
 pub fn is_binding(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'))
         && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_code_are_plain_and_mean_nothing_else() {
+    fn binding_names_are_plain_and_not_reserved() {
         for (name, expected) in [
             ("counter", true),
             ("$x_1", true),

@@ -1,4 +1,4 @@
-//! What the command line needs to explain a pattern: one call per verb, text in and text out.
+//! The functions by which the command line explains a pattern: one call per verb, text in and text out.
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -19,16 +19,16 @@ pub fn decode<C: Reference>(data: &CapData<C>) -> Result<Value<C>, DecodeError> 
     }
 }
 
-/// What can be said of a pattern and a value. All texts are safe to show.
+/// The explanation of whether a value matches a pattern. All texts are safe to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// Whether the value matches.
     pub matches: bool,
-    /// What the pattern asks for, in one line.
+    /// The description of the pattern, in one line.
     pub asks: String,
     /// The pattern as an `M.` expression.
     pub pattern: String,
-    /// Where the value differs: the path, what is expected there, and what is found.
+    /// The first difference of the value: the path, the expectation there, and the part found there.
     pub mismatch: Option<(String, String, String)>,
     /// Upstream's message about the mismatch.
     pub message: Option<String>,

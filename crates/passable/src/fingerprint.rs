@@ -12,17 +12,17 @@ use crate::value::{Reference, Value};
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// The hash of some bytes.
+    /// Returns the hash of some bytes.
     pub fn of(bytes: &[u8]) -> Hash {
         Hash(*blake3::hash(bytes).as_bytes())
     }
 
-    /// The 32 bytes.
+    /// Returns the 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Reads what `Display` writes.
+    /// Reads a hash as `Display` writes it.
     pub fn from_hex(hex: &str) -> Option<Hash> {
         blake3::Hash::from_hex(hex).ok().filter(|hash| *hash.to_hex() == *hex).map(|hash| Hash(hash.into()))
     }
@@ -66,8 +66,8 @@ pub fn push_prefixed(out: &mut Vec<u8>, part: &[u8]) {
     out.extend_from_slice(part);
 }
 
-/// The canonical bytes of a value: its smallcaps body without alleged interface names, the number of slots, and
-/// the slots in order of first occurrence, each part length-prefixed.
+/// Returns the canonical bytes of a value: its smallcaps body without alleged interface names, the number of slots,
+/// and the slots in order of first occurrence, each part length-prefixed.
 pub fn canonical_bytes<C: Reference + AsRef<[u8]>>(value: &Value<C>) -> Vec<u8> {
     let data = smallcaps::encode_canonical(value);
     let mut out = Vec::with_capacity(data.body.len() + 16 + 40 * data.slots.len());
@@ -79,7 +79,7 @@ pub fn canonical_bytes<C: Reference + AsRef<[u8]>>(value: &Value<C>) -> Vec<u8> 
     out
 }
 
-/// BLAKE3 of the [`canonical_bytes`].
+/// Returns the BLAKE3 hash of the [`canonical_bytes`].
 ///
 /// ```
 /// use passable::{Value, fingerprint};

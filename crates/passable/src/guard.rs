@@ -1,4 +1,4 @@
-//! Guards: what a method takes and gives, as Endo writes it.
+//! Guards: the arguments and results of a method, as Endo writes them.
 
 use crate::codec::error::Segment;
 use crate::keys::{Complaint, confirm_kind_of, quoted, redacted};
@@ -6,7 +6,7 @@ use crate::pattern::{Label, Mismatch, Pattern};
 use crate::text::Text;
 use crate::value::{Reference, Symbol, Value};
 
-/// What one argument or result must be.
+/// The guard of one argument or result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgGuard<C: Reference = crate::NoRef> {
     /// Must match.
@@ -35,13 +35,13 @@ pub struct MethodGuard<C: Reference = crate::NoRef> {
     pub args: Vec<ArgGuard<C>>,
     /// The arguments that may follow; each may also be `undefined`.
     pub optional: Option<Vec<ArgGuard<C>>>,
-    /// What the array of further arguments must match; if `None`, there may be none.
+    /// The guard of the array of further arguments; if `None`, there may be none.
     pub rest: Option<ArgGuard<C>>,
     /// The result.
     pub returns: ArgGuard<C>,
 }
 
-/// What holds for methods without a guard of their own.
+/// The rule for methods without a guard of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultGuards {
     /// Arguments and results must be passable.
@@ -59,11 +59,11 @@ pub struct InterfaceGuard<C: Reference = crate::NoRef> {
     pub methods: Vec<(Text, MethodGuard<C>)>,
     /// The methods by symbol, in order of the symbols' names.
     pub symbol_methods: Vec<(Symbol, MethodGuard<C>)>,
-    /// What holds for all other methods; they are refused if `None`.
+    /// The rule for all other methods; they are refused if `None`.
     pub default_guards: Option<DefaultGuards>,
 }
 
-/// The shape of the payload of a guard tag.
+/// Returns the shape of the payload of a guard tag.
 pub(crate) fn payload_pattern<C: Reference>(tag: &str) -> Option<Pattern<C>> {
     let raw = || Pattern::kind("guard:rawGuard");
     let record = |fields: Vec<(&str, Pattern<C>)>| Pattern::record(fields).ok();
@@ -130,7 +130,7 @@ impl<C: Reference> ArgGuard<C> {
         }
     }
 
-    /// The value as which the guard travels.
+    /// Returns the value as which the guard travels.
     pub fn to_value(&self) -> Value<C> {
         match self {
             ArgGuard::Pattern(pattern) => pattern.to_value(),
@@ -141,7 +141,7 @@ impl<C: Reference> ArgGuard<C> {
         }
     }
 
-    /// What a settled value must match.
+    /// Returns the pattern that a settled value must match.
     pub fn pattern(&self) -> Pattern<C> {
         match self {
             ArgGuard::Pattern(pattern) | ArgGuard::Await(pattern) => pattern.clone(),
@@ -180,7 +180,7 @@ impl<C: Reference> MethodGuard<C> {
         })
     }
 
-    /// The value as which the guard travels.
+    /// Returns the value as which the guard travels.
     pub fn to_value(&self) -> Value<C> {
         let list = |guards: &Vec<ArgGuard<C>>| Value::array(guards.iter().map(ArgGuard::to_value));
         let kind = if self.kind == CallKind::Async { "async" } else { "sync" };
@@ -196,7 +196,7 @@ impl<C: Reference> MethodGuard<C> {
         )
     }
 
-    /// The pattern of the array of arguments, once what must be awaited has been.
+    /// Returns the pattern of the array of arguments, once all promises to await have settled.
     pub fn arguments_pattern(&self) -> Pattern<C> {
         let rest = match &self.rest {
             Some(guard) => guard.pattern(),
@@ -250,7 +250,7 @@ pub(crate) fn in_order<T>(methods: &mut [(Symbol, T)]) {
 }
 
 impl Symbol {
-    /// How upstream names it in messages: `[Symbol(foo)]`, `[Symbol(Symbol.iterator)]`.
+    /// Returns how upstream names it in messages: `[Symbol(foo)]`, `[Symbol(Symbol.iterator)]`.
     pub fn label(&self) -> String {
         let name = self.name().to_str_lossy();
         let name = match (name.strip_prefix("@@@@"), name.strip_prefix("@@")) {
@@ -300,7 +300,7 @@ impl<C: Reference> InterfaceGuard<C> {
         })
     }
 
-    /// The value as which the guard travels.
+    /// Returns the value as which the guard travels.
     pub fn to_value(&self) -> Value<C> {
         let methods = self.methods.iter().map(|(name, guard)| (name.clone(), guard.to_value()));
         let defaults = match self.default_guards {
@@ -324,7 +324,7 @@ impl<C: Reference> InterfaceGuard<C> {
         Value::tagged("guard:interfaceGuard", record(fields))
     }
 
-    /// The guard of a method that is named by a symbol.
+    /// Returns the guard of a method that is named by a symbol.
     ///
     /// ```
     /// use passable::{InterfaceGuard, NoRef, Symbol, Value};
@@ -344,7 +344,7 @@ impl<C: Reference> InterfaceGuard<C> {
         self.symbol_methods.iter().find(|(own, _)| own == symbol).map(|(_, guard)| guard)
     }
 
-    /// The guard of a method.
+    /// Returns the guard of a method.
     pub fn method(&self, name: &str) -> Option<&MethodGuard<C>> {
         self.methods.iter().find(|(own, _)| own == name).map(|(_, guard)| guard)
     }

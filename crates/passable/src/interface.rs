@@ -1,4 +1,4 @@
-//! Interfaces: what can be done with a capability, as one description with several projections.
+//! Interfaces: the methods of a capability, as one description with several projections.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -9,7 +9,7 @@ use crate::text::Text;
 use crate::value::{NoRef, Reference, Value};
 use crate::visible::visible_line;
 
-/// What a call can do to the world.
+/// The effect of a call on the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
@@ -22,7 +22,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The word that people read: *reads*, *changes* or *sends*.
+    /// Returns the word that people read: *reads*, *changes* or *sends*.
     pub fn as_words(self) -> &'static str {
         match self {
             Effect::Observe => "reads",
@@ -38,23 +38,23 @@ impl Effect {
 pub struct Param<C: Reference = NoRef> {
     /// Its name; unique among the parameters of a method.
     pub name: String,
-    /// What an argument must match.
+    /// The pattern that an argument must match.
     pub pattern: Pattern<C>,
     /// Whether it may be left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
-    /// What it is for, in one line.
+    /// The purpose of the parameter, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
 }
 
 impl<C: Reference> Param<C> {
-    /// A parameter that must be given.
+    /// Returns a parameter that must be given.
     pub fn required(name: impl Into<String>, pattern: Pattern<C>, description: impl Into<String>) -> Self {
         Param { name: name.into(), pattern, optional: false, description: description.into() }
     }
 
-    /// A parameter that may be left out.
+    /// Returns a parameter that may be left out.
     pub fn optional(name: impl Into<String>, pattern: Pattern<C>, description: impl Into<String>) -> Self {
         Param { name: name.into(), pattern, optional: true, description: description.into() }
     }
@@ -69,11 +69,11 @@ pub struct Method<C: Reference = NoRef> {
     /// The parameters in order; those that may be left out come last.
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
     pub params: Vec<Param<C>>,
-    /// What the result matches.
+    /// The pattern that the result matches.
     pub returns: Pattern<C>,
-    /// What a call can do to the world.
+    /// The effect of a call on the world.
     pub effect: Effect,
-    /// What it does, in one line.
+    /// The description of the method, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Whether one can ask, after a crash, if a call has happened.
@@ -81,13 +81,13 @@ pub struct Method<C: Reference = NoRef> {
     pub probe: bool,
 }
 
-/// What a capability can be asked to do.
+/// The methods of a capability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(serialize = "C: Reference + Serialize", deserialize = "C: Reference + Deserialize<'de>"))]
 pub struct Interface<C: Reference = NoRef> {
     /// Its name, such as `Dir`.
     pub name: String,
-    /// What such a capability is, in one line.
+    /// The description of such a capability, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Its methods in the order in which people see them.
@@ -99,14 +99,14 @@ pub struct Interface<C: Reference = NoRef> {
 pub struct ToolSchema {
     /// The name by which the model calls it.
     pub name: String,
-    /// What it does.
+    /// The description of the method.
     pub description: String,
     /// JSON Schema of the object of arguments, by parameter name.
     pub parameters: Json,
 }
 
 impl<C: Reference> Method<C> {
-    /// A method without parameters that returns nothing.
+    /// Returns a method without parameters that returns nothing.
     pub fn new(name: impl Into<String>, effect: Effect, description: impl Into<String>) -> Self {
         Method {
             name: name.into(),
@@ -124,7 +124,7 @@ impl<C: Reference> Method<C> {
         self
     }
 
-    /// Says what the result matches.
+    /// Sets the pattern of the result.
     pub fn returns(mut self, returns: Pattern<C>) -> Self {
         self.returns = returns;
         self
@@ -136,7 +136,7 @@ impl<C: Reference> Method<C> {
         self
     }
 
-    /// The guard of this method in Endo's terms. Calls are asynchronous.
+    /// Returns the guard of this method in Endo's terms. Calls are asynchronous.
     pub fn guard(&self) -> MethodGuard<C> {
         let guards = |optional: bool| {
             let some = self.params.iter().filter(move |param| param.optional == optional);
@@ -152,7 +152,7 @@ impl<C: Reference> Method<C> {
         }
     }
 
-    /// The tool as which a model sees this method.
+    /// Returns the tool as which a model sees this method.
     pub fn tool_schema(&self, tool_name: &str) -> ToolSchema {
         let (mut properties, mut required) = (Map::new(), Vec::new());
         for param in &self.params {
@@ -182,7 +182,8 @@ impl<C: Reference> Method<C> {
         ToolSchema { name: tool_name.to_owned(), description: self.description.clone(), parameters }
     }
 
-    /// The method as an MCP tool: input and output schema, and what the effect class hints at.
+    /// Returns the method as an MCP tool: input schema, output schema, and the hints that follow from the effect
+    /// class.
     pub fn mcp_tool(&self, tool_name: &str) -> Json {
         let tool = self.tool_schema(tool_name);
         let mut out = json!({
@@ -202,14 +203,16 @@ impl<C: Reference> Method<C> {
         out
     }
 
-    /// Reads the arguments that a model gave, an object by parameter name, and checks them. The arguments come
-    /// in the order of the parameters; those left out at the end are missing, others are `undefined`.
-    /// Errors name the parameter, what was expected and what was found.
+    /// Reads the arguments that a model gave, an object by parameter name, and checks them.
+    ///
+    /// The arguments come in the order of the parameters. Those left out at the end are missing, others are
+    /// `undefined`. Errors name the parameter, the expectation and the value found.
     pub fn arguments_from_json(&self, json: &Json) -> Result<Vec<Value<C>>, Mismatch> {
         self.arguments_from_json_with(json, &mut |_, _| None)
     }
 
-    /// Like [`Method::arguments_from_json`]; the caller says what a string means where a capability is asked for.
+    /// Reads arguments as [`Method::arguments_from_json`] does; the caller resolves the strings that name
+    /// capabilities.
     pub fn arguments_from_json_with(
         &self,
         json: &Json,
@@ -241,7 +244,7 @@ impl<C: Reference> Method<C> {
         let mut arguments = Vec::new();
         for param in &self.params {
             let json = given.get(&param.name).filter(|json| {
-                // What is not needed and not there is often sent as null.
+                // Models often send null for an optional argument that they leave out.
                 !(json.is_null() && param.is_optional() && !param.pattern.matches(&Value::Null))
             });
             let value = match json {
@@ -268,7 +271,7 @@ impl<C: Reference> Method<C> {
         self.guard().check_arguments(interface, &self.name, args)
     }
 
-    /// The signature in one line: `write(path: text, text: text)`.
+    /// Returns the signature in one line: `write(path: text, text: text)`.
     pub fn signature(&self) -> String {
         let param = |param: &Param<C>| {
             let mark = if param.is_optional() { "?" } else { "" };
@@ -285,7 +288,7 @@ impl<C: Reference> Method<C> {
 }
 
 impl<C: Reference> Param<C> {
-    /// Whether it may be left out, by its own mark or by its pattern.
+    /// Returns whether it may be left out, by its own mark or by its pattern.
     pub fn is_optional(&self) -> bool {
         self.optional || self.pattern.as_optional().is_some()
     }
@@ -305,12 +308,12 @@ pub struct MethodRow {
     pub effect: &'static str,
     /// The signature in one line.
     pub signature: String,
-    /// What it does.
+    /// The description of the method.
     pub description: String,
 }
 
 impl<C: Reference> Interface<C> {
-    /// An interface without methods.
+    /// Returns an interface without methods.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Interface { name: name.into(), description: description.into(), methods: Vec::new() }
     }
@@ -321,12 +324,12 @@ impl<C: Reference> Interface<C> {
         self
     }
 
-    /// The method of a name.
+    /// Returns the method of a name.
     pub fn method(&self, name: &str) -> Option<&Method<C>> {
         self.methods.iter().find(|method| method.name == name)
     }
 
-    /// The guard of this interface in Endo's terms.
+    /// Returns the guard of this interface in Endo's terms.
     pub fn guard(&self) -> InterfaceGuard<C> {
         InterfaceGuard {
             name: Text::from(self.name.as_str()),
@@ -336,7 +339,7 @@ impl<C: Reference> Interface<C> {
         }
     }
 
-    /// The table that a person sees when choosing.
+    /// Returns the table that a person sees when choosing.
     pub fn table(&self) -> Vec<MethodRow> {
         let row = |method: &Method<C>| MethodRow {
             name: visible_line(&method.name).into_owned(),

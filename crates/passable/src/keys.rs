@@ -1,4 +1,4 @@
-//! Which values are keys, and what *kind* a tagged value is.
+//! Which values are keys, and the *kind* of a tagged value.
 //!
 //! A key is a value whose equality means the same for ever: no promises, no errors, no unknown tags.
 
@@ -12,8 +12,9 @@ use crate::order::partial_rank;
 use crate::pattern;
 use crate::value::{Reference, Value};
 
-/// Why a value is not what it should be, in upstream's words. Values in it are redacted, but tags and names are
-/// not: to people it is shown through [`crate::visible_line`].
+/// The reason why a value is refused, in upstream's words.
+///
+/// Values in it are redacted, but tags and names are not: people see it through [`crate::visible_line`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint(pub String);
 
@@ -25,7 +26,7 @@ impl fmt::Display for Complaint {
 
 impl std::error::Error for Complaint {}
 
-/// How upstream's messages mention a value without showing it.
+/// Returns how upstream's messages mention a value without showing it.
 pub(crate) fn redacted<C>(value: &Value<C>) -> String {
     let name = match value {
         Value::Undefined => "undefined",
@@ -44,14 +45,14 @@ pub(crate) fn redacted<C>(value: &Value<C>) -> String {
     format!("({} {name})", if vowel { "an" } else { "a" })
 }
 
-/// How upstream's messages quote a name.
+/// Returns how upstream's messages quote a name.
 pub(crate) fn quoted(text: &crate::Text) -> String {
     let mut out = String::new();
     crate::codec::json::write_string(&mut out, "", text);
     out
 }
 
-/// How upstream's messages mention a word that should need no quotes: it is quoted if it does.
+/// Returns how upstream's messages mention a word that should need no quotes: it is quoted if it does.
 pub(crate) fn bare(text: &crate::Text) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'-');
     let words =
@@ -62,7 +63,7 @@ pub(crate) fn bare(text: &crate::Text) -> String {
     }
 }
 
-/// Whether a value is a key.
+/// Returns whether a value is a key.
 pub fn is_key<C: Reference>(value: &Value<C>) -> bool {
     confirm_key(value).is_ok()
 }
@@ -94,7 +95,7 @@ pub fn confirm_key<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
     }
 }
 
-/// The first part of a value for which it is not a key: itself, or something in its lists and records.
+/// Returns the first part of a value for which it is not a key: itself, or something in its lists and records.
 pub(crate) fn not_a_key<C: Reference>(value: &Value<C>) -> Option<&Value<C>> {
     match value {
         Value::Array(array) => array.iter().find_map(not_a_key),
@@ -113,13 +114,13 @@ pub(crate) fn confirm_scalar<C>(value: &Value<C>) -> Result<(), Complaint> {
     }
 }
 
-/// The kind of a value: its pass style, or its tag if it is tagged and well formed for that tag. `None` for
+/// Returns the kind of a value: its pass style, or its tag if it is tagged and well formed for that tag. `None` for
 /// unknown tags and malformed payloads.
 pub fn kind_of<C: Reference>(value: &Value<C>) -> Option<&str> {
     confirm_kind_of(value).ok()
 }
 
-/// Like [`kind_of`], with the reason why there is no kind.
+/// Returns the kind of a value as [`kind_of`] does, or the reason why it has none.
 pub(crate) fn confirm_kind_of<C: Reference>(value: &Value<C>) -> Result<&str, Complaint> {
     let Value::Tagged(tagged) = value else {
         return Ok(value.kind());
@@ -162,7 +163,8 @@ fn confirm_collection<C: Reference>(value: &Value<C>) -> Result<(), Complaint> {
     }
 }
 
-/// Whether elements stand in reverse rank order, ties allowed; and whether the order alone proves them distinct.
+/// Returns whether elements stand in reverse rank order, ties allowed; and whether the order alone proves them
+/// distinct.
 fn reverse_sorted<C: Reference>(elements: &[Value<C>]) -> (bool, bool) {
     let mut strict = true;
     for [before, after] in elements.array_windows() {
@@ -222,7 +224,7 @@ fn confirm_bag_entries<C: Reference>(entries: &Value<C>) -> Result<(), Complaint
 }
 
 impl<C: Reference> Value<C> {
-    /// A set of keys; sorts them. Refuses what is not a key and what occurs twice.
+    /// Returns a set of keys, sorted. Refuses elements that are not keys, and elements that occur twice.
     pub fn set(elements: impl IntoIterator<Item = Value<C>>) -> Result<Self, Complaint> {
         let mut elements: Vec<_> = elements.into_iter().collect();
         elements.sort_by(|left, right| crate::compare_rank(right, left));
@@ -230,7 +232,7 @@ impl<C: Reference> Value<C> {
         confirm_collection(&set).map(|()| set)
     }
 
-    /// A bag: keys with how often each occurs.
+    /// Returns a bag: keys with how often each occurs.
     pub fn bag(counts: impl IntoIterator<Item = (Value<C>, num_bigint::BigInt)>) -> Result<Self, Complaint> {
         let entry = |(key, count): (Value<C>, num_bigint::BigInt)| Value::array([key, Value::bigint(count)]);
         let mut entries: Vec<_> = counts.into_iter().map(entry).collect();
@@ -239,7 +241,7 @@ impl<C: Reference> Value<C> {
         confirm_collection(&bag).map(|()| bag)
     }
 
-    /// A map from keys to values.
+    /// Returns a map from keys to values.
     pub fn map(entries: impl IntoIterator<Item = (Value<C>, Value<C>)>) -> Result<Self, Complaint> {
         let mut entries: Vec<_> = entries.into_iter().collect();
         entries.sort_by(|(left, one), (right, two)| {

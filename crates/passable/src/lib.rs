@@ -1,22 +1,22 @@
 //! Values, patterns and interfaces: the pure data on which every check, form, tool and wire message rests.
 //!
-//! - [`Value`]: what can be passed between objects that do not trust each other: immutable, acyclic, cheap to
-//!   clone, never deeper than [`MAX_DEPTH`]. `C` is what a context uses as references; [`NoRef`] means data only.
-//! - [`Pattern`]: Endo's `M.*` matchers with their limits and orders. One pattern checks, describes itself, and
-//!   becomes JSON Schema, an elicitation, a tree of form controls, text and a value that travels.
-//! - [`Interface`] and [`InterfaceGuard`]: what can be asked of a capability, with effect classes; as LLM tools, MCP
-//!   tools, guards, and a table for people; and the way back from a tool call's JSON to checked arguments.
-//! - Codecs: [`smallcaps`] and [`capdata`] (Endo's wire and storage), `ordered` (sortable keys, behind the feature of that name), plain JSON
-//!   ([`Value::to_json`], [`Value::to_json_text`]) and [`plist`] (Emacs). Decoders bound size and depth, refuse
-//!   duplicate names, and answer bad input with a typed error that has a path.
+//! - [`Value`]: data that objects without mutual trust can pass: immutable, acyclic, cheap to clone, never deeper
+//!   than [`MAX_DEPTH`]. `C` is the type of references in a context; [`NoRef`] means data only.
+//! - [`Pattern`]: Endo's `M.*` matchers with their limits and orders. One pattern checks and describes itself. It
+//!   becomes JSON Schema, an elicitation, a tree of form controls, text, and a value that travels.
+//! - [`Interface`] and [`InterfaceGuard`]: the methods of a capability, with effect classes. They become LLM tools,
+//!   MCP tools, guards, and a table for people. They also turn a tool call's JSON into checked arguments.
+//! - Codecs: [`smallcaps`] and [`capdata`] (Endo's wire and storage), `ordered` (sortable keys, behind the feature of
+//!   that name), plain JSON ([`Value::to_json`], [`Value::to_json_text`]) and [`plist`] (Emacs). Decoders bound size
+//!   and depth, refuse duplicate names, and answer bad input with a typed error that has a path.
 //! - [`fingerprint`]: BLAKE3 of canonical bytes. [`Untrusted`] and [`visible`]: foreign text made safe to show;
-//!   [`Quoting`]: where it stands in sentences of ours.
+//!   [`Quoting`]: the position of foreign text in our own sentences.
 //!
 //! The crate does no I/O, reads no clock, and depends on nothing of Almoner.
 //!
 //! # The matchers
 //!
-//! Each with something that matches and something that does not:
+//! Each with a value that matches and a value that does not:
 //!
 //! ```
 //! use passable::{NoRef, Pattern, Value};
@@ -79,8 +79,8 @@
 //!
 //! - Depth is bounded by [`MAX_DEPTH`]. Bytes have encodings, which upstream has not yet.
 //! - `M.refine(name)` is ours; peers that only know Endo refuse it.
-//! - Where upstream throws even though it was only asked whether a value matches (comparing what is no key), a
-//!   check is a mismatch with [`Mismatch::thrown`].
+//! - Upstream throws in some checks, for example when it compares a value that is not a key. Here the check is a
+//!   mismatch with [`Mismatch::thrown`].
 //! - Decoders refuse duplicate names, and big integers in other than decimal digits.
 
 #![forbid(unsafe_code)]

@@ -13,7 +13,7 @@ pub fn compare_rank<C: Reference>(left: &Value<C>, right: &Value<C>) -> Ordering
     partial_rank(left, right).unwrap_or(Ordering::Equal)
 }
 
-/// The place of a pass style in the order of the prefixes of encoded values.
+/// Returns the place of a pass style in the order of the prefixes of encoded values.
 fn style_rank<C>(value: &Value<C>) -> u8 {
     match value {
         Value::Error(_) => 0,
@@ -37,7 +37,8 @@ pub(crate) fn rank_numbers(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
-/// `None` where two different remotables decide; it ends a comparison instead of letting what follows decide.
+/// Compares by rank. Returns `None` where two different remotables decide, which ends the comparison: later parts
+/// must not decide it.
 pub(crate) fn partial_rank<C: Reference>(left: &Value<C>, right: &Value<C>) -> Option<Ordering> {
     match (left, right) {
         (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
@@ -93,7 +94,7 @@ pub fn compare_keys<C: Reference>(left: &Value<C>, right: &Value<C>) -> Result<O
     compare_known_keys(left, right)
 }
 
-/// Like [`compare_keys`] for values that are known to be keys.
+/// Compares two values that are known to be keys, as [`compare_keys`] does.
 pub(crate) fn compare_known_keys<C: Reference>(
     left: &Value<C>,
     right: &Value<C>,
@@ -167,7 +168,7 @@ fn bag_counts<C: Reference>(payload: &Value<C>) -> Counts<'_, C> {
         .collect()
 }
 
-/// A collection is at most another if each of its keys occurs there at least as often.
+/// Returns a collection is at most another if each of its keys occurs there at least as often.
 fn compare_counts<C: Reference>(left: Counts<'_, C>, right: Counts<'_, C>) -> Option<Ordering> {
     let mut order = Some(Ordering::Equal);
     for (key, count) in &left {

@@ -1,12 +1,12 @@
-//! Sentences of ours that quote others.
+//! Our own sentences that quote foreign text.
 //!
-//! What is quoted is kept apart from the words around it from the place where the sentence is made, so that a page can set
-//! it apart as well, whatever marks it has in it. Where nobody has kept it apart, all of it counts as quoted.
+//! The code that makes a sentence marks its quoted parts, so that a page can set them apart as well. Marks within the
+//! foreign text do not matter. A sentence without such marks counts as quoted as a whole.
 
 /// From which byte to which something is quoted.
 pub type Quoted = (usize, usize);
 
-/// A sentence of ours with what it quotes.
+/// A sentence of our own, with the positions of its quoted parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quoting {
     text: String,
@@ -14,7 +14,7 @@ pub struct Quoting {
 }
 
 impl Quoting {
-    /// Words of ours: they come from nobody else.
+    /// Returns words of our own, without a quoted part.
     pub fn ours(words: impl Into<String>) -> Quoting {
         Quoting { text: words.into(), quoted: vec![] }
     }
@@ -24,7 +24,7 @@ impl Quoting {
         Quoting::default().quote(words)
     }
 
-    /// A sentence of ours in which each `{}` stands for something that it quotes.
+    /// Returns a sentence of ours in which each `{}` stands for something that it quotes.
     ///
     /// ```
     /// use passable::Quoting;
@@ -41,18 +41,18 @@ impl Quoting {
         for piece in pieces {
             said = said.quote(quoted.next().unwrap_or(&"")).and(piece);
         }
-        // What has no place in the sentence is not lost.
+        // Arguments without a `{}` in the sentence are appended.
         quoted.fold(said, |said, more| said.and(" ").quote(more))
     }
 
-    /// The same, followed by words of ours.
+    /// Returns the same, followed by words of ours.
     #[must_use]
     pub fn and(mut self, words: impl AsRef<str>) -> Quoting {
         self.text.push_str(words.as_ref());
         self
     }
 
-    /// The same, followed by words that may be somebody else's.
+    /// Returns the same, followed by words that may be somebody else's.
     #[must_use]
     pub fn quote(mut self, words: impl AsRef<str>) -> Quoting {
         let words = words.as_ref();
@@ -64,7 +64,7 @@ impl Quoting {
         self
     }
 
-    /// The same, followed by another sentence.
+    /// Returns the same, followed by another sentence.
     #[must_use]
     pub fn then(mut self, other: &Quoting) -> Quoting {
         let from = self.text.len();
@@ -73,24 +73,25 @@ impl Quoting {
         self
     }
 
-    /// Several sentences, with words of ours between them.
+    /// Joins several sentences, with words of our own between them.
     pub fn joined(all: impl IntoIterator<Item = Quoting>, between: &str) -> Quoting {
         let mut all = all.into_iter();
         let first = all.next().unwrap_or_default();
         all.fold(first, |said, next| said.and(between).then(&next))
     }
 
-    /// All of it. Not made visible.
+    /// Returns all of it. Not made visible.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What of it is quoted.
+    /// Returns the positions of the quoted parts.
     pub fn quoted(&self) -> &[Quoted] {
         &self.quoted
     }
 
-    /// A sentence that was kept with what of it is quoted; all of it counts as that where nobody has said.
+    /// Returns a stored sentence with the positions of its quoted parts. Without positions, all of it counts as
+    /// quoted.
     pub fn kept(text: &str, quoted: Option<&[Quoted]>) -> Quoting {
         let parts = parts(text, quoted).into_iter();
         parts.fold(Quoting::default(), |said, part| match part.is_quoted {
@@ -99,12 +100,12 @@ impl Quoting {
         })
     }
 
-    /// All of it, and what of it is quoted.
+    /// Returns the text and the positions of its quoted parts.
     pub fn into_text(self) -> (String, Vec<Quoted>) {
         (self.text, self.quoted)
     }
 
-    /// Its parts in order.
+    /// Returns its parts in order.
     pub fn parts(&self) -> Vec<Part<'_>> {
         parts(&self.text, Some(&self.quoted))
     }
@@ -115,11 +116,13 @@ impl Quoting {
 pub struct Part<'a> {
     /// Whether it is quoted.
     pub is_quoted: bool,
-    /// What it says. Not made visible.
+    /// The text of the part. Not made visible.
     pub text: &'a str,
 }
 
-/// The parts of a text of which this is quoted; all of it, if nobody says, or if what is said does not fit the text.
+/// Returns the parts of a text with these quoted positions.
+///
+/// All of it counts as quoted if there are no positions, or if they do not fit the text.
 pub fn parts<'a>(text: &'a str, quoted: Option<&[Quoted]>) -> Vec<Part<'a>> {
     let whole = || vec![Part { is_quoted: true, text }];
     let Some(quoted) = quoted else { return whole() };
@@ -152,14 +155,14 @@ macro_rules! quoting {
     };
 }
 
-/// What is written down in the program is ours.
+/// Text that the program itself contains is our own.
 impl From<&'static str> for Quoting {
     fn from(words: &'static str) -> Quoting {
         Quoting::ours(words)
     }
 }
 
-/// Of what was put together nobody knows what is whose.
+/// Text put together at run time counts as quoted, because its origin is unknown.
 impl From<String> for Quoting {
     fn from(words: String) -> Quoting {
         Quoting::theirs(words)
@@ -171,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_quoted_stays_apart_whatever_it_says() {
+    fn quoted_parts_keep_their_positions() {
         let said = Quoting::ours("the ")
             .quote("“ours” ` {} \u{202e}")
             .and(", and ")
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_its_text_counts_as_quoted() {
+    fn text_with_misfitting_positions_counts_as_quoted() {
         let ours = |text| vec![Part { is_quoted: false, text }];
         let whole = |text| vec![Part { is_quoted: true, text }];
         for (text, quoted, expected) in [

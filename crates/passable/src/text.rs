@@ -41,8 +41,8 @@ impl Short {
         Some(Short(bytes))
     }
 
-    /// The first `len` bytes of a longer text. They are cut out of whole words, because copying a number of bytes that
-    /// the compiler does not know is far slower.
+    /// Returns the first `len` bytes of a longer text. They are cut out of whole words, because copying a number of
+    /// bytes that the compiler does not know is far slower.
     fn front(text: &str, len: usize) -> Option<Short> {
         let words = u128::from_le_bytes(*text.as_bytes().first_chunk()?);
         let bits = 8 * len.min(16) as u32;
@@ -57,7 +57,7 @@ impl Short {
 }
 
 impl Text {
-    /// The text as a string slice, or `None` when it holds a lone surrogate.
+    /// Returns the text as a string slice, or `None` when it holds a lone surrogate.
     pub fn as_str(&self) -> Option<&str> {
         match &self.0 {
             Repr::Short(text) => std::str::from_utf8(text.as_bytes()).ok(),
@@ -66,13 +66,13 @@ impl Text {
         }
     }
 
-    /// The text with every lone surrogate replaced by U+FFFD. For display; not for identity.
+    /// Returns the text with every lone surrogate replaced by U+FFFD. For display; not for identity.
     pub fn to_str_lossy(&self) -> Cow<'_, str> {
         let readable = || char::decode_utf16(self.units()).map(|unit| unit.unwrap_or('\u{FFFD}')).collect();
         self.as_str().map_or_else(|| Cow::Owned(readable()), Cow::Borrowed)
     }
 
-    /// UTF-8 bytes, or WTF-8 bytes when there are lone surrogates.
+    /// Returns the UTF-8 bytes, or WTF-8 bytes when there are lone surrogates.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Repr::Short(text) => text.as_bytes(),
@@ -81,17 +81,17 @@ impl Text {
         }
     }
 
-    /// Whether there are no lone surrogates.
+    /// Returns whether there are no lone surrogates.
     pub fn is_well_formed(&self) -> bool {
         !matches!(self.0, Repr::Wtf8(_))
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.as_bytes().is_empty()
     }
 
-    /// Length in UTF-16 units, which is what Endo's length limits count.
+    /// Returns the length in UTF-16 units, which Endo's length limits count.
     pub fn utf16_len(&self) -> usize {
         // Every unit has exactly one lead byte, and a four-byte sequence stands for two units.
         self.as_bytes()
@@ -100,12 +100,12 @@ impl Text {
             .sum()
     }
 
-    /// The UTF-16 units one after the other.
+    /// Returns the UTF-16 units one after the other.
     pub fn units(&self) -> impl Iterator<Item = u16> + '_ {
         Units { bytes: self.as_bytes(), at: 0, low: None }
     }
 
-    /// Text from bytes that were cut out of, or joined from, the bytes of texts at ASCII characters.
+    /// Returns the text of bytes that were cut or joined at ASCII characters of other texts.
     pub(crate) fn from_wtf8(bytes: &[u8]) -> Text {
         match std::str::from_utf8(bytes) {
             Ok(text) => Text::from(text),
@@ -113,7 +113,7 @@ impl Text {
         }
     }
 
-    /// The first `len` bytes of a text, which must end at a character.
+    /// Returns the first `len` bytes of a text, which must end at a character.
     #[inline]
     pub(crate) fn front(text: &str, len: usize) -> Text {
         match Short::front(text, len) {
@@ -167,7 +167,7 @@ pub struct TextBuilder {
     text: String,
     /// The text so far as WTF-8, from the first lone surrogate on; empty until then.
     wtf8: Vec<u8>,
-    /// A high surrogate at the end, of which nobody knows yet whether it is lone.
+    /// A high surrogate at the end. The next unit decides whether it is lone.
     high: Option<u16>,
 }
 
@@ -211,7 +211,7 @@ impl TextBuilder {
         }
     }
 
-    /// What follows is no low surrogate: a high one at the end stays alone.
+    /// Ends a surrogate pair: a high surrogate at the end stays alone, because no low one follows.
     fn settle(&mut self) {
         if let Some(high) = self.high.take() {
             self.push_lone(high);
@@ -226,12 +226,12 @@ impl TextBuilder {
         self.wtf8.extend([0xED, tail(6), tail(0)]);
     }
 
-    /// The text built so far.
+    /// Returns the text built so far.
     pub fn finish(mut self) -> Text {
         self.take()
     }
 
-    /// The text built so far; leaves the builder empty, with the room that it has.
+    /// Returns the text built so far; leaves the builder empty, with the room that it has.
     pub(crate) fn take(&mut self) -> Text {
         self.settle();
         if self.wtf8.is_empty() {
@@ -332,15 +332,18 @@ fn compare_utf16(left: &Text, right: &Text) -> Ordering {
     }
 }
 
-/// UTF-8 bytes sort by code point, which differs from the order of units only where one side has a character beyond
-/// the basic plane (lead byte F0 or more, first unit D800-DBFF) and the other one in E000-FFFF.
+/// Compares by UTF-16 units where the first bytes do not decide.
+///
+/// UTF-8 bytes sort by code point. That differs from the order of units only where one side has a character beyond
+/// the basic plane and the other one in E000-FFFF. The former has lead byte F0 or more, and a first unit in
+/// D800-DBFF.
 fn compare_utf16_slowly(left: &Text, right: &Text) -> Ordering {
     if !left.is_well_formed() || !right.is_well_formed() {
         return left.units().cmp(right.units());
     }
     let (left, right) = (left.as_bytes(), right.as_bytes());
     if left.is_ascii() || right.is_ascii() {
-        // Whatever differs first, one side of it is ASCII, and below everything else in both orders.
+        // At the first difference, one side is ASCII, and below everything else in both orders.
         return left.cmp(right);
     }
     match left.iter().zip(right).find(|(a, b)| a != b) {
@@ -374,7 +377,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_round_trip_and_halves_join() {
+    fn utf16_units_round_trip_and_surrogates_join() {
         for units in [
             vec![],
             vec![0x41, 0xE9, 0x20AC, 0xD83E, 0xDDD9],
@@ -390,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn short_and_long_text_is_the_same_however_it_is_made() {
+    fn equal_texts_from_all_constructors_are_equal() {
         for char in ["a", "é", "€", "🧙"] {
             for count in 0..20 {
                 let text = char.repeat(count);
@@ -412,14 +415,14 @@ mod tests {
     }
 
     #[test]
-    fn text_and_values_stay_small() {
+    fn text_and_value_fit_in_24_bytes() {
         // Three words each: most of the time of decoders goes into moving these.
         assert_eq!(size_of::<Text>(), 24);
         assert_eq!(size_of::<crate::Value>(), 24);
     }
 
     #[test]
-    fn order_is_by_utf16_units() {
+    fn text_order_is_by_utf16_units() {
         let sorted = [
             Text::from("a"),
             Text::from_utf16([0xD800]),

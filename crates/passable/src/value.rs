@@ -40,9 +40,10 @@ impl<'de> Deserialize<'de> for NoRef {
     }
 }
 
-/// What a context may use as references: anything that can be copied and told apart.
+/// A type that a context may use for references: its values can be cloned and compared.
 ///
-/// Formula ids in storage, slot names on a wire, live references in a vat. Implemented for every fitting type.
+/// Examples are formula ids in storage, slot names on a wire, and live references in a vat. Every fitting type
+/// implements it.
 pub trait Reference: Clone + Eq + Hash {}
 
 impl<T: Clone + Eq + Hash> Reference for T {}
@@ -53,13 +54,13 @@ pub enum Value<C = NoRef> {
     Undefined,
     /// `null`.
     Null,
-    /// A boolean.
+    /// Returns a boolean.
     Bool(bool),
     /// A double; `-0` equals `0` and `NaN` equals itself.
     Number(f64),
     /// An integer of any size.
     BigInt(Arc<BigInt>),
-    /// Text.
+    /// Returns text as a value.
     String(Text),
     /// Immutable bytes.
     Bytes(Arc<[u8]>),
@@ -69,13 +70,13 @@ pub enum Value<C = NoRef> {
     Array(Array<C>),
     /// A record with text names.
     Record(Record<C>),
-    /// A tagged payload: sets, bags, maps, matchers, guards and whatever else has a tag.
+    /// A tagged payload: sets, bags, maps, matchers, guards and all other values with a tag.
     Tagged(Tagged<C>),
-    /// An error.
+    /// Returns an error.
     Error(Arc<ErrorData>),
     /// A reference to a remotable object.
     Remotable(Arc<Remote<C>>),
-    /// A reference to a promise.
+    /// Returns a reference to a promise.
     Promise(Arc<Remote<C>>),
 }
 
@@ -84,7 +85,7 @@ pub enum Value<C = NoRef> {
 pub struct Remote<C> {
     /// The reference itself.
     pub reference: C,
-    /// What the sender called its interface, such as `Alleged: Alice`; a claim, never a fact.
+    /// The interface name that the sender gave, such as `Alleged: Alice`; a claim, never a fact.
     pub iface: Option<Text>,
 }
 
@@ -94,7 +95,7 @@ impl<C: PartialEq> PartialEq for Remote<C> {
     }
 }
 
-/// What can be known of an error that was passed.
+/// The parts of an error that are passed on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ErrorData {
     /// The constructor's name, such as `TypeError`.
@@ -140,7 +141,7 @@ impl Symbol {
         if known { Ok(Symbol(Arc::new(name))) } else { Err(ValueError::UnknownSymbol(name)) }
     }
 
-    /// The passable name.
+    /// Returns the passable name.
     pub fn name(&self) -> &Text {
         &self.0
     }
@@ -199,7 +200,7 @@ pub(crate) fn depth_above<'a, C: 'a>(
 }
 
 impl<C> Array<C> {
-    /// The elements.
+    /// Returns the elements.
     pub fn as_slice(&self) -> &[Value<C>] {
         &self.0.slice
     }
@@ -218,7 +219,7 @@ impl<C> std::ops::Deref for Array<C> {
 }
 
 impl<C> Record<C> {
-    /// The value under a name.
+    /// Returns the value under a name.
     pub fn get(&self, name: &str) -> Option<&Value<C>> {
         // Names are in UTF-16 order, in which a `str` can be compared without making a `Text` only slowly;
         // records are small and their names short, so the text is made.
@@ -228,14 +229,14 @@ impl<C> Record<C> {
         }
     }
 
-    /// The value under a name that may hold lone surrogates.
+    /// Returns the value under a name that may hold lone surrogates.
     pub fn get_text(&self, name: &Text) -> Option<&Value<C>> {
         let fields = self.fields();
         let at = fields.binary_search_by(|(own, _)| own.cmp(name)).ok()?;
         fields.get(at).map(|(_, value)| value)
     }
 
-    /// The fields in UTF-16 order of their names.
+    /// Returns the fields in UTF-16 order of their names.
     pub fn fields(&self) -> &[(Text, Value<C>)] {
         &self.0.slice
     }
@@ -244,22 +245,22 @@ impl<C> Record<C> {
         self.0.header.header
     }
 
-    /// The fields in order.
+    /// Returns the fields in order.
     pub fn iter(&self) -> std::slice::Iter<'_, (Text, Value<C>)> {
         self.fields().iter()
     }
 
-    /// The names in order.
+    /// Returns the names in order.
     pub fn names(&self) -> impl Iterator<Item = &Text> {
         self.fields().iter().map(|(name, _)| name)
     }
 
-    /// How many fields there are.
+    /// Returns how many fields there are.
     pub fn len(&self) -> usize {
         self.fields().len()
     }
 
-    /// Whether there are no fields.
+    /// Returns whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.fields().is_empty()
     }
@@ -275,19 +276,19 @@ impl<'a, C> IntoIterator for &'a Record<C> {
 }
 
 impl<C> Tagged<C> {
-    /// The tag.
+    /// Returns the tag.
     pub fn tag(&self) -> &Text {
         &self.0.1
     }
 
-    /// The payload.
+    /// Returns the payload.
     pub fn payload(&self) -> &Value<C> {
         &self.0.2
     }
 }
 
 impl<C> Value<C> {
-    /// How deep the value nests: 0 for what holds no other value.
+    /// Returns how deep the value nests: 0 for a value that holds no other value.
     pub fn depth(&self) -> u32 {
         match self {
             Value::Array(array) => array.depth(),
@@ -297,12 +298,12 @@ impl<C> Value<C> {
         }
     }
 
-    /// The well-formed text, if it is one.
+    /// Returns the well-formed text, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         self.as_text().and_then(Text::as_str)
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     pub fn as_text(&self) -> Option<&Text> {
         match self {
             Value::String(text) => Some(text),
@@ -310,7 +311,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// The number, if it is one.
+    /// Returns the number, if it is one.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Number(number) => Some(*number),
@@ -318,7 +319,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// The boolean, if it is one.
+    /// Returns the boolean, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(value) => Some(*value),
@@ -326,7 +327,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// The big integer, if it is one.
+    /// Returns the big integer, if it is one.
     pub fn as_bigint(&self) -> Option<&BigInt> {
         match self {
             Value::BigInt(value) => Some(value),
@@ -334,7 +335,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// The bytes, if it is bytes.
+    /// Returns the bytes, if it is bytes.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             Value::Bytes(bytes) => Some(bytes),
@@ -342,7 +343,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// The elements, if it is an array.
+    /// Returns the elements, if it is an array.
     pub fn as_array(&self) -> Option<&[Value<C>]> {
         match self {
             Value::Array(array) => Some(array),
@@ -350,7 +351,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// The record, if it is one.
+    /// Returns the record, if it is one.
     pub fn as_record(&self) -> Option<&Record<C>> {
         match self {
             Value::Record(record) => Some(record),
@@ -358,7 +359,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// The tagged payload, if it is one.
+    /// Returns the tagged payload, if it is one.
     pub fn as_tagged(&self) -> Option<&Tagged<C>> {
         match self {
             Value::Tagged(tagged) => Some(tagged),
@@ -366,12 +367,12 @@ impl<C> Value<C> {
         }
     }
 
-    /// The payload, if it has exactly this tag.
+    /// Returns the payload, if it has exactly this tag.
     pub fn payload_of(&self, tag: &str) -> Option<&Value<C>> {
         self.as_tagged().filter(|tagged| tagged.tag() == tag).map(Tagged::payload)
     }
 
-    /// The reference, if it is a remotable or a promise.
+    /// Returns the reference, if it is a remotable or a promise.
     pub fn as_reference(&self) -> Option<&C> {
         match self {
             Value::Remotable(remote) | Value::Promise(remote) => Some(&remote.reference),
@@ -379,13 +380,13 @@ impl<C> Value<C> {
         }
     }
 
-    /// The field of a record.
+    /// Returns the field of a record.
     pub fn get(&self, name: &str) -> Option<&Value<C>> {
         self.as_record().and_then(|record| record.get(name))
     }
 
-    /// Endo's pass style: `undefined`, `null`, `boolean`, `number`, `bigint`, `string`, `symbol`, `byteArray`,
-    /// `copyArray`, `copyRecord`, `tagged`, `error`, `remotable` or `promise`.
+    /// Returns Endo's pass style: `undefined`, `null`, `boolean`, `number`, `bigint`, `string`, `symbol`,
+    /// `byteArray`, `copyArray`, `copyRecord`, `tagged`, `error`, `remotable` or `promise`.
     ///
     /// The finer *kind*, which looks at tags, is [`crate::kind_of`].
     pub fn kind(&self) -> &'static str {
@@ -407,7 +408,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// Every reference in the value, in order of occurrence, repeats included.
+    /// Returns every reference in the value, in order of occurrence, repeats included.
     pub fn references(&self) -> Vec<&C> {
         let mut found = Vec::new();
         self.collect_references(&mut found);
@@ -424,7 +425,7 @@ impl<C> Value<C> {
         }
     }
 
-    /// The same value with every reference exchanged, or the first error in doing so.
+    /// Returns the same value with every reference exchanged, or the first error in doing so.
     pub fn try_map_references<D, E>(
         &self,
         exchange: &mut impl FnMut(&C) -> Result<D, E>,
@@ -435,8 +436,10 @@ impl<C> Value<C> {
         })
     }
 
-    /// The same value with every capability exchanged, or the first error in doing so. `exchange` is told whether it is a
-    /// promise, and tells the same of what it returns.
+    /// Returns the same value with every capability exchanged, or the first error in doing so.
+    ///
+    /// The flag that `exchange` receives says whether the capability is a promise. The flag that it returns says the
+    /// same of the new one.
     pub fn try_map_capabilities<D, E>(
         &self,
         exchange: &mut impl FnMut(bool, &Remote<C>) -> Result<(bool, Remote<D>), E>,
@@ -480,7 +483,7 @@ impl<C> Value<C> {
         })
     }
 
-    /// The same value with every reference exchanged.
+    /// Returns the same value with every reference exchanged.
     pub fn map_references<D>(&self, exchange: &mut impl FnMut(&C) -> D) -> Value<D> {
         match self.try_map_references(&mut |reference| Ok::<D, Infallible>(exchange(reference))) {
             Ok(value) => value,
@@ -490,7 +493,7 @@ impl<C> Value<C> {
 }
 
 impl Value<NoRef> {
-    /// The value in a context with references; data is data everywhere.
+    /// Returns the value in a context with references; data is data everywhere.
     pub fn widen<C>(&self) -> Value<C> {
         self.map_references(&mut |never| match *never {})
     }

@@ -1,8 +1,9 @@
 //! Text that others wrote, made safe to show.
 //!
-//! Terminals, browsers and editors act on characters that nobody sees: escape sequences rewrite a prompt,
-//! direction marks reorder it, zero-width and look-alike spaces hide in it. Every surface shows foreign text
-//! through [`visible`] or [`visible_line`], and [`Untrusted`] makes forgetting that a compile error.
+//! Terminals, browsers and editors act on invisible characters. Escape sequences rewrite a prompt, direction marks
+//! reorder it, and zero-width or look-alike spaces hide in it. Every surface shows foreign text through [`visible`]
+//! or
+//! [`visible_line`]; [`Untrusted`] makes forgetting that a compile error.
 
 use std::borrow::Cow;
 
@@ -17,7 +18,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     escape(text, true)
 }
 
-/// Like [`visible`], but for one line: tabs and line feeds are escaped as well.
+/// Makes text of one line safe to show, as [`visible`] does; it escapes tabs and line feeds as well.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     escape(text, false)
 }
@@ -27,11 +28,11 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
 pub enum VisiblePart {
     /// As it is.
     Plain(String),
-    /// A character that is written out: what stands there could also be a text that says the same.
+    /// An escaped character. A text may contain the same letters literally, so the two are kept apart.
     Escape(String),
 }
 
-/// What [`visible`] shows, with what is written out apart from what stands there as it is.
+/// Returns the output of [`visible`] in parts, so that escaped characters are told apart from literal text.
 pub fn visible_parts(text: &str) -> Vec<VisiblePart> {
     let mut parts = Vec::new();
     let mut marks = 0;
@@ -46,7 +47,7 @@ pub fn visible_parts(text: &str) -> Vec<VisiblePart> {
     parts
 }
 
-/// A noun of ours with its article: `an export`, `a value`.
+/// Returns a noun of ours with its article: `an export`, `a value`.
 ///
 /// ```
 /// assert_eq!(passable::with_article("approval"), "an approval");
@@ -78,7 +79,8 @@ fn escape(text: &str, lines: bool) -> Cow<'_, str> {
     if changed { Cow::Owned(out) } else { Cow::Borrowed(text) }
 }
 
-/// A character written out, unless it can be shown as it is. `marks` counts those that were drawn over one base.
+/// Returns a character written out, unless it can be shown as it is. `marks` counts those that were drawn over one
+/// base.
 fn written_out(char: char, marks: &mut usize, lines: bool) -> Option<String> {
     let mark = is_combining(char);
     *marks = if mark { *marks + 1 } else { 0 };
@@ -87,7 +89,7 @@ fn written_out(char: char, marks: &mut usize, lines: bool) -> Option<String> {
     hidden.then(|| format!("\\u{{{:X}}}", u32::from(char)))
 }
 
-/// Whether a character is invisible, looks like a plain space without being one, or acts on its surroundings.
+/// Returns whether a character is invisible, looks like a plain space without being one, or acts on its surroundings.
 fn is_hidden(char: char) -> bool {
     matches!(u32::from(char),
         // Control characters.
@@ -103,12 +105,12 @@ fn is_hidden(char: char) -> bool {
         | 0x034F | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x2800 | 0x3164 | 0xFFA0
         // Variation selectors.
         | 0x180B..=0x180D | 0x180F | 0xFE00..=0xFE0F
-        // Private use and what Unicode leaves without meaning.
+        // Private use, and code points without a character.
         | 0xE000..=0xF8FF | 0xF0000..=0x10FFFF | 0xFDD0..=0xFDEF | 0xFFF0..=0xFFF8
     ) || u32::from(char) & 0xFFFE == 0xFFFE
 }
 
-/// Whether a character is drawn over the one before it. The blocks of combining marks and the marks of the
+/// Returns whether a character is drawn over the one before it. The blocks of combining marks and the marks of the
 /// scripts that stack them; enough to stop towers of marks, not a full table of categories.
 fn is_combining(char: char) -> bool {
     matches!(u32::from(char),
@@ -139,18 +141,18 @@ impl Untrusted {
         Untrusted(text.into())
     }
 
-    /// For people, over several lines.
+    /// Returns the text for people, over several lines.
     pub fn visible(&self) -> Cow<'_, str> {
         visible(&self.0)
     }
 
-    /// For people, in one line.
+    /// Returns the text for people, in one line.
     pub fn visible_line(&self) -> Cow<'_, str> {
         visible_line(&self.0)
     }
 
-    /// The bytes as they came. For storage, for models and for executing exactly what was approved; never for a
-    /// person's eyes.
+    /// Returns the unchanged text. For storage, for models and for executing exactly the approved text; never for
+    /// people to read.
     pub fn raw(&self) -> &str {
         &self.0
     }
@@ -173,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_text_shows_what_it_hides() {
+    fn hidden_characters_are_shown_escaped() {
         for (text, expected) in [
             ("plain\ttext\n", "plain\ttext\n"),
             ("\u{1B}[2K\rApproved", "\\u{1B}[2K\\u{D}Approved"),
@@ -190,7 +192,7 @@ mod tests {
                 parts.iter().map(|(VisiblePart::Plain(text) | VisiblePart::Escape(text))| text.as_str());
             assert_eq!(all.collect::<String>(), expected);
         }
-        // What hides something is told from what says so.
+        // An escaped character differs from text that spells the escape.
         let [hidden, spelled] = ["\u{200B}", "\\u{200B}"].map(visible_parts);
         assert_eq!(hidden, [VisiblePart::Escape("\\u{200B}".to_owned())]);
         assert_eq!(spelled, [VisiblePart::Plain("\\u{200B}".to_owned())]);

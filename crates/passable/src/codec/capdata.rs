@@ -26,16 +26,16 @@ pub fn encode<C: Reference>(value: &Value<C>) -> CapData<C> {
     CapData { body: writer.out, slots: writer.slots.into_vec() }
 }
 
-/// What a slot of a capdata body stands for.
+/// The target of a slot in a capdata body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotKind {
     /// An object.
     Remotable,
-    /// A promise.
+    /// Returns a promise.
     Promise,
 }
 
-/// Decodes what [`encode`] wrote; every slot is taken for a remotable.
+/// Decodes the output of [`encode`]; every slot is taken for a remotable.
 pub fn decode<C: Reference>(data: &CapData<C>) -> Result<Value<C>, DecodeError> {
     decode_with(data, Bounds::default(), |_| SlotKind::Remotable)
 }
@@ -191,7 +191,7 @@ impl<C: Reference, K: FnMut(&C) -> SlotKind> Decoder<'_, C, K> {
     }
 }
 
-/// Makes a record of the fields, or what `special` reads if they have a class. It must use every part.
+/// Makes a record of the fields, or calls `special` if they have a class. `special` must use every part.
 pub(crate) fn read_object<C>(
     mut fields: Fields<'_, C>,
     special: impl FnOnce(&Text, &mut Fields<'_, C>) -> Result<Value<C>, Problem>,
@@ -221,7 +221,7 @@ pub(crate) fn read_class<C>(class: &Text, parts: &mut Fields<'_, C>) -> Result<O
             Value::try_tagged(tag, parts.take("payload").ok_or(Problem::Malformed("payload"))?)?
         }
         b"error" => {
-            // What else an error carries is for diagnosis at its origin and has no place in a value.
+            // The other parts of an error are for diagnosis at its origin and have no place in a value.
             let _ = (parts.take("cause"), parts.take("errors"));
             let (id, message, name) =
                 (parts.take_text("errorId")?, parts.text("message")?, parts.text("name")?);

@@ -1,4 +1,4 @@
-//! What a decoder says of a body that it refuses.
+//! The errors of decoders.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub enum Segment {
 pub struct DecodeError {
     /// Steps from the root of the body to the offending part.
     pub path: Vec<Segment>,
-    /// What is wrong there.
+    /// The problem there.
     #[source]
     pub problem: Problem,
 }
@@ -65,7 +65,7 @@ impl From<ValueError> for DecodeError {
 /// An error on its way up through the levels of a codec: boxed, so that no result is larger than a value.
 pub(crate) type Fault = Box<DecodeError>;
 
-/// The fault of a part, seen from the whole.
+/// Returns the fault of a part, seen from the whole.
 #[cold]
 pub(crate) fn within(mut fault: Fault, segment: Segment) -> Fault {
     fault.path.insert(0, segment);
@@ -102,7 +102,7 @@ pub enum Problem {
     Syntax {
         /// Byte offset into the body (for capdata and smallcaps: after the `#`).
         offset: usize,
-        /// What may stand there.
+        /// The parts that may stand there.
         expected: &'static str,
     },
     /// It is longer than the bounds allow.

@@ -16,7 +16,7 @@ pub(crate) struct Fields<'a, C> {
 }
 
 impl<'a, C> Fields<'a, C> {
-    /// The names from `first_name` on, and as many values at the end of all.
+    /// Returns the names from `first_name` on, and as many values at the end of all.
     pub(crate) fn new(names: &'a mut Vec<Text>, values: &'a mut Vec<Value<C>>, first_name: usize) -> Self {
         let first_value = (values.len() + first_name).saturating_sub(names.len());
         Fields { names, values, first_name, first_value }

@@ -26,7 +26,7 @@ impl Default for Bounds {
     }
 }
 
-/// What a codec makes of the parts that the reader finds.
+/// The hooks by which a codec turns strings and objects into values.
 pub(crate) trait Shape<C> {
     /// Gives a string its meaning.
     fn string(&mut self, text: Text) -> Result<Value<C>, Problem>;
@@ -75,7 +75,7 @@ impl<'a, C> Reader<'a, C> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Moves past white space; tells what stands after it.
+    /// Moves past white space. Returns the byte after it.
     fn next(&mut self) -> Option<u8> {
         loop {
             match self.peek() {
@@ -94,7 +94,7 @@ impl<'a, C> Reader<'a, C> {
         Ok(())
     }
 
-    /// Reads one value and puts it upon the stack. Part of its callers, so that only what nests costs a call.
+    /// Reads one value and pushes it on the stack. It is inlined, so that only nesting costs a call.
     #[inline(always)]
     fn value(&mut self, shape: &mut impl Shape<C>) -> Result<(), Fault> {
         match self.next() {
@@ -186,7 +186,7 @@ impl<'a, C> Reader<'a, C> {
     fn digits(&mut self, number: &mut u64) -> Result<usize, Fault> {
         let start = self.at;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
-            // What overflows has too many digits to be used.
+            // A number that overflows has too many digits to be used.
             *number = number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             self.at += 1;
         }
@@ -285,7 +285,7 @@ impl<'a, C> Reader<'a, C> {
     }
 }
 
-/// What ten is to the power of.
+/// The powers of ten.
 const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
@@ -294,7 +294,7 @@ mod tests {
     use crate::{NoRef, Value};
 
     #[test]
-    fn numbers_are_read_to_the_last_bit() {
+    fn numbers_are_read_exactly() {
         for text in [
             "0",
             "-0",
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_tells_the_way_to_its_place() {
+    fn decode_error_names_the_path_of_its_place() {
         for (body, expected) in [
             ("", "expected a JSON value at byte 0"),
             ("[] []", "expected the end at byte 3"),

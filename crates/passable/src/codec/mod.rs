@@ -43,7 +43,7 @@ impl<'a, C: Reference> Slots<'a, C> {
         Slots { found: Vec::new(), numbers: std::collections::HashMap::new() }
     }
 
-    /// The number of a reference, and whether this is its first occurrence.
+    /// Returns the number of a reference, and whether this is its first occurrence.
     pub(crate) fn number(&mut self, reference: &'a C) -> (usize, bool) {
         let next = self.found.len();
         let number = *self.numbers.entry(reference).or_insert(next);
@@ -77,7 +77,7 @@ pub(crate) fn read_bigint(digits: &Text) -> Result<BigInt, Problem> {
     number.ok_or_else(|| Problem::BigInt(if unsigned.len() > 100 { "…".into() } else { digits.clone() }))
 }
 
-/// At most 18 decimal digits as a number.
+/// Returns at most 18 decimal digits as a number.
 fn small_number(digits: &[u8]) -> Option<i64> {
     digits.iter().try_fold(0, |number, digit| match digit {
         b'0'..=b'9' => Some(10 * number + i64::from(digit - b'0')),
@@ -120,7 +120,7 @@ pub fn from_base64(text: &str) -> Result<Vec<u8>, Problem> {
 }
 
 impl<C: Reference + Serialize> Serialize for Value<C> {
-    /// As smallcaps with slots, so that values can live in durable rows.
+    /// Serializes the value as smallcaps with slots, so that values can live in durable rows.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         smallcaps::encode(self).serialize(serializer)
     }
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_has_one_spelling() {
+    fn base64_round_trips_and_refuses_other_spellings() {
         for bytes in [&b""[..], b"f", b"fo", b"foo", b"foob", &[0xFF; 7]] {
             assert_eq!(from_base64(&to_base64(bytes)).unwrap(), bytes);
         }

@@ -21,7 +21,7 @@ pub enum Format {
     Compact,
 }
 
-/// What an encoded reference is: its first character says so.
+/// The kind of an encoded reference, which its first character tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefKind {
     /// `r…`
@@ -81,7 +81,7 @@ pub fn decode_with<C: Reference>(
     decode::decode(bytes, refer).map_err(|fault| *fault)
 }
 
-/// The ten's complement of decimal digits, in as many digits.
+/// Replaces decimal digits with their ten's complement, in as many digits.
 fn complement(digits: &mut [u8]) {
     let mut borrow = true;
     for digit in digits.iter_mut().rev() {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_tells_the_way_to_its_place() {
+    fn decode_error_names_the_path_of_its_place() {
         for (text, expected) in [
             ("[s\0[s\x01\0q\x01\0\0", "at [1][1]: expected an encoded value at byte 0"),
             ("[[s\x01\0s\0", "at [0]: expected the end of an element at byte 0"),

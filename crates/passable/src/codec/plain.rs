@@ -1,11 +1,17 @@
-//! Plain JSON: ordinary JSON is read as itself, and what JSON lacks is escaped.
+//! Plain JSON: ordinary JSON is read as itself, and values that JSON lacks are escaped.
 //!
-//! Escapes are objects with `@qclass`, as in [capdata](crate::capdata): `undefined`, `NaN`, `Infinity`,
-//! `-Infinity`, `bigint` (`digits`), `bytes` (`base64`), `symbol` (`name`), `tagged` (`tag`, `payload`), `error`
-//! (`message`, `name`, `errorId?`) and `hilbert` (`original`, `rest?`: a record that has a field `@qclass`).
-//! Three are our own: `utf16` (`units`: text with lone surrogates, four hexadecimal digits per unit),
-//! `hilbert-names` (`fields`: a list of `[name, value]`, for records whose names hold lone surrogates), and
-//! `remotable` or `promise` (`ref`, `iface?`: a reference in its own serde form).
+//! Escapes are objects with `@qclass`. These are as in [capdata](crate::capdata):
+//!
+//! - `undefined`, `NaN`, `Infinity`, `-Infinity`
+//! - `bigint` (`digits`), `bytes` (`base64`), `symbol` (`name`)
+//! - `tagged` (`tag`, `payload`), `error` (`message`, `name`, `errorId?`)
+//! - `hilbert` (`original`, `rest?`): a record that has a field `@qclass`
+//!
+//! These are our own:
+//!
+//! - `utf16` (`units`): text with lone surrogates, four hexadecimal digits per unit
+//! - `hilbert-names` (`fields`): a list of `[name, value]`, for records whose names hold lone surrogates
+//! - `remotable` or `promise` (`ref`, `iface?`): a reference in its own serde form
 //!
 //! Lossless up to equality of values: `-0` is written as `0`.
 
@@ -26,8 +32,10 @@ mod text;
 const QCLASS: &str = "@qclass";
 
 impl<C: Reference + DeserializeOwned> Value<C> {
-    /// Reads plain JSON. Ordinary JSON becomes what it looks like; escapes become what they stand for. Numbers are
-    /// doubles, as in JavaScript: whole numbers beyond 2^53 lose their last digits.
+    /// Reads plain JSON.
+    ///
+    /// Ordinary JSON becomes the same value, and an escape becomes the value that it encodes. Numbers are doubles, as
+    /// in JavaScript: whole numbers beyond 2^53 lose their last digits.
     pub fn from_json(json: &Json) -> Result<Value<C>, DecodeError> {
         read_with(json, &mut |class, reference, iface| {
             let reference = serde_json::from_value(reference.cloned().unwrap_or(Json::Null))
@@ -47,7 +55,7 @@ pub(crate) const PROMISE: &str = "promise";
 /// Gives an escape of class [`REMOTABLE`] or [`PROMISE`] its meaning, by its `ref` and its `iface`.
 pub(crate) type Refer<'a, C> = dyn FnMut(&str, Option<&Json>, Option<Text>) -> Result<Value<C>, Problem> + 'a;
 
-/// Reads plain JSON; the caller says what stands for a reference.
+/// Reads plain JSON; the caller reads the references.
 pub(crate) fn read_with<C: Reference>(
     json: &Json,
     refer: &mut Refer<'_, C>,
@@ -81,7 +89,7 @@ fn read_parts<C>(class: &Text, parts: &mut Fields<'_, C>) -> Result<Value<C>, Pr
     }
 }
 
-/// A number as JSON writes it: whole numbers that a double holds exactly without a decimal point.
+/// Returns a number as JSON writes it: whole numbers that a double holds exactly without a decimal point.
 pub(crate) fn number_to_json(number: f64) -> Option<Json> {
     if number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0 {
         return Some(Json::from(number as i64));

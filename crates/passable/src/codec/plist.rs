@@ -36,7 +36,8 @@ fn write_into(json: &Json, out: &mut String) {
             for char in text.chars() {
                 match char {
                     '"' | '\\' => out.extend(['\\', char]),
-                    // Line breaks and tabs are what strings may hold; other control characters could be acted on.
+                    // Strings may hold line breaks and tabs. Terminals and editors may act on other control
+                    // characters.
                     '\n' | '\t' => out.push(char),
                     char if char.is_control() => out.push_str(&format!("\\x{:X}\\ ", u32::from(char))),
                     char => out.push(char),

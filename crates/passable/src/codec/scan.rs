@@ -1,17 +1,19 @@
 //! Finding bytes eight at a time: most text holds nothing that a codec must look at.
 
-/// Eight times the same byte.
+/// Returns a word of eight times the same byte.
 const fn eight(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// Marks each byte below a limit by its highest bit, if that bit is taken for what it is only in ASCII. Marks above
-/// the first one can be wrong, because subtracting borrows.
+/// Marks each ASCII byte below a limit by its highest bit.
+///
+/// The caller ignores the marks of bytes beyond ASCII. Marks above the first one can be wrong, because subtracting
+/// borrows.
 const fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(eight(limit))
 }
 
-/// How many bytes stand before the first ASCII byte that is marked, or all of them.
+/// Returns how many bytes stand before the first ASCII byte that is marked, or all of them.
 #[inline(always)]
 fn before(bytes: &[u8], marks: impl Fn(u64) -> u64) -> usize {
     let marks = |word: u64| marks(word) & !word & eight(0x80);
@@ -28,13 +30,14 @@ fn before(bytes: &[u8], marks: impl Fn(u64) -> u64) -> usize {
     at + rest.iter().position(marked).unwrap_or(rest.len())
 }
 
-/// How many bytes stand for themselves in a JSON string. What ends them is ASCII, so this is a character boundary.
+/// Returns how many bytes stand for themselves in a JSON string. The byte after them is ASCII, so this is a character
+/// boundary.
 #[inline]
 pub(crate) fn before_escape(bytes: &[u8]) -> usize {
     before(bytes, |word| below(word, 0x20) | below(word ^ eight(b'"'), 1) | below(word ^ eight(b'\\'), 1))
 }
 
-/// How many bytes stand before a separator or an escape of the `legacyOrdered` encoding: 0 and 1.
+/// Returns how many bytes stand before a separator or an escape of the `legacyOrdered` encoding: 0 and 1.
 #[cfg(any(test, feature = "ordered"))]
 #[inline]
 pub(crate) fn before_separator(bytes: &[u8]) -> usize {
@@ -46,12 +49,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_every_byte_is_found_at_every_place() {
+    fn first_marked_byte_is_found_at_every_offset() {
         for length in 0..20 {
             for at in 0..=length {
                 for byte in 0..=u8::MAX {
                     let mut bytes = vec![b'x'; length];
-                    // What follows must not hide what comes first.
+                    // Later occurrences must not hide the first one.
                     bytes.iter_mut().skip(at).step_by(2).for_each(|place| *place = byte);
                     let escape = byte < 0x20 || byte == b'"' || byte == b'\\';
                     assert_eq!(before_escape(&bytes), if escape { at } else { length }, "{bytes:?}");

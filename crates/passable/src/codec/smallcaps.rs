@@ -32,7 +32,7 @@ pub(crate) fn encode_canonical<C: Reference>(value: &Value<C>) -> CapData<C> {
     CapData { body: writer.out, slots: writer.slots.into_vec() }
 }
 
-/// Decodes what [`encode`] wrote, within the default [`Bounds`].
+/// Decodes the output of [`encode`], within the default [`Bounds`].
 pub fn decode<C: Reference>(data: &CapData<C>) -> Result<Value<C>, DecodeError> {
     decode_within(&data.body, &data.slots, Bounds::default())
 }
@@ -144,7 +144,7 @@ struct Decoder<'a, C> {
     slots: &'a [C],
 }
 
-/// The text after a prefix of ASCII bytes.
+/// Returns the text after a prefix of ASCII bytes.
 fn without_prefix(text: &Text, prefix: usize) -> Text {
     match text.as_str() {
         Some(text) => Text::from(text.get(prefix..).unwrap_or_default()),
@@ -222,7 +222,7 @@ fn special<C>(fields: Vec<(Text, Value<C>)>) -> Result<Value<C>, Problem> {
             (b"payload", value) => payload = Some(value),
             (b"name", Value::String(text)) => name = Some(text),
             (b"errorId", Value::String(text)) => id = Some(text),
-            // What else an error carries is for diagnosis at its origin and has no place in a value.
+            // The other parts of an error are for diagnosis at its origin and have no place in a value.
             (b"cause" | b"errors", _) => diagnostic += 1,
             _ => other += 1,
         }

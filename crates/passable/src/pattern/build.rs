@@ -17,7 +17,7 @@ fn sorted<C: Reference, N: Into<Text>>(
     fields
 }
 
-/// The literal values of patterns, if all of them are literals.
+/// Returns the literal values of patterns, if all of them are literals.
 fn literals<'a, C: Reference + 'a>(
     patterns: impl IntoIterator<Item = &'a Pattern<C>>,
 ) -> Option<Vec<Value<C>>> {
@@ -25,64 +25,64 @@ fn literals<'a, C: Reference + 'a>(
 }
 
 impl<C: Reference> Pattern<C> {
-    /// Anything.
+    /// Returns the pattern that every value matches.
     pub fn any() -> Self {
         Self::new(Matcher::Any)
     }
 
-    /// What matches every part.
+    /// Returns the pattern of values that match every part.
     pub fn and(parts: impl IntoIterator<Item = Pattern<C>>) -> Self {
         Self::new(Matcher::And(parts.into_iter().collect()))
     }
 
-    /// What matches some part.
+    /// Returns the pattern of values that match some part.
     pub fn or(parts: impl IntoIterator<Item = Pattern<C>>) -> Self {
         Self::new(Matcher::Or(parts.into_iter().collect()))
     }
 
-    /// What does not match.
+    /// Returns the pattern of values that do not match the part.
     #[allow(clippy::should_implement_trait, reason = "named as the matcher that it makes")]
     pub fn not(part: Pattern<C>) -> Self {
         Self::new(Matcher::Not(part))
     }
 
-    /// An atom or a remotable.
+    /// Returns an atom or a remotable.
     pub fn scalar() -> Self {
         Self::new(Matcher::Scalar)
     }
 
-    /// A key.
+    /// Returns a key.
     pub fn key() -> Self {
         Self::new(Matcher::Key)
     }
 
-    /// A pattern.
+    /// Returns a pattern.
     #[allow(clippy::self_named_constructors, reason = "named as the matcher that it makes")]
     pub fn pattern() -> Self {
         Self::new(Matcher::Pattern)
     }
 
-    /// Exactly this kind: a pass style, or a known tag such as `copySet`.
+    /// Returns the pattern of exactly this kind: a pass style, or a known tag such as `copySet`.
     pub fn kind(kind: impl Into<Text>) -> Self {
         Self::new(Matcher::Kind(kind.into()))
     }
 
-    /// A boolean.
+    /// Returns a boolean.
     pub fn bool() -> Self {
         Self::kind("boolean")
     }
 
-    /// A number, NaN and the infinities included.
+    /// Returns a number, NaN and the infinities included.
     pub fn number() -> Self {
         Self::kind("number")
     }
 
-    /// A whole number.
+    /// Returns a whole number.
     pub fn integer() -> Self {
         Self::and([Self::number(), Self::refine(Refinement::Integer)])
     }
 
-    /// An error.
+    /// Returns an error.
     pub fn error() -> Self {
         Self::kind("error")
     }
@@ -97,47 +97,47 @@ impl<C: Reference> Pattern<C> {
         Self::new(Matcher::Literal(Value::Null))
     }
 
-    /// A big integer of at most 100 digits.
+    /// Returns a big integer of at most 100 digits.
     pub fn bigint() -> Self {
         Self::bigint_within(Limits::none())
     }
 
-    /// A big integer within limits.
+    /// Returns a big integer within limits.
     pub fn bigint_within(limits: Limits) -> Self {
         Self::new(Matcher::BigInt(limits))
     }
 
-    /// A big integer of at most 100 digits that is not negative.
+    /// Returns a big integer of at most 100 digits that is not negative.
     pub fn nat() -> Self {
         Self::nat_within(Limits::none())
     }
 
-    /// A big integer within limits that is not negative.
+    /// Returns a big integer within limits that is not negative.
     pub fn nat_within(limits: Limits) -> Self {
         Self::new(Matcher::Nat(limits))
     }
 
-    /// A string of at most 100,000 UTF-16 units.
+    /// Returns a string of at most 100,000 UTF-16 units.
     pub fn string() -> Self {
         Self::string_within(Limits::none())
     }
 
-    /// A string within limits.
+    /// Returns a string within limits.
     pub fn string_within(limits: Limits) -> Self {
         Self::new(Matcher::String(limits))
     }
 
-    /// A symbol.
+    /// Returns a symbol.
     pub fn symbol() -> Self {
         Self::symbol_within(Limits::none())
     }
 
-    /// A symbol within limits.
+    /// Returns a symbol within limits.
     pub fn symbol_within(limits: Limits) -> Self {
         Self::new(Matcher::Symbol(limits))
     }
 
-    /// At most 100,000 bytes.
+    /// Returns the pattern of at most 100,000 bytes.
     pub fn bytes() -> Self {
         Self::bytes_within(Limits::none())
     }
@@ -147,27 +147,27 @@ impl<C: Reference> Pattern<C> {
         Self::new(Matcher::Bytes(limits))
     }
 
-    /// A tagged payload.
+    /// Returns a tagged payload.
     pub fn tagged(tag: Pattern<C>, payload: Pattern<C>) -> Self {
         Self::new(Matcher::Tagged(tag, payload))
     }
 
-    /// Any remotable.
+    /// Returns the pattern of any remotable.
     pub fn any_remotable() -> Self {
         Self::kind("remotable")
     }
 
-    /// A remotable, with a label that says which; the label is for messages and pickers.
+    /// Returns a remotable, with a label that says which; the label is for messages and pickers.
     pub fn remotable(label: impl Into<Text>) -> Self {
         Self::new(Matcher::Remotable(label.into()))
     }
 
-    /// Any promise.
+    /// Returns the pattern of any promise.
     pub fn any_promise() -> Self {
         Self::kind("promise")
     }
 
-    /// A promise, with a label that says for what.
+    /// Returns the pattern of a promise, with a label that names its purpose.
     pub fn promise(label: impl Into<Text>) -> Self {
         Self::new(Matcher::Promise(label.into()))
     }
@@ -178,7 +178,7 @@ impl<C: Reference> Pattern<C> {
         Ok(Self::new(Matcher::Compare(comparison, key)))
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     pub fn between(low: f64, high: f64) -> Self {
         Self::and([
             Self::number(),
@@ -187,48 +187,48 @@ impl<C: Reference> Pattern<C> {
         ])
     }
 
-    /// Exactly this key; refuses what is not a key.
+    /// Returns the pattern of exactly this key; refuses a value that is not a key.
     pub fn literal(key: Value<C>) -> Result<Self, Complaint> {
         confirm_key(&key)?;
         Ok(Self::new(Matcher::Literal(key)))
     }
 
-    /// Exactly this text.
+    /// Returns the pattern of exactly this text.
     pub fn text(text: impl Into<Text>) -> Self {
         Self::new(Matcher::Literal(Value::String(text.into())))
     }
 
-    /// One of these texts.
+    /// Returns one of these texts.
     pub fn one_of<T: Into<Text>>(texts: impl IntoIterator<Item = T>) -> Self {
         Self::or(texts.into_iter().map(Self::text))
     }
 
-    /// `undefined`, or what matches.
+    /// Returns the pattern of `undefined` or a value that matches.
     pub fn opt(part: Pattern<C>) -> Self {
         Self::or([Self::undefined(), part])
     }
 
-    /// What matches, or a promise.
+    /// Returns the pattern of a value that matches, or a promise.
     pub fn eref(part: Pattern<C>) -> Self {
         Self::or([part, Self::any_promise()])
     }
 
-    /// Any array.
+    /// Returns the pattern of any array.
     pub fn array() -> Self {
         Self::array_of(Self::any())
     }
 
-    /// An array of at most 10,000 elements that all match.
+    /// Returns an array of at most 10,000 elements that all match.
     pub fn array_of(part: Pattern<C>) -> Self {
         Self::array_of_within(part, Limits::none())
     }
 
-    /// An array within limits whose elements all match.
+    /// Returns an array within limits whose elements all match.
     pub fn array_of_within(part: Pattern<C>, limits: Limits) -> Self {
         Self::new(Matcher::ArrayOf(part, limits))
     }
 
-    /// An array of exactly these elements.
+    /// Returns an array of exactly these elements.
     pub fn tuple(parts: impl IntoIterator<Item = Pattern<C>>) -> Self {
         let parts: Vec<_> = parts.into_iter().collect();
         match literals(&parts).map(Value::try_array) {
@@ -237,22 +237,22 @@ impl<C: Reference> Pattern<C> {
         }
     }
 
-    /// Any record of at most 80 fields.
+    /// Returns the pattern of any record of at most 80 fields.
     pub fn any_record() -> Self {
         Self::record_of(Self::any(), Self::any())
     }
 
-    /// A record of at most 80 fields whose names and values all match.
+    /// Returns a record of at most 80 fields whose names and values all match.
     pub fn record_of(name: Pattern<C>, value: Pattern<C>) -> Self {
         Self::record_of_within(name, value, Limits::none())
     }
 
-    /// A record within limits whose names and values all match.
+    /// Returns a record within limits whose names and values all match.
     pub fn record_of_within(name: Pattern<C>, value: Pattern<C>, limits: Limits) -> Self {
         Self::new(Matcher::RecordOf(name, value, limits))
     }
 
-    /// A record of exactly these fields. Refuses a name that occurs twice.
+    /// Returns a record of exactly these fields. Refuses a name that occurs twice.
     pub fn record<N: Into<Text>>(
         fields: impl IntoIterator<Item = (N, Pattern<C>)>,
     ) -> Result<Self, ValueError> {
@@ -276,43 +276,44 @@ impl<C: Reference> Pattern<C> {
         }
     }
 
-    /// A set of keys that all match.
+    /// Returns a set of keys that all match.
     pub fn set_of(part: Pattern<C>) -> Self {
         Self::set_of_within(part, Limits::none())
     }
 
-    /// A set within limits.
+    /// Returns a set within limits.
     pub fn set_of_within(part: Pattern<C>, limits: Limits) -> Self {
         Self::new(Matcher::SetOf(part, limits))
     }
 
-    /// A bag whose keys and counts all match.
+    /// Returns a bag whose keys and counts all match.
     pub fn bag_of(key: Pattern<C>, count: Pattern<C>) -> Self {
         Self::bag_of_within(key, count, Limits::none())
     }
 
-    /// A bag within limits.
+    /// Returns a bag within limits.
     pub fn bag_of_within(key: Pattern<C>, count: Pattern<C>, limits: Limits) -> Self {
         Self::new(Matcher::BagOf(key, count, limits))
     }
 
-    /// A map whose keys and values all match.
+    /// Returns a map whose keys and values all match.
     pub fn map_of(key: Pattern<C>, value: Pattern<C>) -> Self {
         Self::map_of_within(key, value, Limits::none())
     }
 
-    /// A map within limits.
+    /// Returns a map within limits.
     pub fn map_of_within(key: Pattern<C>, value: Pattern<C>, limits: Limits) -> Self {
         Self::new(Matcher::MapOf(key, value, limits))
     }
 
-    /// An array, set or bag of which at least `count` elements match. A count below one counts as one.
+    /// Returns the pattern of an array, set or bag with at least `count` elements that match. A count below one
+    /// counts as one.
     pub fn container_has(part: Pattern<C>, count: impl Into<BigInt>) -> Self {
         let count = count.into().max(BigInt::from(1));
         Self::new(Matcher::ContainerHas(part, count, Limits::none()))
     }
 
-    /// An array of required elements, then optional ones, then a rest.
+    /// Returns an array of required elements, then optional ones, then a rest.
     pub fn split_array(
         required: impl IntoIterator<Item = Pattern<C>>,
         optional: impl IntoIterator<Item = Pattern<C>>,
@@ -326,7 +327,7 @@ impl<C: Reference> Pattern<C> {
         }))
     }
 
-    /// A record of required fields, optional ones and a rest; `None` lets any further field pass.
+    /// Returns a record of required fields, optional ones and a rest; `None` lets any further field pass.
     pub fn split_record<N: Into<Text>, O: Into<Text>>(
         required: impl IntoIterator<Item = (N, Pattern<C>)>,
         optional: impl IntoIterator<Item = (O, Pattern<C>)>,
@@ -336,7 +337,7 @@ impl<C: Reference> Pattern<C> {
         Self::new(Matcher::SplitRecord(SplitRecord { required: sorted(required), optional, rest }))
     }
 
-    /// A record of required and optional fields and no others.
+    /// Returns a record of required and optional fields and no others.
     pub fn exact_record<N: Into<Text>, O: Into<Text>>(
         required: impl IntoIterator<Item = (N, Pattern<C>)>,
         optional: impl IntoIterator<Item = (O, Pattern<C>)>,
@@ -353,12 +354,12 @@ impl<C: Reference> Pattern<C> {
         Self::record_of_sorted(Vec::new())
     }
 
-    /// What Endo's matchers cannot say.
+    /// Returns the pattern of a refinement, which Endo's matchers cannot express.
     pub fn refine(refinement: Refinement) -> Self {
         Self::new(Matcher::Refine(refinement))
     }
 
-    /// The key that this pattern stands for, if it is a literal.
+    /// Returns the key that this pattern stands for, if it is a literal.
     pub fn as_literal(&self) -> Option<&Value<C>> {
         match self.matcher() {
             Matcher::Literal(value) => Some(value),
@@ -366,7 +367,7 @@ impl<C: Reference> Pattern<C> {
         }
     }
 
-    /// Whether only `undefined` matches.
+    /// Returns whether only `undefined` matches.
     pub fn is_undefined(&self) -> bool {
         match self.matcher() {
             Matcher::Literal(value) => matches!(value, Value::Undefined),
@@ -375,7 +376,7 @@ impl<C: Reference> Pattern<C> {
         }
     }
 
-    /// The other arm of `M.or(undefined, p)`, in either order.
+    /// Returns the other arm of `M.or(undefined, p)`, in either order.
     pub fn as_optional(&self) -> Option<&Pattern<C>> {
         match self.matcher() {
             Matcher::Or(parts) => match parts.as_slice() {

@@ -1,5 +1,7 @@
-//! The check itself. One walk serves both to answer quickly and to explain: what a report would cost is only
-//! computed if the report wants it.
+//! The check itself.
+//!
+//! One walk serves both to answer quickly and to explain. The parts of a report are computed only if the report wants
+//! them.
 
 use std::cmp::Ordering;
 
@@ -26,7 +28,7 @@ pub(super) trait Report<C: Reference> {
     /// Takes down why a value is refused; the result is always `false`.
     fn refuse(&mut self, mismatch: impl FnOnce() -> Mismatch) -> bool;
 
-    /// Puts a label before what was taken down.
+    /// Puts a label before the recorded refusal.
     fn label(&mut self, label: impl FnOnce() -> Label);
 
     /// Looks behind a capability where the pattern asks for one.
@@ -126,7 +128,7 @@ fn nested<C: Reference, R: Report<C>>(
     }
 }
 
-/// Looks behind a capability; what is of another kind than the pattern says is refused.
+/// Looks behind a capability, and refuses it if its kind is not the one that the pattern asks for.
 fn taken<C: Reference, R: Report<C>>(pattern: &Pattern<C>, reference: &C, report: &mut R) -> bool {
     match report.takes(pattern, reference) {
         Ok(()) => true,
@@ -144,8 +146,9 @@ fn refuse<C: Reference, R: Report<C>>(
     Ok(report.refuse(|| Mismatch::new(message(), pattern.describe(), found(specimen))))
 }
 
-/// Refuses what is more than a limit with upstream's message and what is there; whoever reads it is told the limit, also
-/// where the pattern does not set it itself.
+/// Refuses a value that exceeds a limit, with upstream's message and the size found.
+///
+/// The expectation names the limit, also where the pattern does not set it itself.
 fn exceeds<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     limits: &Limits,
@@ -187,7 +190,7 @@ pub(super) fn confirm<C: Reference, R: Report<C>>(
             Ok(true)
         }
         Matcher::Or(parts) => confirm_or(pattern, parts, specimen, report),
-        // Of what must not match, the kind of a capability says nothing.
+        // A negated part does not look behind capabilities: their kind says nothing here.
         Matcher::Not(part) => match confirm(part, specimen, &mut Silent { takes: None })? {
             false => Ok(true),
             true => refuse(pattern, specimen, report, || {
@@ -376,7 +379,7 @@ fn by_complaint<C: Reference, R: Report<C>>(
     }
 }
 
-/// What a value is that is not a key, and what in it is to blame.
+/// Describes a value that is not a key, and the part of it that is to blame.
 fn unlike_a_key<C: Reference>(specimen: &Value<C>) -> String {
     match not_a_key(specimen) {
         Some(part) if !std::ptr::eq(part, specimen) => {
@@ -399,8 +402,8 @@ fn confirm_literal<C: Reference, R: Report<C>>(
     refuse(pattern, specimen, report, || format!("{} - Must be: {}", redacted(specimen), redacted(key)))
 }
 
-/// Whether a specimen is the same key. Sets may list remotables in any order, and upstream throws on maps: the key
-/// order decides.
+/// Returns whether a specimen is the same key. Sets may list remotables in any order, and upstream throws on maps:
+/// the key order decides.
 pub(super) fn equals<C: Reference>(key: &Value<C>, specimen: &Value<C>) -> Result<bool, Complaint> {
     match (key, specimen) {
         (Value::Array(_), Value::Array(_))
@@ -430,7 +433,7 @@ fn confirm_kind<C: Reference, R: Report<C>>(
     }
 }
 
-/// Like [`confirm_kind`] for a kind that stands in our own code; atoms are compared without looking at tags.
+/// Checks a kind that our own code names, as [`confirm_kind`] does; it compares atoms without looking at tags.
 fn confirm_style<C: Reference, R: Report<C>>(
     pattern: &Pattern<C>,
     kind: &'static str,

@@ -1,4 +1,4 @@
-//! From the value as which a pattern travels to the pattern, with upstream's words for what is malformed.
+//! Compiles the value as which a pattern travels to the pattern, with upstream's words for malformed ones.
 
 use num_bigint::BigInt;
 
@@ -8,7 +8,7 @@ use crate::keys::{Complaint, confirm_key, confirm_kind_of, quoted, redacted};
 use crate::text::Text;
 use crate::value::{Reference, Value};
 
-/// Whether a value is a pattern.
+/// Returns whether a value is a pattern.
 pub fn is_pattern<C: Reference>(value: &Value<C>) -> bool {
     Pattern::from_value(value).is_ok()
 }
@@ -94,7 +94,7 @@ fn compile_map<C: Reference>(value: &Value<C>) -> Result<Pattern<C>, Complaint> 
     Ok(Pattern::new(Matcher::Map(part("keys").iter().cloned().zip(patterns).collect())))
 }
 
-/// Splits `[...parts, limits?]` into exactly `N` parts and what stands where the limits do.
+/// Splits `[...parts, limits?]` into exactly `N` parts and the value at the place of the limits.
 fn with_limits<'a, C: Reference, const N: usize>(
     payload: &'a Value<C>,
     prefix: &str,
@@ -131,7 +131,7 @@ fn compile_limits<C: Reference>(limits: &Value<C>) -> Result<Limits, Complaint> 
     }
 }
 
-/// How upstream quotes a value that is not redacted.
+/// Returns how upstream quotes a value that is not redacted.
 pub(super) fn json_like<C: Reference>(value: &Value<C>) -> String {
     match value {
         Value::BigInt(number) => format!("\"[{number}n]\""),

@@ -1,6 +1,6 @@
 //! The tree of form controls that asks for a pattern, the same for web, terminal and editor.
 //!
-//! [`Pattern::read_form`] reads what such a form sends back, and [`Pattern::write_form`] fills one in.
+//! [`Pattern::read_form`] reads the body that such a form sends back, and [`Pattern::write_form`] fills a form in.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -12,10 +12,10 @@ use super::{Matcher, Pattern};
 use crate::codec::plain;
 use crate::value::{Reference, Value};
 
-/// One control and what it asks for.
+/// One control with its description.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Control {
-    /// What the pattern asks for, in one line; safe to show.
+    /// The description of the pattern, in one line; safe to show.
     pub asks: String,
     /// Checks that the control itself does not make, in words; safe to show.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -60,12 +60,12 @@ pub enum Widget {
     Toggle,
     /// One of several literals: buttons up to five, a menu above, a searchable list above twenty.
     Menu {
-        /// What can be chosen.
+        /// The choices.
         options: Vec<Choice>,
     },
     /// Several literals of a list: boxes for each at most once, or rows for another order or the same twice.
     Checks {
-        /// What can be chosen.
+        /// The choices.
         options: Vec<Choice>,
     },
     /// First which variant, then its own control.
@@ -75,12 +75,12 @@ pub enum Widget {
     },
     /// The control inside, or nothing; nothing is not the same as empty text.
     Optional {
-        /// What is asked if it is not left out.
+        /// The control for the value, unless it is left out.
         inner: Box<Control>,
     },
     /// A capability from the person's own names.
     Pick {
-        /// What it should be, in the words of the pattern.
+        /// The label of the capability, in the words of the pattern.
         label: Option<String>,
         /// Pending answers are offered too.
         pending: bool,
@@ -90,7 +90,7 @@ pub enum Widget {
     },
     /// Any number of rows of one control.
     Rows {
-        /// What each row asks.
+        /// The control of each row.
         item: Box<Control>,
         /// At most so many rows.
         max: f64,
@@ -112,7 +112,7 @@ pub enum Widget {
     Group {
         /// The controls in order.
         fields: Vec<ControlField>,
-        /// What further fields or elements ask, if there may be any.
+        /// The control for further fields or elements, if there may be any.
         rest: Option<Box<Control>>,
         /// `record`, `list`, `tagged` or `error`.
         of: &'static str,
@@ -136,7 +136,7 @@ pub enum Widget {
     PatternText,
 }
 
-/// What is so as a rule is not written.
+/// Returns whether the flag has its default, which is not serialized.
 fn is_true(value: &bool) -> bool {
     *value
 }
@@ -144,9 +144,9 @@ fn is_true(value: &bool) -> bool {
 /// One literal that can be chosen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice {
-    /// What people read; safe to show.
+    /// The text that people read; safe to show.
     pub label: String,
-    /// What is chosen, as JSON.
+    /// The value of the choice, as JSON.
     pub value: Json,
     /// The text by which a form says that it is chosen.
     #[serde(skip)]
@@ -156,9 +156,9 @@ pub struct Choice {
 /// One variant that can be chosen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Variant {
-    /// What people read; safe to show.
+    /// The text that people read; safe to show.
     pub label: String,
-    /// What it asks.
+    /// The control of the variant.
     pub control: Control,
 }
 
@@ -169,12 +169,13 @@ pub struct ControlField {
     pub name: String,
     /// Whether it must be filled in.
     pub required: bool,
-    /// What it asks.
+    /// The control of the variant.
     pub control: Control,
 }
 
 impl<C: Reference> Pattern<C> {
-    /// The control that asks for this pattern. Total: what no control can ask for is asked for as JSON.
+    /// Returns the control that asks for this pattern. Total: a pattern that no other control can ask for gets a JSON
+    /// control.
     ///
     /// ```
     /// use passable::{Pattern, Widget};
@@ -216,7 +217,7 @@ fn written<C: Reference>(value: &Value<C>) -> Json {
     plain::write(value, &mut |_| Json::Null)
 }
 
-/// A literal in words; where a number stands among them, a big integer says that it is one.
+/// Returns a literal in words; where a number stands among them, a big integer says that it is one.
 pub(super) fn told_apart<C: Reference>(all: &[Value<C>], value: &Value<C>) -> String {
     let numbers = all.iter().any(|one| matches!(one, Value::Number(_)));
     match value {

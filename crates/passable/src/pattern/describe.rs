@@ -1,4 +1,4 @@
-//! One plain line in English: what a pattern asks for.
+//! One plain line in English that describes a pattern.
 
 use super::controls::told_apart;
 use super::mismatch::{found, number_text};
@@ -18,7 +18,7 @@ const MOST_CHOICES: usize = 50;
 const FEW_CHOICES: usize = 20;
 
 impl<C: Reference> Pattern<C> {
-    /// What the pattern asks for, in one line that is safe to show, the same on all surfaces.
+    /// Describes the pattern in one line that is safe to show, the same on all surfaces.
     ///
     /// ```
     /// use passable::Pattern;
@@ -31,7 +31,7 @@ impl<C: Reference> Pattern<C> {
 }
 
 impl<C: Reference> Value<C> {
-    /// What it is, in the words in which patterns say what they ask for.
+    /// Describes the kind of the value, in the words in which patterns are described.
     ///
     /// ```
     /// use passable::{NoRef, Value};
@@ -43,7 +43,7 @@ impl<C: Reference> Value<C> {
 }
 
 impl<C: Reference> Pattern<C> {
-    /// What the pattern asks for, and one of its limits also if it is the usual one.
+    /// Describes the pattern together with one of its limits, also if that limit is the default.
     pub(super) fn describe_within(&self, limits: &Limits, of: Limit) -> String {
         let said = self.describe();
         match limits.own(of) {
@@ -54,7 +54,7 @@ impl<C: Reference> Pattern<C> {
 }
 
 impl<C: Reference> Value<C> {
-    /// The value as people read it, all of it in one line that is safe to show.
+    /// Returns the value as people read it, all of it in one line that is safe to show.
     ///
     /// ```
     /// use passable::{NoRef, Value};
@@ -83,7 +83,7 @@ impl<C: Reference> Value<C> {
     }
 }
 
-/// A literal as people read it.
+/// Returns a literal as people read it.
 pub(crate) fn literal<C: Reference>(value: &Value<C>) -> String {
     match value {
         Value::String(text) => format!("\"{}\"", visible_line(&text.to_str_lossy())),
@@ -100,7 +100,7 @@ pub(crate) fn literal<C: Reference>(value: &Value<C>) -> String {
     }
 }
 
-/// What is asked for, and what it is to be called, if anything.
+/// Returns a description with the label of the capability behind it, if it has one.
 fn labelled(what: &str, label: &Text) -> String {
     match shown(label) {
         label if label.is_empty() => what.to_owned(),
@@ -164,7 +164,7 @@ fn at_most(limit: Limit, most: f64) -> String {
     format!(" (at most {} {unit})", number_text(most))
 }
 
-/// One of several, told apart from the others.
+/// Returns one of several, told apart from the others.
 pub(super) fn among<C: Reference>(all: &[Pattern<C>], part: &Pattern<C>, level: usize) -> String {
     let is_kind =
         |part: &Pattern<C>, name: &str| matches!(part.matcher(), Matcher::Kind(kind) if kind == name);
@@ -306,7 +306,7 @@ fn describe<C: Reference>(pattern: &Pattern<C>, level: usize) -> String {
             (None, []) => "nothing that exists".to_owned(),
             (None, parts) => {
                 let all_literal = parts.iter().all(|part| part.as_literal().is_some());
-                // Whoever is offered a thousand choices looks for theirs, and does not read this.
+                // A user with a thousand choices searches them, and does not read this line.
                 let more = if parts.len() > MOST_CHOICES { parts.len() - FEW_CHOICES } else { 0 };
                 let values: Vec<Value<C>> =
                     parts.iter().filter_map(|part| part.as_literal().cloned()).collect();

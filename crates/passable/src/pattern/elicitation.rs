@@ -1,8 +1,8 @@
 //! Asking through MCP or ACP: a flat form of primitives, and the way back from its answers to a value.
 //!
-//! Nested records and tuples are flattened to dotted names; what no primitive can say becomes text that holds
-//! JSON. Capabilities, secrets and bytes are never asked for there: names must not leave the host's own
-//! namespace, and form mode forbids secrets. They ask for a page of ours instead.
+//! Nested records and tuples are flattened to dotted names. Parts that no primitive can express become text that
+//! holds JSON. Forms never ask for capabilities, secrets and bytes: names must not leave the host's own namespace,
+//! and form mode forbids secrets. Such patterns get a page of ours instead.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -55,7 +55,8 @@ impl<C: Reference> Field<C> {
 }
 
 impl<C: Reference> Pattern<C> {
-    /// The flat form that asks for this pattern. Total: what cannot be asked so names its reason.
+    /// Returns the flat form that asks for this pattern. Total: a pattern that has no such form gets a page, with the
+    /// reason.
     ///
     /// ```
     /// use passable::{Elicitation, Pattern};
@@ -100,7 +101,7 @@ impl<C: Reference> Pattern<C> {
         Elicitation::Form(out)
     }
 
-    /// Reads what came back from the form of [`Pattern::to_elicitation`] and checks it.
+    /// Reads the answers to the form of [`Pattern::to_elicitation`] and checks them.
     pub fn read_elicitation(&self, content: &Json) -> Result<Value<C>, Mismatch> {
         let mut fields = Vec::new();
         if let Err(reason) = flatten(self, &mut Vec::new(), true, &mut fields) {
@@ -158,7 +159,7 @@ fn flatten<C: Reference>(
 
 type Part<C> = (Text, Pattern<C>, bool);
 
-/// The parts of what is asked for in parts: fields of records, elements of tuples.
+/// Returns the parts of a pattern that is asked for in parts: fields of records, elements of tuples.
 fn parts<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<Part<C>>> {
     let dotted = |name: &Text| name.is_empty() || name.as_bytes().contains(&b'.') || !name.is_well_formed();
     let fields = |fields: &[(Text, Pattern<C>)], required: bool| {
@@ -186,7 +187,7 @@ fn parts<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<Part<C>>> {
     (!parts.iter().any(|(name, _, _)| dotted(name))).then_some(parts)
 }
 
-/// Whether capabilities, secrets or bytes occur in a pattern; they are not asked for in forms of others.
+/// Returns whether capabilities, secrets or bytes occur in a pattern; they are not asked for in forms of others.
 fn sensitive<C: Reference>(pattern: &Pattern<C>) -> Option<&'static str> {
     let all = |parts: &[Pattern<C>]| parts.iter().find_map(sensitive);
     let fields = |fields: &[(Text, Pattern<C>)]| fields.iter().find_map(|(_, part)| sensitive(part));
@@ -219,7 +220,7 @@ fn text_options<C: Reference>(parts: &[Pattern<C>]) -> Option<Vec<&str>> {
     parts.iter().map(|part| part.as_literal()?.as_str()).collect()
 }
 
-/// The schema of a choice of several texts, of which there may have to be some: a list of texts, and how many.
+/// Returns the schema of a choice of several texts: a list of texts, perhaps with a least number.
 fn choices<C: Reference>(parts: &[Pattern<C>]) -> Option<Json> {
     let mut schema = Map::new();
     for part in parts {
@@ -242,7 +243,7 @@ fn choices<C: Reference>(parts: &[Pattern<C>]) -> Option<Json> {
     schema.contains_key("type").then_some(Json::Object(schema))
 }
 
-/// The primitive that asks for a pattern; `None` where there is nothing to ask.
+/// Returns the primitive that asks for a pattern; `None` where there is nothing to ask.
 fn leaf<C: Reference>(pattern: &Pattern<C>) -> Result<Option<(Json, Reading<C>)>, String> {
     if let Some(reason) = sensitive(pattern) {
         return Err(reason.to_owned());
@@ -373,7 +374,7 @@ fn assemble<C: Reference>(
     value.map(Some).map_err(too_deep)
 }
 
-/// Whether a JSON Schema is one that elicitation may carry; for tests and for schemas from elsewhere.
+/// Returns whether a JSON Schema is one that elicitation may carry; for tests and for schemas from elsewhere.
 pub fn is_elicitation_schema(schema: &Json) -> bool {
     let primitive = |schema: &Json| {
         let kind = schema.get("type").and_then(Json::as_str);

@@ -1,6 +1,6 @@
-//! Forms: what a person has filled in, as the pairs of name and text that a form sends, already decoded.
+//! Forms: the answers of a user, as the decoded pairs of name and text that a form sends.
 //!
-//! A name says where in the tree of [`Control`](super::Control)s a text stands:
+//! The name of a text gives its place in the tree of [`Control`](super::Control)s:
 //!
 //! | name | text |
 //! | --- | --- |
@@ -10,10 +10,10 @@
 //! | `value:kind` | the number of the variant that was chosen; its answer is at `value/NUMBER` |
 //! | `value:rest` | further fields or elements of a group, as its `rest` asks for them |
 //! | `value:given` | `yes` or `no`: whether something is there that would show in no other way |
-//! | `value:json` | the value as plain JSON, whatever the control asks |
+//! | `value:json` | the value as plain JSON, for any control |
 //!
-//! Within a step, `~` is written `~0`, `/` is `~1` and `:` is `~2`. Rows are ordered by their numbers, which need
-//! not be dense.
+//! Within a step, `~` is written `~0`, `/` is `~1` and `:` is `~2`. Rows are ordered by their numbers, which need not
+//! be dense.
 //!
 //! | control | text |
 //! | --- | --- |
@@ -21,8 +21,8 @@
 //! | spin | a decimal number, `NaN`, `Infinity` or `-Infinity` |
 //! | digits | an integer |
 //! | toggle | `true` (or `on`) or `false`; of several, the last counts, so that a box can follow a hidden `false` |
-//! | menu | the choice itself if all choices are text, else its number; of more than twenty, one that shows what it is, or what it is called |
-//! | checks | the same of each that is chosen, at the control itself; or in rows, in any order and as often as one likes |
+//! | menu | the choice itself if all choices are text, else its number; of more than twenty, the text or label that it shows |
+//! | checks | the same of each chosen one, at the control itself; or in rows, in any order and as often as one likes |
 //! | pick | a name that the caller resolves |
 //! | file | base64, or hexadecimal digits behind `hex:`; spaces and line ends count for nothing; no text is no file |
 //! | JSON | JSON of the shape of [`Pattern::to_json_schema`]; a capability is an escape of plain JSON whose `ref` is such a name |
@@ -47,9 +47,10 @@ use crate::value::{Reference, Value};
 const ROOT: &str = "value";
 
 impl<C: Reference> Pattern<C> {
-    /// Reads what a form made of [`Pattern::controls`] sends, and checks it: a body is accepted exactly if it says a
-    /// value that matches. Names that the form does not have are refused, and so is what is filled in twice.
-    /// Capabilities are refused; see [`Pattern::read_form_with`].
+    /// Reads the body that a form of [`Pattern::controls`] sends, and checks it.
+    ///
+    /// A body is accepted exactly if its value matches. Names that the form does not have are refused, and so are
+    /// fields that are filled in twice. Capabilities are refused; see [`Pattern::read_form_with`].
     ///
     /// ```
     /// use passable::{Pattern, Value};
@@ -67,7 +68,7 @@ impl<C: Reference> Pattern<C> {
         self.read_form_with(pairs, &mut |_, _| None)
     }
 
-    /// Like [`Pattern::read_form`]; the caller says what a name means where a capability is asked for.
+    /// Reads a form as [`Pattern::read_form`] does; the caller resolves the names of capabilities.
     pub fn read_form_with(
         &self,
         pairs: &[(String, String)],
@@ -76,7 +77,7 @@ impl<C: Reference> Pattern<C> {
         let root = tree::plant(pairs)?;
         let value = match read::read(self, &root, resolve)? {
             Some(value) => value,
-            // Whoever says that something is there has not left it out.
+            // A user who marks the value as given has not left it out.
             None if !root.is_given() && self.matches(&Value::Undefined) => Value::Undefined,
             None => return Err(read::missing(self)),
         };
@@ -84,7 +85,8 @@ impl<C: Reference> Pattern<C> {
         Ok(value)
     }
 
-    /// All that is wrong in a form, in the order of its parts: nothing, exactly if [`Pattern::read_form_with`] takes it.
+    /// Returns all that is wrong in a form, in the order of its parts: nothing, exactly if
+    /// [`Pattern::read_form_with`] takes it.
     ///
     /// ```
     /// use passable::Pattern;
@@ -105,8 +107,9 @@ impl<C: Reference> Pattern<C> {
         if all.is_empty() { vec![first] } else { all }
     }
 
-    /// Counts what was filled in wherever a collection must hold so many of something, by the code that checks it. Each
-    /// count stands under the name of the control that it is about; what cannot be read yet does not match.
+    /// Counts the matching elements of each collection that must hold a number of them, by the code that checks it.
+    ///
+    /// Each count stands under the name of its control. Elements that cannot be read yet do not match.
     ///
     /// ```
     /// use passable::Pattern;
@@ -129,9 +132,11 @@ impl<C: Reference> Pattern<C> {
         out
     }
 
-    /// The pairs that a form sends in which a value has been filled in; [`Pattern::read_form`] gives it back, except
-    /// that optional fields that are `undefined` are left out. Total: what a control cannot hold is written as JSON.
-    /// References have no names here; see [`Pattern::write_form_with`].
+    /// Returns the pairs that a form sends after a user has filled in the value.
+    ///
+    /// [`Pattern::read_form`] gives the value back, except that optional fields that are `undefined` are left out. Total:
+    /// parts that a control cannot hold are written as JSON. References have no names here; see
+    /// [`Pattern::write_form_with`].
     ///
     /// ```
     /// use passable::{Pattern, Value};
@@ -145,7 +150,7 @@ impl<C: Reference> Pattern<C> {
         self.write_form_with(value, &mut |_| String::new())
     }
 
-    /// Like [`Pattern::write_form`]; the caller says by which name a reference is picked.
+    /// Writes a form as [`Pattern::write_form`] does; the caller names the references.
     pub fn write_form_with(
         &self,
         value: &Value<C>,
@@ -155,7 +160,8 @@ impl<C: Reference> Pattern<C> {
     }
 }
 
-/// The texts by which literals are chosen: themselves if all are text that a form can carry, else their numbers.
+/// Returns the texts by which literals are chosen: themselves if all are text that a form can carry, else their
+/// numbers.
 pub(super) fn choice_texts<C: Reference>(values: &[Value<C>]) -> Vec<String> {
     let text = |value: &Value<C>| match value.as_str() {
         // One that is typed can be seen, and is not empty.
@@ -184,14 +190,14 @@ fn are_different(texts: &[String]) -> bool {
 /// How many literals are offered as a list at most. Of more, one is looked for and typed, also where they are no texts.
 const LISTED: usize = 20;
 
-/// What each of many literals is called, if that tells them apart.
+/// Returns the labels of many literals, if the labels tell them apart.
 fn called<C: Reference>(values: &[Value<C>]) -> Option<Vec<String>> {
     let labels: Vec<String> = values.iter().map(|value| told_apart(values, value)).collect();
     let is_told = values.len() > LISTED && are_different(&labels) && labels.iter().all(|one| is_plain(one));
     is_told.then_some(labels)
 }
 
-/// Whether text comes back as it was sent: carriage returns do not.
+/// Returns whether text comes back as it was sent: carriage returns do not.
 fn is_plain(text: &str) -> bool {
     !text.contains('\r')
 }

@@ -1,5 +1,7 @@
-//! JSON as the pattern's JSON Schema describes it: natural where the pattern says what is meant, plain JSON with
-//! escapes elsewhere. `"12"` is a big integer where one is asked for, `["a"]` a set where one is asked for.
+//! JSON as the pattern's JSON Schema describes it: natural where the pattern is specific, plain JSON with escapes
+//! elsewhere.
+//!
+//! `"12"` is a big integer where the pattern asks for one, `["a"]` a set where it asks for one.
 
 mod escape;
 mod held;
@@ -14,7 +16,9 @@ use crate::value::{Record, Reference, Value};
 use escape::{has_references, is_escape, read_escape, read_plain};
 pub(super) use held::{read_held, read_shaped};
 
-/// Turns what stands where a capability is asked for, or in an escape of plain JSON that says one, into a reference.
+/// Resolves the text of a capability to a reference, where the pattern asks for one or an escape of plain JSON names
+/// one.
+///
 /// `None` leaves the JSON as it is, which then does not match; an escape is refused.
 pub type Resolve<'a, C> = dyn FnMut(&Pattern<C>, &str) -> Option<Value<C>> + 'a;
 
@@ -34,7 +38,7 @@ impl<C: Reference> Pattern<C> {
         self.read_json_with(json, &mut |_, _| None)
     }
 
-    /// Like [`Pattern::read_json`]; the caller says what a string means where a capability is asked for.
+    /// Reads JSON as [`Pattern::read_json`] does; the caller resolves the strings that name capabilities.
     pub fn read_json_with(&self, json: &Json, resolve: &mut Resolve<'_, C>) -> Result<Value<C>, Mismatch> {
         let value = read(self, json, resolve)?;
         self.check(&value)?;
@@ -48,13 +52,13 @@ impl<C: Reference> Pattern<C> {
         self.write_json_with(value, &mut |_| Json::Null)
     }
 
-    /// Like [`Pattern::write_json`]; the caller says how references are written.
+    /// Writes JSON as [`Pattern::write_json`] does; the caller writes the references.
     pub fn write_json_with(&self, value: &Value<C>, refer: &mut dyn FnMut(&C) -> Json) -> Json {
         write(self, value, refer)
     }
 }
 
-/// The kinds that stand for whole families of values, as the patterns that say more.
+/// Returns the kinds that stand for whole families of values, as the patterns that say more.
 fn family<C: Reference>(kind: &Text) -> Option<Pattern<C>> {
     Some(match kind.as_str()? {
         "bigint" => Pattern::bigint(),
@@ -69,7 +73,7 @@ fn family<C: Reference>(kind: &Text) -> Option<Pattern<C>> {
     })
 }
 
-/// The matcher that says how a pattern's values are written as JSON.
+/// Returns the matcher that says how a pattern's values are written as JSON.
 pub(super) fn structural<C: Reference>(pattern: &Pattern<C>) -> Pattern<C> {
     match pattern.matcher() {
         Matcher::Kind(kind) => family(kind).unwrap_or_else(|| pattern.clone()),
@@ -205,9 +209,9 @@ pub(super) fn read<C: Reference>(
             if let Some(other) = pattern.as_optional() {
                 return read(other, json, resolve);
             }
-            // Of a capability only the pattern says what it should be.
+            // Only the pattern says which kind of capability it asks for.
             let refers = has_references(json);
-            // What plain JSON says comes first, because it cannot be said in another way.
+            // Values of plain JSON come first, because they cannot be written in another way.
             if !refers
                 && let Ok(value) = read_plain(json, resolve)
                 && pattern.matches(&value)
@@ -239,7 +243,7 @@ pub(super) fn read<C: Reference>(
     }
 }
 
-/// The required fields that may be `undefined`, and therefore may be left out in JSON, and are.
+/// Returns the required fields that may be `undefined`, and therefore may be left out in JSON, and are.
 fn left_out<C: Reference>(
     fields: &[(Text, Pattern<C>)],
     object: &Map<String, Json>,
@@ -257,7 +261,7 @@ fn too_deep(error: crate::ValueError) -> Mismatch {
     Mismatch::new(error.to_string(), "something that nests less deep", "deeply nested JSON")
 }
 
-/// Whether a pattern says nothing about how its values are written as JSON.
+/// Returns whether a pattern says nothing about how its values are written as JSON.
 pub(super) fn is_open<C: Reference>(pattern: &Pattern<C>) -> bool {
     match pattern.matcher() {
         Matcher::Any | Matcher::Key | Matcher::Scalar | Matcher::Pattern | Matcher::Not(_) => true,
@@ -348,7 +352,7 @@ fn write_or_escape<C: Reference>(
     if same { json } else { plain::write(value, refer) }
 }
 
-/// Whether what was read is the value, except that fields that are `undefined` are left out.
+/// Returns whether the value read is the same, except that fields that are `undefined` are left out.
 fn same_but_left_out<C: Reference>(read: &Value<C>, value: &Value<C>) -> bool {
     match (read, value) {
         (Value::Array(read), Value::Array(value)) => {
@@ -369,7 +373,7 @@ fn same_but_left_out<C: Reference>(read: &Value<C>, value: &Value<C>) -> bool {
     }
 }
 
-/// Whether plain JSON must escape the whole record because of its names.
+/// Returns whether plain JSON must escape the whole record because of its names.
 fn has_escaped_names<C>(record: &Record<C>) -> bool {
     record.names().any(|name| !name.is_well_formed() || name == "@qclass")
 }

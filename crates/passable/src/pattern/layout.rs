@@ -1,4 +1,4 @@
-//! What kind of control asks for a pattern, one level deep.
+//! The kind of control that asks for a pattern, one level deep.
 //!
 //! The tree of controls is made of it, and forms are read and written along it, so that the two cannot differ.
 
@@ -36,13 +36,13 @@ pub(super) enum Layout<C> {
 pub(super) struct Part<C> {
     /// The name of the field or the number of the element.
     pub(super) name: Text,
-    /// What it asks, once it is given.
+    /// The pattern of the part, once it is given.
     pub(super) pattern: Pattern<C>,
-    /// What it means that it is not filled in.
+    /// The meaning of an empty part.
     pub(super) absent: Absent,
 }
 
-/// What it means that a part is not filled in.
+/// The meaning of a part that is not filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Absent {
     /// That it is missing.
@@ -123,13 +123,13 @@ fn digits(natural: bool, limits: &Limits) -> Widget {
     Widget::Digits { natural, max_digits: limits.get(Limit::DecimalDigits) }
 }
 
-/// The values of patterns that are all literals, if there are any.
+/// Returns the values of patterns that are all literals, if there are any.
 fn literals<C: Reference>(parts: &[Pattern<C>]) -> Option<Vec<Value<C>>> {
     let values: Option<Vec<_>> = parts.iter().map(|part| part.as_literal().cloned()).collect();
     values.filter(|values| !values.is_empty())
 }
 
-/// What a rest pattern asks of further fields or elements: nothing if there may be none.
+/// Returns the pattern of further fields or elements; `None` if there may be none.
 fn rest<C: Reference>(rest: Option<&Pattern<C>>, open: Pattern<C>) -> Option<Pattern<C>> {
     match rest {
         None => Some(open),
@@ -154,24 +154,24 @@ fn spin<C: Reference>(parts: &[Pattern<C>]) -> Widget {
     Widget::Spin { min, max, whole }
 }
 
-/// The part of a conjunction that says how its values are built, if one does.
+/// Returns the part of a conjunction that says how its values are built, if one does.
 pub(super) fn unwrap_and<C: Reference>(parts: &[Pattern<C>]) -> Option<Pattern<C>> {
     let bare = |part: &&Pattern<C>| {
         !super::json::is_open(part) && !matches!(part.matcher(), Matcher::Compare(..) | Matcher::Refine(_))
     };
-    // What counts elements says less of them than what says each.
+    // A count of elements says less than the pattern of each element.
     let counts = |part: &Pattern<C>| matches!(part.matcher(), Matcher::ContainerHas(..));
     let each = parts.iter().filter(bare).find(|part| !counts(part));
     each.or_else(|| parts.iter().find(bare)).cloned()
 }
 
-/// JSON as text. Where only what can be compared fits, no promise does.
+/// Returns a control of JSON as text. Promises do not fit where only comparable values do.
 fn json<C: Reference>(parts: &[Pattern<C>]) -> Widget {
     let compares = |part: &Pattern<C>| matches!(part.matcher(), Matcher::Key | Matcher::Compare(..));
     Widget::Json { pending: !parts.iter().any(compares) }
 }
 
-/// What a row asks of which only some must be so: that, or anything else.
+/// Returns the pattern of a row where only some rows must match: the part, or anything else.
 fn perhaps<C: Reference>(part: &Pattern<C>) -> Pattern<C> {
     match part.matcher() {
         Matcher::Any | Matcher::Scalar => Pattern::any(),
@@ -184,7 +184,7 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Layout<C> {
         Matcher::String(limits) => Some(limits.clone()),
         _ => None,
     });
-    // Whatever else is said of a secret, it is one.
+    // A secret with other parts is still a secret.
     if parts.iter().any(is_secret) {
         return Layout::Single(refined_line(Refinement::Secret, &limits.unwrap_or_default()));
     }
@@ -219,7 +219,7 @@ fn fields<'a, C: Reference + 'a>(
     fields.into_iter().map(move |(name, pattern)| Part::new(name.clone(), pattern, required))
 }
 
-/// How a pattern is asked for.
+/// Returns how a pattern is asked for.
 pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
     let single = Layout::Single;
     match pattern.matcher() {
@@ -264,7 +264,7 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
                 return single(picker);
             }
             let variant = |part: &Pattern<C>| (super::describe::among(parts, part, 0), Some(part.clone()));
-            // Whoever may say anything says at once what of it.
+            // A choice of anything is replaced by the choice of its types.
             if let Some((last, first)) = parts.split_last().filter(|(last, _)| is_any(last)) {
                 let said = |part: &Option<Pattern<C>>| part.as_ref().is_some_and(|part| first.contains(part));
                 let further = anything(last).into_iter().filter(|(_, part)| !said(part));
@@ -353,7 +353,7 @@ pub(super) fn layout<C: Reference>(pattern: &Pattern<C>) -> Layout<C> {
     }
 }
 
-/// What a name of a record is: text of a bounded length, and whatever else is asked of it.
+/// Returns the pattern of a name of a record: text of a bounded length that also matches the given pattern.
 fn named<C: Reference>(name: &Pattern<C>, limits: &Limits) -> Pattern<C> {
     let text =
         Pattern::string_within(Limits::of([(Limit::StringLength, limits.get(Limit::PropertyNameLength))]));
@@ -370,7 +370,7 @@ fn is_any<C: Reference>(pattern: &Pattern<C>) -> bool {
     matches!(pattern.matcher(), Matcher::Any)
 }
 
-/// The types that a person can choose from where anything, or any scalar, is asked for.
+/// Returns the types that a person can choose from where anything, or any scalar, is asked for.
 fn anything<C: Reference>(pattern: &Pattern<C>) -> Vec<(String, Option<Pattern<C>>)> {
     let simple = [
         ("text", Pattern::string()),

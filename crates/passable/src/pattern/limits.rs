@@ -31,7 +31,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Its name in patterns.
+    /// Returns its name in patterns.
     pub fn name(self) -> &'static str {
         match self {
             Limit::DecimalDigits => "decimalDigitsLimit",
@@ -47,7 +47,7 @@ impl Limit {
         }
     }
 
-    /// What holds where a pattern does not say.
+    /// Returns the value of the limit where a pattern does not set it.
     pub fn default_value(self) -> f64 {
         match self {
             Limit::NumProperties => 80.0,
@@ -64,12 +64,12 @@ impl Limit {
 pub struct Limits(Option<Arc<[(Text, f64)]>>);
 
 impl Limits {
-    /// No limits but the defaults.
+    /// Returns the default limits.
     pub fn none() -> Self {
         Limits(None)
     }
 
-    /// These limits and the defaults.
+    /// Returns these limits, with the defaults for all others.
     pub fn of(limits: impl IntoIterator<Item = (Limit, f64)>) -> Self {
         let mut entries: Vec<(Text, f64)> =
             limits.into_iter().map(|(limit, value)| (Text::from(limit.name()), value)).collect();
@@ -78,17 +78,17 @@ impl Limits {
         Limits(Some(entries.into()))
     }
 
-    /// The value of one limit.
+    /// Returns the value of one limit.
     pub fn get(&self, limit: Limit) -> f64 {
         self.own(limit).unwrap_or_else(|| limit.default_value())
     }
 
-    /// The value of one limit, if the pattern sets it itself.
+    /// Returns the value of one limit, if the pattern sets it itself.
     pub fn own(&self, limit: Limit) -> Option<f64> {
         self.0.as_ref()?.iter().find(|(name, _)| name == limit.name()).map(|(_, value)| *value)
     }
 
-    /// All limits that the pattern sets itself, if it has a record of limits at all.
+    /// Returns all limits that the pattern sets itself, if it has a record of limits at all.
     pub fn entries(&self) -> Option<&[(Text, f64)]> {
         self.0.as_deref()
     }

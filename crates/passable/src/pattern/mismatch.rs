@@ -15,50 +15,50 @@ pub struct Label {
 }
 
 impl Label {
-    /// A field of a record.
+    /// Returns a field of a record.
     pub fn name(name: &Text) -> Label {
         Label { text: name.to_str_lossy().into_owned(), step: Some(Segment::Name(name.clone())) }
     }
 
-    /// An element of an array.
+    /// Returns an element of an array.
     pub fn index(index: usize) -> Label {
         Label { text: format!("[{index}]"), step: Some(Segment::Index(index)) }
     }
 
-    /// A label that is no step into the value.
+    /// Returns a label that is no step into the value.
     pub fn note(text: impl Into<String>) -> Label {
         Label { text: text.into(), step: None }
     }
 
-    /// What marks all that follows the parts that have fields of their own.
+    /// The label of everything after the parts that have fields of their own.
     pub(crate) const REST: &'static str = "...rest";
 
-    /// The name of a field rather than what stands there.
+    /// Returns the label of a field's name, as opposed to its value.
     pub(crate) fn of_name() -> Label {
         Label::note("[0]")
     }
 
-    /// The step into the value, unless it is a label alone.
+    /// Returns the step into the value, unless it is a label alone.
     pub fn segment(&self) -> Option<&Segment> {
         self.step.as_ref()
     }
 
-    /// Whether it says that what is told of is the name of the field before it.
+    /// Returns whether the label marks the name of the field before it.
     pub fn is_of_name(&self) -> bool {
         *self == Label::of_name()
     }
 
-    /// Whether it says that what is told of follows the parts that have fields of their own.
+    /// Returns whether the label marks the part after the parts that have fields of their own.
     pub fn is_rest(&self) -> bool {
         *self == Label::note(Label::REST)
     }
 
-    /// A step with upstream's own words for it.
+    /// Returns a step with upstream's own words for it.
     pub(crate) fn step(text: impl Into<String>, step: Segment) -> Label {
         Label { text: text.into(), step: Some(step) }
     }
 
-    /// The words for it in messages. May be foreign text.
+    /// Returns the words for it in messages. May be foreign text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -66,7 +66,7 @@ impl Label {
 
 /// A value that does not match.
 ///
-/// `Display` is upstream's message: labels from the outside in, then what is wrong, with values redacted. All
+/// `Display` writes upstream's message: labels from the outside in, then the reason, with values redacted. All
 /// foreign text in it is made visible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
@@ -74,16 +74,16 @@ pub struct Mismatch {
     pub path: Vec<Label>,
     /// Upstream's message about the part at the path.
     pub message: String,
-    /// What would match there, as [`crate::Pattern::describe`] says it.
+    /// The pattern that would match there, as [`crate::Pattern::describe`] writes it.
     pub expected: String,
-    /// What is there, in a few words, safe to show.
+    /// The value found there, in a few words, safe to show.
     pub found: String,
     /// Whether upstream throws instead of answering, as it does when something that is not a key is compared.
     pub thrown: bool,
 }
 
 impl Mismatch {
-    /// A mismatch of our own making.
+    /// Returns a mismatch of our own making.
     pub fn new(message: impl Into<String>, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Mismatch {
             path: Vec::new(),
@@ -94,13 +94,16 @@ impl Mismatch {
         }
     }
 
-    /// The same mismatch, seen from outside.
+    /// Returns the same mismatch, seen from outside.
     pub fn within(mut self, label: Label) -> Self {
         self.path.insert(0, label);
         self
     }
 
-    /// The same about an element of what follows so many elements of a list; of anything else it is within what follows.
+    /// Returns the mismatch of a rest as one of the whole.
+    ///
+    /// An index within the rest of a list is moved by the number of elements before it. Any other mismatch gets the
+    /// label of the rest.
     pub(crate) fn following(mut self, elements: Option<usize>) -> Self {
         match (elements, self.path.first_mut()) {
             (Some(before), Some(label)) if matches!(label.step, Some(Segment::Index(_))) => {
@@ -113,12 +116,12 @@ impl Mismatch {
         }
     }
 
-    /// The steps into the value, without labels that are no steps.
+    /// Returns the steps into the value, without labels that are no steps.
     pub fn steps(&self) -> impl Iterator<Item = &Segment> {
         self.path.iter().filter_map(|label| label.step.as_ref())
     }
 
-    /// The path as people write it: `scores.team`, `files[2].name`. Empty for the value itself. Safe to show.
+    /// Returns the path as people write it: `scores.team`, `files[2].name`. Empty for the value itself. Safe to show.
     pub fn path_text(&self) -> String {
         let mut out = String::new();
         for step in self.steps() {
@@ -135,7 +138,7 @@ impl Mismatch {
         out
     }
 
-    /// One sentence that names the place, what was expected and what was found. For people and models.
+    /// Returns one sentence that names the place, the expectation and the value found. For people and models.
     pub fn teach(&self) -> String {
         let path = self.path_text();
         if path.is_empty() {
@@ -145,7 +148,7 @@ impl Mismatch {
         }
     }
 
-    /// Upstream's message, byte for byte, foreign text included. For comparison and machines.
+    /// Returns upstream's message, byte for byte, foreign text included. For comparison and machines.
     pub fn raw_message(&self) -> String {
         let labels = self.path.iter().map(|label| format!("{}: ", label.text));
         labels.chain([self.message.clone()]).collect()
@@ -160,7 +163,7 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// A value in a few words: `the number 3`, `the text "abc…"`, `a record with a, b`. Safe to show.
+/// Returns a value in a few words: `the number 3`, `the text "abc…"`, `a record with a, b`. Safe to show.
 pub(crate) fn found<C>(value: &Value<C>) -> String {
     let short = |text: &Text| {
         let text = text.to_str_lossy();
@@ -208,7 +211,7 @@ pub(crate) fn found<C>(value: &Value<C>) -> String {
     }
 }
 
-/// A number as JavaScript writes it.
+/// Returns a number as JavaScript writes it.
 pub(crate) fn number_text(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
@@ -221,13 +224,13 @@ pub(crate) fn number_text(number: f64) -> String {
     out
 }
 
-/// A limit as upstream quotes it in messages: what JSON cannot say stands in brackets.
+/// Returns a limit as upstream quotes it in messages: numbers that JSON lacks stand in brackets.
 pub(crate) fn quoted_number(number: f64) -> String {
     let text = number_text(number);
     if number.is_finite() { text } else { format!("\"[{text}]\"") }
 }
 
-/// Plain JSON in a few words. Safe to show.
+/// Describes plain JSON in a few words. Safe to show.
 pub(crate) fn found_json(json: &serde_json::Value) -> String {
     match Value::<crate::NoRef>::from_json(json) {
         Ok(value) => found(&value),

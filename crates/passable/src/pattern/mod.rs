@@ -60,7 +60,7 @@ impl<C> Clone for Pattern<C> {
     }
 }
 
-/// What a pattern is. Everything but [`Matcher::Refine`] is Endo's.
+/// The matcher of a pattern. Everything but [`Matcher::Refine`] is Endo's.
 #[derive(Clone)]
 pub enum Matcher<C = NoRef> {
     /// A key that the specimen must equal.
@@ -122,7 +122,7 @@ pub enum Matcher<C = NoRef> {
     SplitArray(SplitArray<C>),
     /// `M.splitRecord(required, optional, rest)`
     SplitRecord(SplitRecord<C>),
-    /// `M.refine(name)`: our one addition, for what Endo's matchers cannot say.
+    /// `M.refine(name)`: our one addition, for checks that Endo's matchers cannot express.
     Refine(Refinement),
 }
 
@@ -131,9 +131,9 @@ pub enum Matcher<C = NoRef> {
 pub struct SplitArray<C = NoRef> {
     /// The elements that must be there.
     pub required: Vec<Pattern<C>>,
-    /// The elements that may follow, each of which may also be `undefined`.
+    /// The elements that may follow. Each may also be `undefined`.
     pub optional: Option<Vec<Pattern<C>>>,
-    /// What the array of all further elements must match; anything if `None`.
+    /// The pattern of the array of all further elements; anything matches if `None`.
     pub rest: Option<Pattern<C>>,
 }
 
@@ -142,9 +142,9 @@ pub struct SplitArray<C = NoRef> {
 pub struct SplitRecord<C = NoRef> {
     /// The fields that must be there, in UTF-16 order.
     pub required: Vec<(Text, Pattern<C>)>,
-    /// The fields that may be there, each of which may also be `undefined`, in UTF-16 order.
+    /// The fields that may be there, in UTF-16 order. Each may also be `undefined`.
     pub optional: Option<Vec<(Text, Pattern<C>)>>,
-    /// What the record of all further fields must match; anything if `None`.
+    /// The pattern of the record of all further fields; anything matches if `None`.
     pub rest: Option<Pattern<C>>,
 }
 
@@ -161,7 +161,7 @@ pub enum Comparison {
     Gt,
 }
 
-/// What Endo's matchers cannot say of numbers and strings. Peers that only know Endo refuse these patterns.
+/// A check of numbers or strings that Endo's matchers cannot express. Peers that only know Endo refuse such patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refinement {
     /// A number without a fraction, exactly representable as an integer.
@@ -184,12 +184,12 @@ pub enum Refinement {
 pub type Takes<'a, C> = dyn FnMut(&Pattern<C>, &C) -> Result<(), Mismatch> + 'a;
 
 impl<C: Reference> Pattern<C> {
-    /// What this pattern is.
+    /// Returns the matcher of this pattern.
     pub fn matcher(&self) -> &Matcher<C> {
         &self.0.matcher
     }
 
-    /// Whether a value matches. Faster than [`Pattern::check`] where the reason does not matter.
+    /// Returns whether a value matches. Faster than [`Pattern::check`] where the reason does not matter.
     pub fn matches(&self, specimen: &Value<C>) -> bool {
         matches!(check::confirm(self, specimen, &mut check::Silent { takes: None }), Ok(true))
     }
@@ -236,7 +236,9 @@ impl<C: Reference> Pattern<C> {
         self.explained(specimen, Some(takes))
     }
 
-    /// Reads what a person has typed: the text itself if the pattern takes text, and otherwise the data that it writes, such
+    /// Reads the text that a user has typed.
+    ///
+    /// If the pattern takes text, the value is the text itself. Otherwise it is the data that the text writes, such
     /// as `5`, `true` or `[1, 2]`.
     ///
     /// ```
@@ -251,7 +253,7 @@ impl<C: Reference> Pattern<C> {
     /// ```
     ///
     /// # Errors
-    /// When none matches. Of the reasons, that of the data says most.
+    /// When neither reading matches. The error is that of the data, which explains more.
     pub fn read_text(&self, text: &str) -> Result<Value<C>, Mismatch> {
         let string = Value::string(text.to_owned());
         let Err(mismatch) = self.check(&string) else { return Ok(string) };
@@ -290,7 +292,7 @@ impl<C: Reference> Pattern<C> {
 }
 
 impl<C: Reference> PartialEq for Pattern<C> {
-    /// Whether two patterns are written as the same value.
+    /// Returns whether two patterns are written as the same value.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.to_value() == other.to_value()
     }

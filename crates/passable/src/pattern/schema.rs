@@ -1,7 +1,7 @@
 //! JSON Schema (2020-12) of the JSON that [`Pattern::write_json`] writes.
 //!
-//! The schema accepts what the pattern accepts, except NaN and the infinities, which JSON lacks. Where JSON Schema
-//! cannot say what a pattern says, the schema accepts more, and the check that follows decides.
+//! The schema accepts the values that the pattern accepts, except NaN and the infinities, which JSON lacks. Where
+//! JSON Schema cannot express a pattern, the schema accepts more, and the check that follows decides.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -14,7 +14,7 @@ use crate::value::{Reference, Value};
 const DIGITS: &str = "^-?[0-9]+$";
 
 impl<C: Reference> Pattern<C> {
-    /// The JSON Schema of this pattern. Total: every pattern has one.
+    /// Returns the JSON Schema of this pattern. Total: every pattern has one.
     ///
     /// ```
     /// use passable::Pattern;
@@ -37,7 +37,7 @@ impl<C: Reference> Pattern<C> {
     }
 }
 
-/// What an escape of plain JSON looks like.
+/// Returns the schema of an escape of plain JSON.
 fn escape() -> Json {
     json!({ "type": "object", "required": ["@qclass"] })
 }
@@ -66,7 +66,7 @@ fn literal_json<C: Reference>(value: &Value<C>) -> Json {
     plain::write(value, &mut |_| Json::Null)
 }
 
-/// Whether a literal is written as JSON that nothing else is written as.
+/// Returns whether a literal is written as JSON that nothing else is written as.
 fn is_plain_literal<C: Reference>(value: &Value<C>) -> bool {
     matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))
 }
@@ -251,7 +251,7 @@ fn comparison_schema<C: Reference>(comparison: Comparison, key: &Value<C>, patte
 fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Json {
     let mut merged = Map::new();
     let mut others = Vec::new();
-    // Values are written by the first part that says how; what it writes is what the others are told of.
+    // The first part that shapes a value writes it. The other parts constrain the JSON that it writes.
     let base = parts.iter().position(|part| !super::json::is_open(part));
     for (at, part) in parts.iter().enumerate() {
         let own = match base.and_then(|base| parts.get(base)) {
@@ -288,12 +288,12 @@ fn conjunction<C: Reference>(parts: &[Pattern<C>]) -> Json {
     Json::Object(merged)
 }
 
-/// Whether the larger of two values says both.
+/// Returns whether the larger of two values says both.
 fn is_least(keyword: &str) -> bool {
     matches!(keyword, "minItems" | "minLength")
 }
 
-/// What a part says of JSON that another part has written; `None` if that cannot be said.
+/// Returns the constraint of a part on JSON that another part has written; `None` if JSON Schema cannot express it.
 fn beside<C: Reference>(base: &Pattern<C>, part: &Pattern<C>) -> Option<Json> {
     let written = structural(base);
     match (written.matcher(), part.matcher()) {
@@ -349,7 +349,7 @@ fn disjunction<C: Reference>(pattern: &Pattern<C>, parts: &[Pattern<C>]) -> Json
     json!({ "anyOf": arms })
 }
 
-/// Whether everything that matches is written as plain JSON that reads as itself.
+/// Returns whether everything that matches is written as plain JSON that reads as itself.
 fn reads_as_itself<C: Reference>(pattern: &Pattern<C>) -> bool {
     match pattern.matcher() {
         Matcher::Literal(value) => is_plain_literal(value),
@@ -388,12 +388,12 @@ fn split_array<C: Reference>(split: &super::SplitArray<C>) -> Json {
     out
 }
 
-/// An optional element may also be `undefined`.
+/// Returns an optional element may also be `undefined`.
 fn optional_element<C: Reference>(part: &Pattern<C>) -> Json {
     json!({ "anyOf": [schema(part), undefined()] })
 }
 
-/// The schema of further fields: `None` if it says nothing.
+/// Returns the schema of further fields: `None` if it says nothing.
 fn rest_schema<C: Reference>(rest: &Pattern<C>) -> Option<Json> {
     match rest.matcher() {
         Matcher::RecordOf(_, value, _) => Some(schema(value)).filter(|schema| *schema != json!({})),

@@ -1,9 +1,14 @@
-//! From JSON Schema (2020-12) to a pattern. What has no pattern is refused, not approximated.
+//! From JSON Schema (2020-12) to a pattern. A schema that has no pattern is refused, not approximated.
 //!
-//! Four differences are accepted, because refusing them would refuse nearly every schema: the default limits of
-//! patterns apply; lengths count UTF-16 units; a whole number is one that a double holds exactly; and digits of big
-//! integers are counted without sign and leading zeros. `format` is an annotation, as the standard says, unless it is
-//! one that patterns know. Titles, descriptions, defaults and examples are ignored.
+//! Four differences are accepted, because refusing them would refuse nearly every schema:
+//!
+//! - The default limits of patterns apply.
+//! - Lengths count UTF-16 units.
+//! - A whole number is one that a double holds exactly.
+//! - Digits of big integers are counted without sign and leading zeros.
+//!
+//! `format` is an annotation, as the standard says, unless it is one that patterns know. Titles, descriptions,
+//! defaults and examples are ignored.
 
 mod apart;
 mod array;
@@ -24,7 +29,7 @@ pub struct SchemaError {
     pub path: String,
     /// Why it has none. Safe to show.
     pub message: String,
-    /// What to write instead. Safe to show.
+    /// The schema to write instead. Safe to show.
     pub help: String,
 }
 
@@ -54,10 +59,10 @@ const ANNOTATIONS: &[&str] = &[
     "enumNames",
 ];
 
-/// Keywords each of which has a pattern of its own; all of them must match.
+/// Keywords that each have a pattern of their own; all of them must match.
 const SOURCES: &[&str] = &["const", "enum", "$ref", "anyOf", "oneOf", "allOf", "not", "if", "type"];
 
-/// What to write instead of keywords that have no pattern.
+/// Returns the advice for keywords that have no pattern.
 fn instead_of(keyword: &str) -> &'static str {
     match keyword {
         "pattern" => {
@@ -136,7 +141,7 @@ impl<'a> Reader<'a> {
         Ok(outcome)
     }
 
-    /// Refuses what takes JSON for something else where it cannot.
+    /// Refuses a keyword that reads JSON as another type, where another schema looks at the same value.
     fn may_take(&self, keyword: &str, what: &str) -> Outcome<()> {
         match self.literally {
             0 => Ok(()),

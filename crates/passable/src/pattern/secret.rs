@@ -1,4 +1,5 @@
-//! Secrets: text that whoever asks for it is never shown. It can be sealed as a whole, never as a part of something else.
+//! Secrets: text that is never shown to the side that asks for it. It can be sealed as a whole, never as a part of
+//! another value.
 
 use super::{Matcher, Pattern, Refinement};
 use crate::value::Reference;
@@ -10,12 +11,13 @@ pub enum Secrecy {
     None,
     /// The whole value is one, or is left out: it can be sealed.
     Whole,
-    /// A part of the value is one, or one of the values that fit: what fits cannot be sealed, and would be shown.
+    /// A part of the value is a secret, or only some of the matching values are. Such a value cannot be sealed, and
+    /// would be shown.
     Part,
 }
 
 impl<C: Reference> Pattern<C> {
-    /// Where the pattern asks for a secret.
+    /// Returns where the pattern asks for a secret.
     ///
     /// ```
     /// use passable::{Pattern, Secrecy};
@@ -36,7 +38,7 @@ impl<C: Reference> Pattern<C> {
     }
 }
 
-/// Whether the whole value is a secret, unless it is left out.
+/// Returns whether the whole value is a secret, unless it is left out.
 pub(super) fn is_secret<C: Reference>(pattern: &Pattern<C>) -> bool {
     match pattern.matcher() {
         Matcher::Refine(refinement) => *refinement == Refinement::Secret,
@@ -54,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_found_wherever_it_is_asked_for() {
+    fn secret_is_found_in_every_part_of_a_pattern() {
         for (pattern, expected) in [
             ("M.refine('secret')", Secrecy::Whole),
             ("M.and(M.refine('date'), M.refine('secret'))", Secrecy::Whole),

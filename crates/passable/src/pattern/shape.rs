@@ -8,7 +8,7 @@ impl Comparison {
     pub(crate) const ALL: [Comparison; 4] =
         [Comparison::Lt, Comparison::Lte, Comparison::Gte, Comparison::Gt];
 
-    /// Its name in `M.` expressions.
+    /// Returns its name in `M.` expressions.
     pub fn name(self) -> &'static str {
         match self {
             Comparison::Lt => "lt",
@@ -18,12 +18,12 @@ impl Comparison {
         }
     }
 
-    /// The comparison of a name.
+    /// Returns the comparison of a name.
     pub fn from_name(name: &str) -> Option<Comparison> {
         Comparison::ALL.into_iter().find(|comparison| comparison.name() == name)
     }
 
-    /// Its mathematical sign, in ASCII.
+    /// Returns its mathematical sign, in ASCII.
     pub fn sign(self) -> &'static str {
         match self {
             Comparison::Lt => "<",
@@ -45,7 +45,7 @@ impl Refinement {
         Refinement::Secret,
     ];
 
-    /// Its name in `M.refine(name)`; where JSON Schema has a format for it, the same.
+    /// Returns its name in `M.refine(name)`; where JSON Schema has a format for it, the same.
     pub fn name(self) -> &'static str {
         match self {
             Refinement::Integer => "integer",
@@ -58,7 +58,7 @@ impl Refinement {
         }
     }
 
-    /// The refinement of a name.
+    /// Returns the refinement of a name.
     pub fn from_name(name: &str) -> Option<Refinement> {
         Refinement::ALL.into_iter().find(|refinement| refinement.name() == name)
     }
@@ -68,7 +68,7 @@ fn deepest<'a, C: 'a>(patterns: impl IntoIterator<Item = &'a Pattern<C>>) -> u32
     patterns.into_iter().map(|pattern| pattern.0.depth).max().unwrap_or(0)
 }
 
-/// The depth of [`Pattern::to_value`], without making it.
+/// Returns the depth of [`Pattern::to_value`], without making it.
 pub(super) fn depth<C>(matcher: &Matcher<C>) -> u32 {
     let limited = |limits: &Limits, parts: u32| 2 + parts.max(u32::from(limits.entries().is_some()));
     match matcher {
@@ -108,7 +108,7 @@ pub(super) fn depth<C>(matcher: &Matcher<C>) -> u32 {
 }
 
 impl<C> Pattern<C> {
-    /// The patterns of which this one is made, in their order.
+    /// Returns the patterns that make up this one, in their order.
     pub(super) fn parts(&self) -> Vec<&Pattern<C>> {
         match &self.0.matcher {
             Matcher::Array(parts) | Matcher::And(parts) | Matcher::Or(parts) => parts.iter().collect(),
@@ -164,7 +164,7 @@ fn with_limits<C: Reference>(parts: impl IntoIterator<Item = Value<C>>, limits: 
 }
 
 impl<C: Reference> Pattern<C> {
-    /// The value as which the pattern travels and is stored.
+    /// Returns the value as which the pattern travels and is stored.
     pub fn to_value(&self) -> Value<C> {
         let tagged = |name: &str, payload| Value::tagged(format!("match:{name}"), payload);
         let labelled = |label: &Text| record_of("label", Value::String(label.clone()));
@@ -232,7 +232,7 @@ impl<C: Reference> Pattern<C> {
     }
 }
 
-/// A record of one field.
+/// Returns a record of one field.
 fn record_of<C>(name: &str, value: Value<C>) -> Value<C> {
     Value::record([(name, value)]).unwrap_or_else(|_| Value::too_deep())
 }

@@ -1,4 +1,4 @@
-//! What each `M.name(…)` stands for.
+//! The patterns and guards that each `M.name(…)` makes.
 
 use num_bigint::BigInt;
 
@@ -113,14 +113,14 @@ const NAMES: &[&str] = &[
     "raw",
 ];
 
-/// The name nearest to a misspelt one.
+/// Returns the name nearest to a misspelt one.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = 1 + name.chars().count() / 3;
     let measured = known.into_iter().map(|known| (distance(name, known), known));
     measured.filter(|(distance, _)| *distance <= limit).min().map(|(_, known)| known)
 }
 
-/// Edit distance; case does not count.
+/// Returns the edit distance of two texts, ignoring case.
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();
@@ -146,7 +146,7 @@ struct Arguments<C: Reference> {
 }
 
 impl<C: Reference> Arguments<C> {
-    /// The next argument; one that is written as `undefined` counts as left out.
+    /// Returns the next argument; one that is written as `undefined` counts as left out.
     fn next(&mut self) -> Option<Argument<C>> {
         self.left.next().filter(|(item, _)| !matches!(item, Item::Value(Value::Undefined)))
     }
@@ -205,7 +205,7 @@ impl<C: Reference> Arguments<C> {
     }
 }
 
-/// The elements of an array pattern, for `M.splitArray` and its like.
+/// Returns the elements of an array pattern, for `M.splitArray` and its like.
 fn elements<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<Pattern<C>>> {
     match pattern.matcher() {
         Matcher::Array(parts) => Some(parts.clone()),
@@ -216,7 +216,7 @@ fn elements<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<Pattern<C>>> {
     }
 }
 
-/// The fields of a record pattern, for `M.splitRecord` and its like.
+/// Returns the fields of a record pattern, for `M.splitRecord` and its like.
 fn fields<C: Reference>(pattern: &Pattern<C>) -> Option<Vec<(Text, Pattern<C>)>> {
     match pattern.matcher() {
         Matcher::Record(fields) => Some(fields.clone()),

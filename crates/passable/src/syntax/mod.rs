@@ -25,9 +25,9 @@ pub type Span = Range<usize>;
 pub struct PatternError {
     /// Where in the text.
     pub span: Span,
-    /// What is wrong, in one sentence without a full stop. Safe to show.
+    /// The problem, in one sentence without a full stop. Safe to show.
     pub message: String,
-    /// What to write instead, if that is known. Safe to show.
+    /// The text to write instead, if that is known. Safe to show.
     pub help: Option<String>,
 }
 
@@ -71,20 +71,23 @@ impl<C: Reference> Pattern<C> {
         Self::parse_with_slots(text, &[])
     }
 
-    /// Like [`Pattern::parse`]; `slot(0)` stands for the first of the given references.
+    /// Reads a pattern as [`Pattern::parse`] does; `slot(0)` stands for the first of the given references.
     pub fn parse_with_slots(text: &str, slots: &[C]) -> Result<Self, PatternError> {
         let (item, span) = parser::parse(text, slots)?;
         item.into_pattern(&span)
     }
 
-    /// Writes the pattern as an `M.` expression. References are written as `slot(0)`, `slot(1)`, … in order of
-    /// first occurrence. Safe to show: what is invisible is escaped.
+    /// Writes the pattern as an `M.` expression.
+    ///
+    /// References are written as `slot(0)`, `slot(1)`, … in order of first occurrence. Safe to show: invisible
+    /// characters are escaped.
     pub fn to_text(&self) -> String {
         print::pattern(self)
     }
 
-    /// Like [`Pattern::to_text`], over several lines where one would be longer than `width` characters: the long
-    /// form that `almoner check --expand` shows.
+    /// Writes the pattern as [`Pattern::to_text`] does, but wraps parts that would be longer than `width` characters.
+    ///
+    /// `almoner check --expand` shows this long form.
     ///
     /// ```
     /// use passable::Pattern;

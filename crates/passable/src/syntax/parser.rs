@@ -14,7 +14,7 @@ pub(super) const MAX_NESTING: u32 = 80;
 /// Longest text in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
-/// What an expression stands for.
+/// The meaning of an expression.
 pub(super) enum Item<C: Reference> {
     Value(Value<C>),
     Pattern(Pattern<C>),
@@ -378,7 +378,7 @@ impl<C: Reference> Parser<'_, C> {
     }
 }
 
-/// The only argument of a call, as data.
+/// Returns the only argument of a call, as data.
 pub(super) fn one<C: Reference>(arguments: Vec<Argument<C>>, span: &Span) -> Result<Value<C>, PatternError> {
     let mut arguments = arguments.into_iter();
     match (arguments.next(), arguments.next()) {

@@ -64,7 +64,7 @@ impl<'a, C: Reference> Printer<'a, C> {
     fn text(&mut self, text: &Text) {
         let mut quoted = String::new();
         crate::codec::json::write_string(&mut quoted, "", text);
-        // What stays invisible after JSON's escapes is written as `\u{…}`, which is also an escape here.
+        // Characters that stay invisible after JSON's escapes are written as `\u{…}`, which is also an escape here.
         self.out.push_str(&visible_line(&quoted));
     }
 
@@ -282,7 +282,7 @@ impl<'a, C: Reference> Printer<'a, C> {
         self.out.push(')');
     }
 
-    /// Of tagged values, only sets, bags and maps are keys.
+    /// Writes a tagged value: a set, a bag or a map, because no other one is a key.
     fn tagged(&mut self, tag: &Text, payload: &'a Value<C>) {
         match tag.as_bytes() {
             b"copySet" => self.out.push_str("makeCopySet("),
@@ -339,7 +339,7 @@ fn is_kind<C: Reference>(pattern: &Pattern<C>, name: &str) -> bool {
     matches!(pattern.matcher(), Matcher::Kind(kind) if kind == name)
 }
 
-/// Whether a name can stand without quotes. Plain ASCII, so that nothing in it can mislead.
+/// Returns whether a name can stand without quotes. Plain ASCII, so that nothing in it can mislead.
 fn is_identifier(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '_' | '$'))
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'))

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `string` `number` `int` `bool` `bigint` `nat` `bytes` `symbol` `any` `null` `record` `list` | a value of that type |
 //! | `date` `date-time` `email` `uri` `secret` `multiline` | text of that form |
-//! | `pass\|maybe\|fail`, `"a b"\|string` | one of these; a word that is no type is literal text, and so is what stands in quotes |
+//! | `pass\|maybe\|fail`, `"a b"\|string` | one of these; a word that is no type is literal text, and so is quoted text |
 //! | `1..5`, `0.5..`, `..10` | a number in a range; whole if the ends that are given are written without a point |
 //! | `[string]`, `[string, number]` | a list of any length; a list of exactly these |
 //! | `{ a: string, b?: int, c: date? }` | a record of exactly these fields; `?` marks those that may be left out |
@@ -21,14 +21,14 @@ use crate::pattern::{Comparison, Matcher, Pattern, Refinement};
 use crate::text::Text;
 use crate::value::{Reference, Value};
 
-/// A neutral tree of what a YAML reader found; spans are byte ranges in the source file.
+/// A neutral tree, as a YAML reader makes it; spans are byte ranges in the source file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// A string.
     Text(String, Span),
-    /// A number.
+    /// Returns a number.
     Number(f64, Span),
-    /// A boolean.
+    /// Returns a boolean.
     Bool(bool, Span),
     /// Nothing.
     Null(Span),
@@ -39,7 +39,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// Where the node stands.
+    /// Returns where the node stands.
     pub fn span(&self) -> &Span {
         match self {
             Node::Text(_, span)
@@ -203,13 +203,13 @@ impl<'a> Piece<'a> {
         Piece { text: self.text.trim(), at: self.at + blank, ..self }
     }
 
-    /// The part from one byte to another.
+    /// Returns the part from one byte to another.
     fn part(self, range: Span) -> Self {
         let at = self.at + range.start;
         Piece { text: self.text.get(range).unwrap_or_default(), at, ..self }
     }
 
-    /// The span of a part of it.
+    /// Returns the span of a part of it.
     fn span_of(self, range: Span) -> Span {
         (self.at + range.start).min(self.end)..(self.at + range.end).min(self.end)
     }
@@ -267,7 +267,7 @@ fn alternatives(piece: Piece<'_>) -> Result<Vec<Piece<'_>>, PatternError> {
     Ok(parts)
 }
 
-/// Reads what is not plain text: a type, a range, a number, something in quotes.
+/// Reads a word that is not plain text: a type, a range, a number, a quoted text.
 fn special<C: Reference>(piece: Piece<'_>) -> Result<Option<Pattern<C>>, PatternError> {
     let text = piece.text;
     if let Some(quoted) = unquote(text) {

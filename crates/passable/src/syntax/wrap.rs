@@ -60,8 +60,9 @@ fn outside(text: &str) -> impl Iterator<Item = (usize, char, usize)> + '_ {
     })
 }
 
-/// Splits at the first outermost brackets: the text up to and with the opening one, what is inside, and the rest
-/// from the closing one on, which is taken as it is.
+/// Splits at the first outermost brackets: the text up to and with the opening one, the inside, and the rest.
+///
+/// The rest begins with the closing bracket, and is not split further.
 fn outermost(text: &str) -> Option<(&str, &str, &str)> {
     let open = outside(text).find(|(_, char, depth)| *depth == 0 && matches!(char, '(' | '[' | '{'))?.0;
     let close = outside(text)
@@ -72,7 +73,7 @@ fn outermost(text: &str) -> Option<(&str, &str, &str)> {
     Some((head, inner, tail))
 }
 
-/// The parts between commas outside of brackets.
+/// Returns the parts between commas outside of brackets.
 fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -86,7 +87,7 @@ fn split(text: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// The length of `name: ` before a value.
+/// Returns the length of `name: ` before a value.
 fn label_length(text: &str) -> usize {
     let colon = outside(text).find(|(_, char, depth)| *depth == 0 && *char == ':');
     // A string before the colon is skipped by the walk, so the first colon outside is the label's.

@@ -21,22 +21,22 @@ impl<C> Value<C> {
         Value::Null
     }
 
-    /// A boolean.
+    /// Returns a boolean.
     pub fn bool(value: bool) -> Self {
         Value::Bool(value)
     }
 
-    /// A number.
+    /// Returns a number.
     pub fn number(value: f64) -> Self {
         Value::Number(value)
     }
 
-    /// A big integer.
+    /// Returns a big integer.
     pub fn bigint(value: impl Into<BigInt>) -> Self {
         Value::BigInt(Arc::new(value.into()))
     }
 
-    /// Text.
+    /// Returns text as a value.
     pub fn string(text: impl Into<Text>) -> Self {
         Value::String(text.into())
     }
@@ -46,42 +46,42 @@ impl<C> Value<C> {
         Value::Bytes(bytes.into())
     }
 
-    /// A symbol by its passable name.
+    /// Returns a symbol by its passable name.
     pub fn symbol(name: impl Into<Text>) -> Result<Self, ValueError> {
         Symbol::from_passable_name(name).map(Value::Symbol)
     }
 
-    /// An array. Elements nested [`MAX_DEPTH`](crate::MAX_DEPTH) deep make it the error value of [`Value::too_deep`];
-    /// decoders, which meet such input, use [`Value::try_array`].
+    /// Returns an array. Elements nested [`MAX_DEPTH`](crate::MAX_DEPTH) deep make it the error value of
+    /// [`Value::too_deep`]; decoders, which meet such input, use [`Value::try_array`].
     pub fn array(elements: impl IntoIterator<Item = Value<C>>) -> Self {
         Self::try_array(elements.into_iter().collect()).unwrap_or_else(|_| Self::too_deep())
     }
 
-    /// An array, or the reason why there can be none.
+    /// Returns an array, or the reason why there can be none.
     pub fn try_array(elements: Vec<Value<C>>) -> Result<Self, ValueError> {
         let depth = depth_above(&elements)?;
         Ok(Value::Array(Array(ThinArc::from_header_and_iter(depth, elements.into_iter()))))
     }
 
-    /// An array of what a decoder has put upon its stack.
+    /// Returns an array of the values that a decoder has pushed on its stack.
     pub(crate) fn array_of(elements: Drain<'_, Value<C>>) -> Result<Self, ValueError> {
         let depth = depth_above(elements.as_slice())?;
         Ok(Value::Array(Array(ThinArc::from_header_and_iter(depth, elements))))
     }
 
-    /// A record. Refuses a name that occurs twice.
+    /// Returns a record. Refuses a name that occurs twice.
     pub fn record<N: Into<Text>>(
         fields: impl IntoIterator<Item = (N, Value<C>)>,
     ) -> Result<Self, ValueError> {
         Self::try_record(fields.into_iter().map(|(name, value)| (name.into(), value)).collect())
     }
 
-    /// A record from a map, whose names cannot repeat. As to depth see [`Value::array`].
+    /// Returns a record from a map, whose names cannot repeat. As to depth see [`Value::array`].
     pub fn record_from_map(fields: BTreeMap<String, Value<C>>) -> Self {
         Self::record(fields).unwrap_or_else(|_| Self::too_deep())
     }
 
-    /// A record from fields in any order, or the reason why there can be none.
+    /// Returns a record from fields in any order, or the reason why there can be none.
     pub fn try_record(mut fields: Vec<(Text, Value<C>)>) -> Result<Self, ValueError> {
         if !fields.is_sorted_by(|(left, _), (right, _)| left < right) {
             fields.sort_by(|(left, _), (right, _)| left.cmp(right));
@@ -94,43 +94,43 @@ impl<C> Value<C> {
         Ok(Self::sorted_record(depth, fields.into_iter()))
     }
 
-    /// A record of fields that are sorted, and of a depth that [`depth_above`] has found.
+    /// Returns a record of fields that are sorted, and of a depth that [`depth_above`] has found.
     pub(crate) fn sorted_record(depth: u32, fields: impl ExactSizeIterator<Item = (Text, Value<C>)>) -> Self {
         Value::Record(Record(ThinArc::from_header_and_iter(depth, fields)))
     }
 
-    /// A tagged payload. As to depth see [`Value::array`].
+    /// Returns a tagged payload. As to depth see [`Value::array`].
     pub fn tagged(tag: impl Into<Text>, payload: Value<C>) -> Self {
         Self::try_tagged(tag, payload).unwrap_or_else(|_| Self::too_deep())
     }
 
-    /// A tagged payload, or the reason why there can be none.
+    /// Returns a tagged payload, or the reason why there can be none.
     pub fn try_tagged(tag: impl Into<Text>, payload: Value<C>) -> Result<Self, ValueError> {
         let depth = depth_above([&payload])?;
         Ok(Value::Tagged(Tagged(Arc::new((depth, tag.into(), payload)))))
     }
 
-    /// An error with a name and a message.
+    /// Returns an error with a name and a message.
     pub fn error(name: impl Into<Text>, message: impl Into<Text>) -> Self {
         Value::Error(Arc::new(ErrorData { name: name.into(), message: message.into(), id: None }))
     }
 
-    /// What an infallible constructor makes of input that would nest too deep.
+    /// Returns the error value that an infallible constructor makes of input that would nest too deep.
     pub fn too_deep() -> Self {
         Self::error("RangeError", ValueError::TooDeep.to_string())
     }
 
-    /// A reference to an object.
+    /// Returns a reference to an object.
     pub fn remotable(reference: C) -> Self {
         Value::Remotable(Arc::new(Remote { reference, iface: None }))
     }
 
-    /// A reference to an object with the interface name that was alleged for it.
+    /// Returns a reference to an object with the interface name that was alleged for it.
     pub fn remotable_alleged(reference: C, iface: impl Into<Text>) -> Self {
         Value::Remotable(Arc::new(Remote { reference, iface: Some(iface.into()) }))
     }
 
-    /// A reference to a promise.
+    /// Returns a reference to a promise.
     pub fn promise(reference: C) -> Self {
         Value::Promise(Arc::new(Remote { reference, iface: None }))
     }

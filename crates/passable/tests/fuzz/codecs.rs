@@ -1,4 +1,4 @@
-//! The decoders: what is read must be written and read again as the same.
+//! The decoders: each value read must be written and read again as the same.
 
 use passable::{
     Bounds, CapData, InterfaceGuard, NoRef, Pattern, Reference, Text, Value, capdata, ordered, plist,
@@ -96,7 +96,7 @@ target!(legacy_ordered, LEGACY, |text: &str| if !text.starts_with('~') {
 });
 
 target!(compact_ordered, COMPACT, |text: &str| {
-    // What begins otherwise is of the other format.
+    // Text without the `~` is of the other format.
     let text = if text.starts_with('~') { text.to_owned() } else { format!("~{text}") };
     ordered_text(&text, ordered::Format::Compact);
 });
@@ -162,7 +162,7 @@ target!(text_to_show, SHOWN, |text: &str| {
     assert!(!visible_line(text).contains(['\n', '\r']));
 });
 
-/// Everything that can be asked of a value.
+/// Calls every function of a value.
 fn exercise<C: Reference + AsRef<[u8]> + std::fmt::Debug>(value: &Value<C>) {
     let _ = (passable::kind_of(value), passable::is_key(value), passable::fingerprint(value));
     let _ = passable::compare_keys(value, value);

@@ -1,10 +1,10 @@
 //! From the fuzzer's bytes to text that is nearly well formed.
 
-/// What a target is fed: the bytes as text, or a seed with edits.
+/// Returns the input of a target: the bytes as text, or a seed with edits.
 ///
-/// The first byte chooses. From 0xe0 on, the rest is the text itself, so that a fuzzer that follows coverage can write
-/// what it likes. Otherwise every three bytes are one edit of a seed, so that blind chance stays close to what is well
-/// formed.
+/// The first byte chooses. From 0xe0 on, the rest is the text itself, so that a fuzzer that follows coverage can
+/// write any text. Otherwise every three bytes are one edit of a seed, so that blind chance stays close to
+/// well-formed text.
 pub(crate) fn text(seeds: &[&str], input: &[u8]) -> String {
     let Some((first, script)) = input.split_first() else { return String::new() };
     if *first >= 0xe0 {
@@ -19,7 +19,7 @@ pub(crate) fn text(seeds: &[&str], input: &[u8]) -> String {
             2 if at < bytes.len() => drop(bytes.remove(at)),
             3 if edit[2] % 4 == 0 => bytes.truncate(at),
             4 => {
-                // A piece of another seed: what is legal somewhere else.
+                // A piece of another seed, which is legal elsewhere.
                 let other = seeds[usize::from(edit[2]) % seeds.len()].as_bytes();
                 let from = usize::from(edit[0]) % other.len();
                 let piece = &other[from..(from + 12).min(other.len())];

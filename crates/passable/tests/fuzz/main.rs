@@ -1,12 +1,12 @@
 //! Fuzzing of every decoder and parser, with a fuzzer that runs on the stable toolchain.
 //!
-//! A target runs for half a second in `cargo test`, for 20 seconds in `cargo xtask test`, and for as long as is asked
-//! for in `cargo xtask fuzz SECONDS`. Each target begins with its corpus in `__fuzz__`: what once crashed, and what
-//! reached code that nothing before it had reached.
+//! A target runs for half a second in `cargo test`, and for 20 seconds in `cargo xtask test`. `cargo xtask fuzz
+//! SECONDS` sets another time. Each target begins with its corpus in `__fuzz__`: inputs that once crashed, and inputs
+//! that reached new code.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
-/// A target: its name, what its inputs are made from, and what must hold for each of them.
+/// A target: its name, the seeds of its inputs, and the check that each of them must pass.
 macro_rules! target {
     ($name:ident, $seeds:expr, $holds:expr) => {
         #[test]

@@ -74,7 +74,7 @@ target!(json_schema, SCHEMAS, |text: &str| {
     }
 });
 
-/// Descriptions are for people: what only they say is not read.
+/// Removes descriptions, which are for people and are not read back.
 fn undescribed(schema: serde_json::Value) -> serde_json::Value {
     match schema {
         serde_json::Value::Object(mut fields) => {
@@ -99,7 +99,7 @@ target!(check_lines, LINES, |text: &str| {
     assert!(answer["matches"] == false || answer["message"].is_null());
 });
 
-/// The place of a mistake can be shown.
+/// Checks that the place of an error can be shown.
 fn lies_within(span: &std::ops::Range<usize>, text: &str) {
     assert!(span.start <= span.end && span.end <= text.len(), "{span:?} in {text:?}");
     assert!(text.is_char_boundary(span.start) && text.is_char_boundary(span.end), "{span:?} in {text:?}");

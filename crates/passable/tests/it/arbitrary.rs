@@ -84,7 +84,7 @@ pub(crate) fn key(refs: bool) -> BoxedStrategy<V> {
     .boxed()
 }
 
-/// Any values.
+/// Generates any value, with references if `refs` is set.
 pub(crate) fn value(refs: bool) -> BoxedStrategy<V> {
     let promise = prop::sample::select(vec!["?0", "?1"]).prop_map(|r| Value::promise(r.to_owned()));
     let error = (text(), text()).prop_map(|(name, message)| Value::error(name, message));
@@ -237,7 +237,7 @@ fn below(rng: &mut TestRng, bound: usize) -> usize {
     (rng.next_u32() as usize) % bound.max(1)
 }
 
-/// A value that is likely to match; the caller checks that it does.
+/// Returns a value that is likely to match; the caller checks that it does.
 fn candidate(pattern: &P, rng: &mut TestRng) -> V {
     let plain = |rng: &mut TestRng| match below(rng, 6) {
         0 => Value::number(below(rng, 9) as f64),
@@ -336,7 +336,7 @@ fn candidate(pattern: &P, rng: &mut TestRng) -> V {
     }
 }
 
-/// A pattern and a value that matches it.
+/// Returns a pattern and a value that matches it.
 pub(crate) fn matching() -> impl Strategy<Value = (P, V)> {
     pattern()
         .prop_perturb(|pattern, mut rng| {

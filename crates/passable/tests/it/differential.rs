@@ -26,7 +26,7 @@ fn report(wrong: &[String]) {
 }
 
 #[test]
-fn verdicts_and_messages() {
+fn random_matches_have_upstream_verdicts_and_messages() {
     let mut wrong = Vec::new();
     for row in vectors()["match"].as_array().unwrap() {
         let answer: Json = serde_json::from_str(&pattern_check_line(&row.to_string())).unwrap();
@@ -43,7 +43,7 @@ fn verdicts_and_messages() {
 }
 
 #[test]
-fn kinds_and_codecs() {
+fn random_specimens_have_upstream_kinds_and_codecs() {
     let mut wrong = Vec::new();
     for row in vectors()["specimens"].as_array().unwrap() {
         let small = data(&row["smallcaps"]);
@@ -86,7 +86,7 @@ fn kinds_and_codecs() {
 }
 
 #[test]
-fn orders() {
+fn random_pairs_have_upstream_orders() {
     let mut wrong = Vec::new();
     for row in vectors()["orders"].as_array().unwrap() {
         let (left, right) =

@@ -1,4 +1,4 @@
-//! Forms: what a body of names and texts means, and that it is exactly what the pattern says.
+//! Forms: the value of a body of names and texts, and that a form accepts exactly the values of its pattern.
 
 use passable::{Pattern, Value};
 use proptest::prelude::*;
@@ -31,9 +31,9 @@ fn read(pattern: &P, pairs: &str) -> Result<V, String> {
     pattern.read_form_with(&body(pairs), &mut resolve).map_err(|mismatch| mismatch.teach())
 }
 
-/// Each control with a body that it sends, and the value that this means.
+/// Checks that each control writes its value as the expected body, and reads it back.
 #[test]
-fn every_control_has_its_texts() {
+fn every_control_writes_and_reads_its_texts() {
     for (pattern, value, expected) in [
         ("M.string()", "'a b'", "value=a b"),
         ("M.string()", "''", "value="),
@@ -121,7 +121,7 @@ fn every_control_has_its_texts() {
 }
 
 #[test]
-fn what_browsers_send_is_understood() {
+fn browser_bodies_are_read() {
     for (pattern, pairs, expected) in [
         ("M.boolean()", "value=false&value=on", "true"),
         ("M.boolean()", "value=false", "false"),
@@ -162,11 +162,11 @@ fn capabilities_are_picked_by_name() {
     );
 }
 
-/// In JSON a capability stands as plain JSON writes it, wherever it stands, and only if it can be picked there.
+/// Checks that JSON names capabilities as plain JSON does, at any place, and only if they can be picked there.
 #[test]
-fn capabilities_stand_in_json() {
+fn json_controls_resolve_capabilities_at_any_place() {
     let labelled = |part: &P, name: &str| match part.matcher() {
-        // What is known by a label is had by no other.
+        // No capability has a label other than `it`.
         passable::Matcher::Remotable(label) if *label != "it" => None,
         _ => resolve(part, name),
     };
@@ -180,7 +180,7 @@ fn capabilities_stand_in_json() {
             Ok(Value::record([("a", Value::array([r1(), r2()]))]).unwrap()),
         ),
         ("M.not(M.string())", say("promise", "?1"), Ok(V::promise("?1".to_owned()))),
-        // A promise that has been kept since is what came of it.
+        // A promise that has settled since is its outcome.
         ("M.not(M.string())", say("promise", "r1"), Ok(r1())),
         ("M.not(M.string())", say("remotable", "?1"), Err("the identifier of a capability")),
         ("M.key()", say("promise", "?1"), Err("a key (comparable, no promises or errors), found a promise")),
@@ -199,7 +199,7 @@ fn capabilities_stand_in_json() {
             Err("the name \"b\" occurs twice"),
         ),
         ("M.key()", format!("[{}", say("remotable", "r1")), Err("text that cannot be read")),
-        // What is asked of it is asked however it is written.
+        // The pattern applies in each way of writing a value.
         (
             "makeCopyMap([['a', M.remotable('it')]])",
             format!(r#"[["a",{}]]"#, say("remotable", "r1")),
@@ -240,7 +240,7 @@ fn capabilities_stand_in_json() {
             (read, expected) => panic!("{pattern:?} {json}: {read:?}, not {expected:?}"),
         }
     }
-    // Whoever resolves nothing gets none, and none goes where data is read.
+    // A resolver that finds nothing refuses the capability, also in plain JSON.
     for (name, pattern) in [("value", "M.key()"), ("value:json", "M.any()")] {
         let body = vec![(name.to_owned(), say("remotable", "r1"))];
         let pattern = P::parse(pattern).unwrap();
@@ -250,7 +250,7 @@ fn capabilities_stand_in_json() {
 }
 
 #[test]
-fn elements_that_a_collection_must_hold_are_counted_as_they_are_checked() {
+fn counts_of_matching_elements_agree_with_the_check() {
     let marks = "M.and(M.arrayOf(M.number()), M.containerHas(M.gte(3), 2n))";
     for (pattern, pairs, expected) in [
         (marks, "", "value: 0 of 2 needed rows are 3 or more"),
@@ -298,7 +298,7 @@ fn elements_that_a_collection_must_hold_are_counted_as_they_are_checked() {
             "value/a~1b: 0 of 1 needed row is \"x\"|value/c/4: 1 of 1 needed row is \"y\"|value/c/5: 0 of 1 needed row is \"y\"",
         ),
         ("M.arrayOf(M.number())", "value/0=1", ""),
-        // What is no form says nothing.
+        // A body that is no form has no counts.
         (marks, "nonsense=1", ""),
     ] {
         let parsed = P::parse(pattern).unwrap();
@@ -309,9 +309,9 @@ fn elements_that_a_collection_must_hold_are_counted_as_they_are_checked() {
     }
 }
 
-/// All that does not fit is told, each part by itself; what fits is not.
+/// Checks that each wrong part of a body is reported by itself, and that right parts are not.
 #[test]
-fn each_part_of_a_body_is_refused_by_itself() {
+fn each_wrong_part_of_a_body_is_reported() {
     for (pattern, pairs, expected) in [
         ("M.arrayOf(M.number())", "value/0=1&value/4=2", ""),
         ("M.arrayOf(M.number())", "value/0=a&value/1=2&value/4=b", "[0]|[2]"),
@@ -350,7 +350,7 @@ fn each_part_of_a_body_is_refused_by_itself() {
 }
 
 #[test]
-fn a_body_that_says_no_value_is_refused_with_its_place() {
+fn invalid_body_is_refused_with_its_place() {
     for (pattern, pairs, expected) in [
         ("M.string()", "", "expected text, found nothing"),
         ("M.number()", "value=x", "expected a number, found the text \"x\""),
@@ -427,7 +427,7 @@ fn a_body_that_says_no_value_is_refused_with_its_place() {
 
 /// Values that a form could take for others.
 #[test]
-fn what_a_form_fills_in_by_itself_must_be_there() {
+fn value_without_prefilled_parts_is_written_as_json() {
     for (pattern, value, expected) in [
         ("{ a: M.undefined() }", "{}", "value:json={}"),
         ("{ a: M.arrayOf(M.string()) }", "{}", "value:json={}"),
@@ -449,7 +449,7 @@ fn what_a_form_fills_in_by_itself_must_be_there() {
     assert_eq!(pattern.read_form(&written), Ok(value));
 }
 
-/// What the edits do to a body: names and texts that people or attackers might send.
+/// Returns a body with edits: names and texts that people or attackers might send.
 fn edited(mut body: Body, edits: &[(u8, u8, u16)]) -> Body {
     const NAMES: [&str; 10] = [
         "value",
@@ -486,7 +486,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn a_form_gives_back_what_was_filled_in((pattern, value) in matching()) {
+    fn written_form_reads_back_as_the_same_value((pattern, value) in matching()) {
         let body = pattern.write_form(&value);
         match pattern.read_form(&body) {
             Ok(read) => prop_assert_eq!(settled(&read), settled(&value), "{:?} {}", pattern, shown(&body)),
@@ -494,9 +494,9 @@ proptest! {
         }
     }
 
-    /// The body of any value, matching or not, is accepted exactly if the value matches.
+    /// Checks that the body of any value, matching or not, is accepted exactly if the value matches.
     #[test]
-    fn a_form_accepts_exactly_what_matches(pattern in pattern(), other in matching(), any in value(false)) {
+    fn form_accepts_exactly_the_matching_values(pattern in pattern(), other in matching(), any in value(false)) {
         for value in [&other.1, &any] {
             let body = pattern.write_form(value);
             let read = pattern.read_form(&body);
@@ -507,10 +507,11 @@ proptest! {
         }
     }
 
-    /// What a random body says is accepted exactly if it matches: narrowed by what the control does not ask, the
-    /// pattern accepts of the same bodies those whose value matches that too.
+    /// Checks that a random body is accepted exactly if its value matches.
+    ///
+    /// A narrower pattern with the same control accepts exactly those of the same bodies whose value matches it too.
     #[test]
-    fn any_body_is_accepted_exactly_if_its_value_matches(
+    fn edited_body_is_accepted_exactly_if_its_value_matches(
         (pattern, value) in matching(),
         edits in prop::collection::vec(any::<(u8, u8, u16)>(), 0..6),
         narrower in pattern(),

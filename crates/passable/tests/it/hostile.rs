@@ -39,13 +39,13 @@ fn bad_bodies_have_typed_errors_with_paths() {
 }
 
 #[test]
-fn depth_is_bounded_everywhere() {
+fn decoders_and_constructors_bound_depth() {
     let levels = MAX_DEPTH as usize;
     let nested = |depth: usize| format!("#{}{}", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(small(&nested(levels)).unwrap().depth(), MAX_DEPTH);
     assert!(small(&nested(levels + 1)).unwrap_err().ends_with("nested deeper than 256 levels"));
     assert!(small(&nested(1_000_000)).unwrap_err().ends_with("nested deeper than 256 levels"));
-    // Constructors give the error value instead of what would be too deep.
+    // Constructors return the error value instead of a value that would be too deep.
     let deep = (0..1_000_000).fold(Value::<NoRef>::Null, |inner, _| Value::array([inner]));
     assert!(deep.depth() <= MAX_DEPTH);
     let deepest = small(&nested(levels)).unwrap();
@@ -64,7 +64,7 @@ fn depth_is_bounded_everywhere() {
 }
 
 #[test]
-fn size_is_bounded() {
+fn decoders_bound_body_size_and_digits() {
     let bounds = Bounds { bytes: 100 };
     let body = format!("#\"{}\"", "x".repeat(200));
     let error = smallcaps::decode_within::<NoRef>(&body, &[], bounds).unwrap_err();
@@ -73,9 +73,9 @@ fn size_is_bounded() {
     assert_eq!(small(&digits).unwrap_err(), "not a big integer in at most 20000 decimal digits: \"…\"");
 }
 
-/// Time grows with size, not with its square. Generous, because machines are shared.
+/// Checks that time grows with size, not with its square. Generous, because machines are shared.
 #[test]
-fn nothing_blows_up() {
+fn time_grows_linearly_with_size() {
     let started = Instant::now();
     let large = format!("#\"{}\"", "ü".repeat(4_000_000));
     let value = small(&large).unwrap();
@@ -98,9 +98,9 @@ fn nothing_blows_up() {
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }
 
-/// Nothing takes time exponential in depth: each step doubles the work if a part is looked at twice.
+/// Checks that no operation takes time exponential in depth: each step doubles the work if a part is looked at twice.
 #[test]
-fn deep_patterns_are_cheap() {
+fn deep_patterns_take_no_exponential_time() {
     // Frames of an unoptimised build are several times those of a release.
     let thread = std::thread::Builder::new().stack_size(16 << 20);
     thread.spawn(deep_patterns).unwrap().join().unwrap();

@@ -15,7 +15,7 @@ fn outbox() -> Interface {
 }
 
 #[test]
-fn a_method_becomes_a_tool() {
+fn method_projects_to_tool_row_and_guard() {
     let interface = outbox();
     let send = interface.method("send").unwrap();
     let tool = send.tool_schema("outbox_send");
@@ -56,7 +56,7 @@ fn a_method_becomes_a_tool() {
 }
 
 #[test]
-fn arguments_are_read_or_errors_teach() {
+fn tool_arguments_are_read_or_refused_with_a_reason() {
     let interface = outbox();
     let send = interface.method("send").unwrap();
     let read = |json: serde_json::Value| send.arguments_from_json(&json).map_err(|mismatch| mismatch.teach());

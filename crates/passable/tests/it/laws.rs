@@ -16,7 +16,7 @@ fn has_promise(value: &V) -> bool {
     value.references().iter().any(|reference| reference.starts_with('?'))
 }
 
-/// The value with optional fields that are `undefined` left out, as JSON leaves them out.
+/// Returns the value with optional fields that are `undefined` left out, as JSON leaves them out.
 pub(crate) fn settled(value: &V) -> V {
     match value {
         Value::Array(array) => Value::array(array.iter().map(settled)),
@@ -33,7 +33,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn codecs_give_back_what_they_were_given(value in value(true)) {
+    fn codecs_round_trip_every_value(value in value(true)) {
         prop_assert_eq!(&smallcaps::decode(&smallcaps::encode(&value)).unwrap(), &value);
         prop_assert_eq!(&Value::from_json(&value.to_json()).unwrap(), &value);
         let text = serde_json::to_string(&value).unwrap();
@@ -45,7 +45,7 @@ proptest! {
     }
 
     #[test]
-    fn plain_text_is_plain_json(value in value(false)) {
+    fn plain_json_text_agrees_with_plain_json(value in value(false)) {
         let data = value.try_map_references(&mut |_| Err::<passable::NoRef, ()>(())).unwrap();
         let text = data.to_json_text();
         prop_assert_eq!(&Value::from_json_text(&text).unwrap(), &data);
@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn patterns_survive_text_and_value(pattern in pattern()) {
+    fn patterns_round_trip_through_text_and_value(pattern in pattern()) {
         prop_assert_eq!(&Pattern::from_value(&pattern.to_value()).unwrap(), &pattern);
         let text = pattern.to_text();
         let read = Pattern::parse(&text).unwrap();
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn guards_survive_text_and_value(guard in interface_guard()) {
+    fn guards_round_trip_through_text_and_value(guard in interface_guard()) {
         prop_assert_eq!(&InterfaceGuard::from_value(&guard.to_value()).unwrap(), &guard);
         let text = guard.to_text();
         let read = InterfaceGuard::<String>::parse(&text);
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn json_of_a_pattern_reads_back((pattern, value) in matching()) {
+    fn pattern_json_round_trips((pattern, value) in matching()) {
         prop_assume!(!beyond_json(&value));
         let json = pattern.write_json(&value);
         let back = pattern.read_json(&json);
@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn schemas_that_have_a_pattern_come_back(pattern in pattern()) {
+    fn schemas_with_a_pattern_reach_a_fixed_point(pattern in pattern()) {
         let schema = pattern.to_json_schema();
         if let Ok(read) = Pattern::<String>::from_json_schema(&schema) {
             // Reading settles the few shapes that can be said in two ways.
@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn a_schema_accepts_what_its_pattern_reads((pattern, value) in matching()) {
+    fn pattern_from_own_schema_reads_own_json((pattern, value) in matching()) {
         let schema = pattern.to_json_schema();
         let Ok(read) = Pattern::<String>::from_json_schema(&schema) else { return Ok(()) };
         prop_assume!(!beyond_json(&value));
@@ -179,7 +179,7 @@ proptest! {
     }
 
     #[test]
-    fn decoders_answer_every_text(text in any::<String>(), units in text()) {
+    fn decoders_never_panic_on_any_text(text in any::<String>(), units in text()) {
         let _ = smallcaps::decode_within::<String>(&text, &[], Bounds::default());
         let _ = smallcaps::decode_within::<String>(&format!("#{text}"), &[], Bounds::default());
         let _ = Pattern::<String>::parse(&text);
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn lone_surrogates_are_text_like_any_other(units in prop::collection::vec(0xD7F0..0xE010u16, 0..6)) {
+    fn lone_surrogates_round_trip_as_text(units in prop::collection::vec(0xD7F0..0xE010u16, 0..6)) {
         let text = Text::from_utf16(units.iter().copied());
         prop_assert_eq!(text.units().collect::<Vec<_>>(), units);
         let value: V = Value::String(text);

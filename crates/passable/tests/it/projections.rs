@@ -82,7 +82,7 @@ fn rows() -> Vec<(&'static str, Pattern)> {
     rows
 }
 
-/// JSON with its keys in order, whether or not some other crate of the build makes objects keep theirs.
+/// Returns JSON with its keys in order, whether or not another crate of the build makes objects keep theirs.
 fn sorted(json: &serde_json::Value) -> serde_json::Value {
     match json {
         serde_json::Value::Object(fields) => {
@@ -117,12 +117,12 @@ fn every_matcher_has_every_projection() {
 }
 
 #[test]
-fn comparisons_refuse_what_is_no_key() {
+fn comparison_with_non_key_is_refused() {
     assert!(Pattern::<NoRef>::compare(Comparison::Lt, Value::error("Error", "x")).is_err());
 }
 
 #[test]
-fn an_elicitation_is_read_back() {
+fn elicitation_answers_are_read_back() {
     let pattern = Pattern::<NoRef>::parse(
         "{ who: { name: M.string(), tags: M.arrayOf(M.string()) }, n: M.or(1, 2), any: M.opt(M.array()), k: 7 }",
     )

@@ -1,9 +1,9 @@
-//! Pattern text, shorthand and schemas: what they mean, and what their errors say.
+//! Pattern text, shorthand and schemas: their meaning, and their errors.
 
 use passable::{InterfaceGuard, MethodGuard, NoRef, Node, Pattern, Value};
 use serde_json::json;
 
-/// A neutral tree from JSON; every span is that of its place in the list of all nodes, which is enough here.
+/// Returns a neutral tree from JSON; every span is that of its place in the list of all nodes, which is enough here.
 fn node(json: &serde_json::Value, at: &mut usize) -> Node {
     *at += 1;
     let span = *at..*at + 1;
@@ -24,7 +24,7 @@ fn node(json: &serde_json::Value, at: &mut usize) -> Node {
 }
 
 #[test]
-fn shorthand_means_what_it_says() {
+fn shorthand_compiles_to_the_expected_pattern() {
     for (short, expected) in [
         (json!("string"), "M.string()"),
         (json!("number?"), "M.opt(M.number())"),
@@ -67,7 +67,7 @@ fn shorthand_means_what_it_says() {
 }
 
 #[test]
-fn shorthand_errors_teach() {
+fn shorthand_errors_have_message_and_help() {
     for (short, expected) in [
         (
             json!("strng"),
@@ -90,9 +90,9 @@ fn shorthand_errors_teach() {
     }
 }
 
-/// In a scalar that begins at byte 100 of its file.
+/// Checks the spans of errors in a scalar that begins at byte 100 of its file.
 #[test]
-fn shorthand_errors_point_at_what_is_wrong() {
+fn shorthand_errors_have_spans() {
     for (text, span, message) in [
         (" strng ?", 101..106, "there is no type `strng`"),
         ("'a|b'|5..1|x", 106..110, "this range is empty"),
@@ -109,7 +109,7 @@ fn shorthand_errors_point_at_what_is_wrong() {
 }
 
 #[test]
-fn expressions_have_errors_with_spans() {
+fn expression_errors_have_spans() {
     for (text, span, expected) in [
         ("M.string(", 9..9, "expected data or a pattern, but the text ends"),
         ("M.arrayOf(M.strng())", 12..17, "there is no matcher M.strng (did you mean M.string?)"),
@@ -149,7 +149,7 @@ fn expressions_have_errors_with_spans() {
 }
 
 #[test]
-fn guards_travel_and_check() {
+fn guards_round_trip_and_check_calls() {
     let text = "M.interface(\"Counter\", { incr: M.callWhen(M.await(M.nat()), M.raw()).optional(M.string())\
                 .rest(M.arrayOf(M.number())).returns(M.number()), reset: M.call().returns() })";
     let guard = InterfaceGuard::<NoRef>::parse(text).unwrap();
@@ -198,7 +198,7 @@ fn guards_travel_and_check() {
 }
 
 #[test]
-fn methods_that_are_named_by_symbols_come_back() {
+fn symbol_named_methods_round_trip() {
     let text = concat!(
         "M.interface(\"List\", { size: M.call().returns(M.nat()), ",
         "[Symbol.for(\"@@own\")]: M.call().returns(), [Symbol.asyncIterator]: M.callWhen().returns(M.any()), ",

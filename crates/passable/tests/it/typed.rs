@@ -1,4 +1,4 @@
-//! Forms as people fill them in: what is left untouched, what is too much, and what a control keeps as it was typed.
+//! Forms as people fill them in: untouched controls, values beyond a limit, and values kept as they were typed.
 
 use passable::{Pattern, Secrecy, Value};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn resolve(part: &P, name: &str) -> Option<V> {
         }
         _ => String::new(),
     };
-    // Each is known by the first letter of what it is called.
+    // A capability fits a label that its name begins with.
     let fits = labelled.is_empty() || name.starts_with(&labelled);
     fits.then(|| Value::remotable(name.to_owned()))
 }
@@ -25,15 +25,15 @@ fn said(pattern: &P, pairs: &[(&str, &str)]) -> Result<V, String> {
     pattern.read_form_with(&body(pairs), &mut resolve).map_err(|mismatch| mismatch.teach())
 }
 
-/// A choice of so many texts, the first of which is odd.
+/// Returns a choice of 26 values, the first being `odd`.
 fn many(odd: &str) -> String {
     let others = (1..26).map(|at| format!("'c{at}'")).collect::<Vec<_>>().join(", ");
     format!("M.or({odd}, {others})")
 }
 
-/// What a control sends that nobody has touched is no answer where an answer is never empty.
+/// Checks that the text of an untouched control is no answer, where an answer is never empty.
 #[test]
-fn what_is_untouched_is_not_filled_in() {
+fn untouched_controls_are_not_filled_in() {
     let menu = many("''");
     let lacks = "found nothing";
     for (pattern, pairs, expected) in [
@@ -47,7 +47,7 @@ fn what_is_untouched_is_not_filled_in() {
         (&menu, &[("value", "")], lacks),
         (&menu, &[("value", "\"\"")], "''"),
         ("M.or('', 'a')", &[("value", "")], "''"),
-        // Text may be empty, and nobody else can say so.
+        // Text may be empty, and no other text could express that.
         ("M.string()", &[("value", "")], "''"),
         ("M.splitRecord({}, { a: M.byteArray() })", &[("value/a", "")], "{}"),
         ("{ a: M.byteArray() }", &[("value/a", "")], lacks),
@@ -61,9 +61,9 @@ fn what_is_untouched_is_not_filled_in() {
     }
 }
 
-/// Of many choices one is typed: each shows what it is, and none is what another is.
+/// Checks that a user types one of many choices as the form shows it, and that no two show alike.
 #[test]
-fn many_choices_are_typed_as_they_show() {
+fn long_menu_choices_are_typed_as_shown() {
     for (odd, sent) in [
         ("''", "\"\""),
         ("' '", "\" \""),
@@ -85,9 +85,9 @@ fn many_choices_are_typed_as_they_show() {
     assert_eq!(said(&pattern, &[("value", "0")]), Ok(V::string("a\u{200b}")));
 }
 
-/// Whoever exceeds a limit is told it, also the usual one that no pattern says.
+/// Checks that the error of a value beyond a limit names the limit, also the default one.
 #[test]
-fn what_exceeds_a_limit_is_told_the_limit() {
+fn error_beyond_a_limit_names_the_limit() {
     let long = "x".repeat(100_001);
     let rows =
         |count: usize| (0..count).map(|at| (format!("value/{at}"), format!("\"{at}\""))).collect::<Vec<_>>();
@@ -161,9 +161,9 @@ fn what_exceeds_a_limit_is_told_the_limit() {
     assert!(wrong[0].teach().contains("text (at most 100 characters), found a text of 101"), "{wrong:?}");
 }
 
-/// A number is what was typed, or refused: it does not come to be another one unsaid.
+/// Checks that a typed number is kept exactly or refused: it never changes silently.
 #[test]
-fn a_number_is_what_was_typed() {
+fn typed_number_is_never_changed_silently() {
     for (pattern, text, expected) in [
         ("M.number()", "9007199254740993", Err("the nearest is 9007199254740992")),
         ("M.number()", "1e-400", Err("the nearest is 0")),
@@ -195,9 +195,9 @@ fn a_number_is_what_was_typed() {
     assert!(zero == 0.0 && zero.is_sign_negative());
 }
 
-/// What is said as JSON is picked where it stands, and not as anything that could be picked somewhere.
+/// Checks that JSON resolves a capability with the pattern of its place, not with one of another place.
 #[test]
-fn json_picks_nothing_that_its_place_does_not_offer() {
+fn json_capability_must_fit_its_place() {
     let say = |name: &str| format!(r#"{{"@qclass":"remotable","ref":"{name}"}}"#);
     let set = |name: &str| format!(r#"{{"@qclass":"tagged","tag":"copySet","payload":[{}]}}"#, say(name));
     let map = |key: &str, value: &str| {
@@ -260,7 +260,7 @@ fn json_picks_nothing_that_its_place_does_not_offer() {
             format!(r#"{{"@qclass":"tagged","tag":"t","payload":{}}}"#, say("l1")),
             false,
         ),
-        // Nor where JSON is what the control takes.
+        // The same holds where the control itself takes JSON.
         ("makeCopyMap([['k', M.remotable('c')]])", "value", map("\"k\"", &say("l1")), false),
         ("makeCopyMap([['k', M.remotable('c')]])", "value", map("\"k\"", &say("c1")), true),
     ] {
@@ -272,9 +272,9 @@ fn json_picks_nothing_that_its_place_does_not_offer() {
     }
 }
 
-/// What is asked of a name is asked by the control for it.
+/// Checks that the control for a record's names asks for their own pattern.
 #[test]
-fn names_of_records_are_asked_for_as_what_they_are() {
+fn record_names_are_asked_for_by_their_pattern() {
     for (pattern, asks, checks) in [
         ("M.recordOf(M.any(), M.nat())", "text (at most 100 characters)", ""),
         ("M.recordOf(M.string(), M.nat())", "text (at most 100 characters)", ""),
@@ -298,9 +298,9 @@ fn names_of_records_are_asked_for_as_what_they_are() {
     assert_eq!(told, ["[0].key", "[1].value"]);
 }
 
-/// What is asked for is said as people say it.
+/// Checks that descriptions use the words of people.
 #[test]
-fn what_is_asked_for_is_said_plainly() {
+fn descriptions_use_plain_words() {
     for (pattern, said) in [
         ("M.bigint()", "a whole number"),
         ("M.nat()", "a whole number, 0 or more"),
@@ -321,9 +321,11 @@ fn what_is_asked_for_is_said_plainly() {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Whatever asks for a secret as a part says so; what does not, has no control that hides what is typed.
+    /// Checks that a pattern without a secret has no control that hides the text typed.
+    ///
+    /// A pattern that asks for a secret as a part says so.
     #[test]
-    fn no_control_hides_what_is_not_sealed(pattern in pattern()) {
+    fn only_secret_patterns_have_hidden_controls(pattern in pattern()) {
         let hides = |pattern: &P| {
             serde_json::to_string(&pattern.controls()).unwrap().contains("\"secret\":true")
         };
@@ -338,9 +340,9 @@ proptest! {
         prop_assert_eq!(Pattern::<String>::array_of(inner).secrecy(), Secrecy::Part);
     }
 
-    /// Records by their names, of which anything may be asked.
+    /// Checks that a form returns records whose names match any pattern.
     #[test]
-    fn a_record_is_given_back_whatever_is_asked_of_its_names((value, named) in (matching(), pattern())) {
+    fn records_with_any_name_pattern_round_trip((value, named) in (matching(), pattern())) {
         let pattern: P = Pattern::record_of(named, value.0);
         for names in [&[][..], &["a"], &["a", "b"]] {
             let record = V::record(names.iter().map(|name| (*name, value.1.clone()))).unwrap();

@@ -20,7 +20,7 @@ fn specimens(vectors: &Json) -> Vec<Value<String>> {
 }
 
 #[test]
-fn specimens_have_their_kinds_and_codecs() {
+fn specimens_have_upstream_kinds_and_codecs() {
     for row in vectors()["specimens"].as_array().unwrap() {
         let small = data(&row["smallcaps"]);
         let value = smallcaps::decode(&small).unwrap();
@@ -35,14 +35,14 @@ fn specimens_have_their_kinds_and_codecs() {
     }
 }
 
-/// Upstream's label of the whole specimen, which it leaves out where it throws.
+/// Returns upstream's message with the label of the whole specimen, which upstream leaves out where it throws.
 fn message(mismatch: &Mismatch) -> String {
     let label = if mismatch.thrown { "" } else { "L: " };
     format!("{label}{}", mismatch.raw_message())
 }
 
 #[test]
-fn matches_and_messages() {
+fn matches_have_upstream_verdicts_and_messages() {
     let vectors = vectors();
     let specimens = specimens(&vectors);
     let mut wrong = Vec::new();
@@ -79,7 +79,7 @@ fn matches_and_messages() {
 }
 
 #[test]
-fn both_orders() {
+fn comparisons_agree_with_upstream() {
     let vectors = vectors();
     let specimens = specimens(&vectors);
     for (i, left) in specimens.iter().enumerate() {
@@ -102,7 +102,7 @@ fn both_orders() {
 }
 
 #[test]
-fn ordered_encodings() {
+fn ordered_encodings_agree_with_upstream() {
     let vectors = vectors();
     let specimens = specimens(&vectors);
     let mut encoded = Vec::new();

@@ -59,7 +59,7 @@ pub(crate) fn write_number(out: &mut String, number: f64) {
     }
 }
 
-/// Writes a number of which the mantissa has one digit before its point.
+/// Writes a number whose mantissa has one digit before its point.
 fn write_scientific(out: &mut String, mantissa: &str, exponent: i32) {
     let digits = mantissa.bytes().filter(u8::is_ascii_digit).count() as i32;
     let zeros = |out: &mut String, count: i32| (0..count).for_each(|_| out.push('0'));

@@ -215,7 +215,7 @@ fn unescape(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The value of a hexadecimal digit; only lower case is ever written.
+/// Returns the value of a hexadecimal digit; only lower case is ever written.
 fn hex(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),
@@ -237,7 +237,7 @@ fn decode_number(digits: &[u8]) -> Result<f64, Fault> {
     Ok(number)
 }
 
-/// Splits a count with its unary prefix from what follows the colon.
+/// Splits a count with its unary prefix from the text after the colon.
 fn split_count(bytes: &[u8], unary: u8) -> Result<(&[u8], &[u8]), Fault> {
     let refuse = || syntax(1, "a count of digits");
     let prefix = bytes.iter().take_while(|byte| **byte == unary).count();
@@ -249,7 +249,7 @@ fn split_count(bytes: &[u8], unary: u8) -> Result<(&[u8], &[u8]), Fault> {
     }
 }
 
-/// Whether this is how a count is written.
+/// Returns whether this is how a count is written.
 fn is_count(digits: &[u8], count: usize) -> bool {
     itoa::Buffer::new().format(count).as_bytes() == digits
 }

@@ -185,7 +185,7 @@ fn encode_number(number: f64, out: &mut Vec<u8>) {
     out.extend(std::array::from_fn::<u8, 16, _>(digit));
 }
 
-/// A count with a unary prefix for the number of its digits.
+/// Appends a count with a unary prefix for the number of its digits.
 fn push_count(count: usize, unary: u8, out: &mut Vec<u8>) {
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(count);

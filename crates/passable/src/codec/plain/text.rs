@@ -172,7 +172,7 @@ mod tests {
     type V = Value<NoRef>;
 
     #[test]
-    fn what_json_lacks_is_written_as_special_objects() {
+    fn values_beyond_json_are_written_as_special_objects() {
         let record = |names: &[&str]| V::record(names.iter().map(|name| (*name, V::null()))).unwrap();
         let lone = Text::from_utf16([0x61, 0xD83E]);
         for (value, expected) in [

@@ -1,4 +1,4 @@
-//! Checks of what holds many: lists, records of any names, sets, bags and maps.
+//! Checks of collections: lists, records of any names, sets, bags and maps.
 
 use num_bigint::BigInt;
 

@@ -1,4 +1,4 @@
-//! Checks of what has parts of its own: records with given fields, and split arrays and records.
+//! Checks of values with parts of their own: records with given fields, and split arrays and records.
 
 use super::{Report, Verdict, confirm_style, equals, nested, refuse, thrown};
 use crate::codec::error::Segment;
@@ -119,7 +119,7 @@ pub(super) fn confirm_split_record<C: Reference, R: Report<C>>(
     own.sort_by(|left, right| left.0.cmp(&right.0));
     let all_literal = split.required.iter().all(|(_, part)| part.as_literal().is_some());
     if split.required.is_empty() {
-        // Nothing is asked for, which is what most partial patterns do.
+        // Most partial patterns require no field.
     } else if all_literal {
         // Then the required part is itself a key, and upstream compares it as a whole.
         let literal = |(name, part): &(Text, Pattern<C>)| Some((name.clone(), part.as_literal()?.clone()));

@@ -1,4 +1,4 @@
-//! What the refinements ask of a value.
+//! The conditions of the refinements.
 
 use crate::pattern::{Pattern, Refinement};
 use crate::value::{Reference, Value};
@@ -6,7 +6,7 @@ use crate::value::{Reference, Value};
 /// The largest whole number below which a double has every other, too.
 const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
-/// What a value should be that a refinement refuses.
+/// Describes the value that a refinement expects, for a value that it refuses.
 pub(super) fn expected<C: Reference>(refinement: Refinement, value: &Value<C>) -> String {
     let said = Pattern::<C>::refine(refinement).describe();
     match (refinement, value) {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refinements_tell_good_from_bad() {
+    fn refinements_accept_good_and_refuse_bad_values() {
         for (refinement, good, bad) in [
             (
                 Refinement::Date,

@@ -1,11 +1,11 @@
-//! Numbers that somebody has typed: what a double would change unsaid is refused.
+//! Numbers that a user has typed: a number is refused if a double would silently change it.
 
 use num_bigint::BigInt;
 
 use crate::pattern::{Mismatch, number_text};
 use crate::value::{Reference, Value};
 
-/// The number that a text is; `None` if it is none.
+/// Returns the number that a text is; `None` if it is none.
 pub(super) fn read(text: &str) -> Option<f64> {
     match text {
         "NaN" => Some(f64::NAN),
@@ -15,8 +15,10 @@ pub(super) fn read(text: &str) -> Option<f64> {
     }
 }
 
-/// Refuses a text of which a double keeps another number: one with more digits than it has, or one that is so small that
-/// nothing is left. Decimal fractions are rounded as everywhere.
+/// Refuses a text if a double keeps another number than it says.
+///
+/// Such a text has more digits than a double, or its number is so small that nothing is left. Decimal fractions are
+/// rounded as everywhere.
 pub(super) fn confirm_kept(text: &str, number: f64) -> Result<(), Mismatch> {
     match keeps(text, number) {
         true => Ok(()),
@@ -39,7 +41,7 @@ fn keeps(text: &str, number: f64) -> bool {
     whole.to_string() == number_text(number) || is_exactly(&whole, number)
 }
 
-/// Whether a double is exactly this integer.
+/// Returns whether a double is exactly this integer.
 fn is_exactly(whole: &BigInt, number: f64) -> bool {
     format!("{number:.0}") == whole.to_string()
 }
@@ -57,7 +59,7 @@ pub(super) fn confirm_json<C: Reference>(text: &str, value: &Value<C>) -> Result
     Ok(())
 }
 
-/// The numbers in a text that is JSON.
+/// Returns the numbers in a text that is JSON.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped) = (false, false);
     let is_part = move |letter: char| {
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_kept_or_refused() {
+    fn typed_number_is_kept_exactly_or_refused() {
         for (text, kept) in [
             ("0", true),
             ("-0", true),

@@ -1,7 +1,8 @@
-//! All that is wrong in a form: of what has parts, what is wrong with each of them.
+//! All problems of a form: of a value with parts, the problems of each part.
 //!
-//! What a form says is for [`super::read`] alone to say. Here the parts of what it refuses are read one by one, so that a
-//! person is told of all of them at once, and of the one that they have just written in whatever stands before it.
+//! Only [`super::read`] decides the value of a form. This module reads the parts of a refused form one by one, so
+//! that the user sees all problems at once. Problems earlier in the form do not hide those of the part that the user
+//! has just written.
 
 use super::read::{may_be_left_out, read, required};
 use super::tree::{NOTHING, Place, number};
@@ -10,7 +11,7 @@ use crate::pattern::{Label, Mismatch, Pattern, Resolve};
 use crate::text::Text;
 use crate::value::Reference;
 
-/// What is wrong at a place where something must be there; nothing, if nothing is.
+/// Returns the problems at a place where a value must be there. The list is empty if there are none.
 pub(super) fn all<C: Reference>(
     pattern: &Pattern<C>,
     place: &Place<'_>,

@@ -13,7 +13,7 @@ use crate::pattern::{Label, Mismatch, Pattern, Resolve, Widget};
 use crate::text::Text;
 use crate::value::{NoRef, Reference, Value, ValueError};
 
-/// `None` is what is not filled in.
+/// The value of a place; `None` if it is not filled in.
 type Answer<C> = Result<Option<Value<C>>, Mismatch>;
 
 pub(super) fn missing<C: Reference>(pattern: &Pattern<C>) -> Mismatch {
@@ -87,7 +87,7 @@ pub(super) fn read<C: Reference>(
             let text = kind.text()?.unwrap_or_default();
             let own = place.parts.get(text).unwrap_or(&NOTHING);
             match number(text).and_then(|number| variants.get(number as usize)) {
-                // Whoever has chosen a variant means that one, though another would take what was written.
+                // The user has chosen this variant, although another one might match the text as well.
                 Some((_, Some(part))) => {
                     let value = required(part, own, resolve)?;
                     part.check(&value)?;
@@ -108,7 +108,7 @@ pub(super) fn read<C: Reference>(
             if let Some(at) = repeated(&elements) {
                 return Err(twice("each element once").within(Label::index(at)));
             }
-            // What is no key cannot be in a set; the check says so.
+            // Elements that are not keys cannot be in a set; the check then refuses the list.
             Value::set(elements.clone()).map(Some).or_else(|_| array(elements))
         }
         Layout::Pairs { key, value, of, .. } => pairs(&key, &value, of, place, resolve),
@@ -116,12 +116,12 @@ pub(super) fn read<C: Reference>(
     }
 }
 
-/// Whether what is not filled in is `undefined`.
+/// Returns whether an empty place stands for `undefined`.
 pub(super) fn may_be_left_out<C: Reference>(pattern: &Pattern<C>) -> bool {
     matches!(layout(pattern), Layout::Optional(_))
 }
 
-/// Reads what must be there, unless `undefined` is a way to be there.
+/// Reads a place that must be filled in, unless an empty one stands for `undefined`.
 pub(super) fn required<C: Reference>(
     pattern: &Pattern<C>,
     place: &Place<'_>,
@@ -129,7 +129,7 @@ pub(super) fn required<C: Reference>(
 ) -> Result<Value<C>, Mismatch> {
     match read(pattern, place, resolve)? {
         Some(value) => Ok(value),
-        // Whoever has said that it is there means to say what.
+        // A user who marks the value as given must fill it in.
         None if may_be_left_out(pattern) && !place.is_given() => Ok(Value::Undefined),
         None => Err(missing(pattern)),
     }
@@ -158,7 +158,7 @@ fn single<C: Reference>(
     if matches!(widget, Widget::File { .. }) && is_blank(text) {
         return Ok(None);
     }
-    // What is not of the right form stays text, and the check says what was expected instead.
+    // A text of the wrong form stays text, and the check names the expectation.
     let value = match widget {
         Widget::Spin { .. } => match numbers::read(text.trim()) {
             Some(number) => {
@@ -180,8 +180,8 @@ fn single<C: Reference>(
     Ok(Some(value.unwrap_or_else(|| Value::string(text))))
 }
 
-/// The bytes that somebody has written into a form: base64, with spaces and line ends wherever they are, or hexadecimal
-/// digits behind `hex:`, where no digits at all are a file without bytes. `None` if it is neither.
+/// Returns the bytes that somebody has written into a form: base64, with spaces and line ends wherever they are, or
+/// hexadecimal digits behind `hex:`, where no digits at all are a file without bytes. `None` if it is neither.
 ///
 /// ```
 /// assert_eq!(passable::form_bytes("AQI=\n"), Some(vec![1, 2]));
@@ -211,7 +211,7 @@ pub fn form_of_bytes(bytes: &[u8]) -> String {
     if bytes.is_empty() { "hex:".to_owned() } else { to_base64(bytes) }
 }
 
-/// Whether nothing has been written: the control is there, and sends its text, also untouched.
+/// Returns whether nothing has been written: the control is there, and sends its text, also untouched.
 fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
@@ -234,13 +234,13 @@ impl json::Shape<NoRef> for Names {
     }
 }
 
-/// What text says that is plain JSON without capabilities; `None` if it says a capability.
+/// Returns the value of a text that is plain JSON without capabilities; `None` if it names a capability.
 fn data_json(text: &str, expected: &str) -> Result<Option<Value<NoRef>>, Mismatch> {
     match Value::<NoRef>::from_json_text(text) {
         Ok(value) => Ok(Some(value)),
         Err(error) => match &error.problem {
             Problem::Class(class) if class == plain::REMOTABLE || class == plain::PROMISE => {
-                // What stands behind the first of them was not read yet.
+                // The reader stopped at the first capability and has not read the rest.
                 json::read(text, Bounds::default(), &mut Names)
                     .map_err(|error| bad(expected, &error.to_string()))?;
                 Ok(None)
@@ -266,7 +266,7 @@ fn plain_json<C: Reference>(
     Ok(value)
 }
 
-/// JSON of the shape that the pattern's schema describes.
+/// Reads JSON of the shape that the pattern's schema describes.
 pub(super) fn shaped<C: Reference>(
     pattern: &Pattern<C>,
     text: &str,
@@ -295,7 +295,7 @@ fn choice<C: Reference>(
     at.and_then(|at| values.get(at)).cloned().ok_or_else(|| no_choice(pattern, text))
 }
 
-/// The first place at which something stands that has stood before.
+/// Returns the first place at which something stands that has stood before.
 fn repeated<C: Reference>(values: &[Value<C>]) -> Option<usize> {
     let mut seen = HashSet::new();
     values.iter().position(|value| !seen.insert(value))
@@ -380,7 +380,7 @@ fn group<C: Reference>(
         let label = || if of == "list" { Label::index(at) } else { Label::name(&part.name) };
         let own = part.name.as_str().and_then(|name| place.parts.get(name));
         let value = match (own, part.absent) {
-            // Below what must be there, a list may be empty and a note needs no answer.
+            // In a required part, a list may be empty and a note needs no answer.
             (Some(_), _) | (None, Absent::Missing) => {
                 let own = own.unwrap_or(&NOTHING);
                 read(&part.pattern, own, resolve).map_err(|error| error.within(label()))?

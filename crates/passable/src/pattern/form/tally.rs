@@ -1,4 +1,4 @@
-//! How many elements of what was filled in are what a collection must hold so many of.
+//! How many elements of a filled-in collection match, where it must hold a number of them.
 
 use num_bigint::BigInt;
 
@@ -9,7 +9,7 @@ use crate::pattern::layout::{Layout, layout};
 use crate::pattern::{Comparison, Matcher, Pattern, Resolve};
 use crate::value::{Reference, Value};
 
-/// What a collection must hold so many of, and how many it holds as it was filled in.
+/// The number of matching elements of a filled-in collection, and the number that it must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// How many elements match.
@@ -20,14 +20,14 @@ pub struct Tally {
     pub least: Option<BigInt>,
     /// At most so many may match.
     pub most: Option<BigInt>,
-    /// What is counted, as [`Pattern::describe`] says it; safe to show.
+    /// The description of the counted elements, as [`Pattern::describe`] writes it; safe to show.
     pub wants: String,
-    /// Whether that is said of what one row is, as `3 or more`, rather than what kind of thing.
+    /// Whether the description states a bound on one row, such as `3 or more`, rather than a kind of value.
     pub is_bound: bool,
 }
 
 impl Tally {
-    /// How it stands, in one line that is safe to show: `1 of 2 needed rows are 3 or more`.
+    /// Returns how it stands, in one line that is safe to show: `1 of 2 needed rows are 3 or more`.
     pub fn words(&self) -> String {
         let told = |count: &BigInt| match (*count == BigInt::from(1), self.is_bound) {
             (true, true) => format!("row is {}", self.wants),
@@ -45,14 +45,14 @@ impl Tally {
     }
 }
 
-/// What is counted of the elements of a pattern's values.
+/// A bound on the number of elements that match a part.
 struct Count<'a, C> {
     part: &'a Pattern<C>,
     least: Option<BigInt>,
     most: Option<BigInt>,
 }
 
-/// Everything that a pattern counts of its own elements.
+/// Collects the bounds that a pattern sets on the number of its elements.
 fn counts<'a, C: Reference>(pattern: &'a Pattern<C>, found: &mut Vec<Count<'a, C>>) {
     match pattern.matcher() {
         Matcher::ContainerHas(part, least, _) => {
@@ -68,7 +68,7 @@ fn counts<'a, C: Reference>(pattern: &'a Pattern<C>, found: &mut Vec<Count<'a, C
     }
 }
 
-/// What is counted, in words, and whether they go behind `is`.
+/// Returns the description of the counted elements, and whether it goes behind `is`.
 fn wants<C: Reference>(part: &Pattern<C>) -> (String, bool) {
     match part.matcher() {
         Matcher::Compare(Comparison::Gte, key @ (Value::Number(_) | Value::BigInt(_))) => {
@@ -85,7 +85,7 @@ fn wants<C: Reference>(part: &Pattern<C>) -> (String, bool) {
 /// Elements as they were filled in, each with how often it is there; those that cannot be read are `None`.
 type Elements<C> = Vec<(Option<Value<C>>, BigInt)>;
 
-/// The elements that were filled in at a place; `None` if the control there lists none.
+/// Returns the elements that were filled in at a place; `None` if the control there lists none.
 fn elements<C: Reference>(
     pattern: &Pattern<C>,
     place: &Place<'_>,
@@ -139,7 +139,7 @@ fn elements<C: Reference>(
     })
 }
 
-/// The elements of a value.
+/// Returns the elements of a value.
 fn listed<C: Reference>(value: &Value<C>) -> Option<Elements<C>> {
     let one = |element: &Value<C>| (Some(element.clone()), BigInt::from(1));
     if let Some(array) = value.as_array().or_else(|| value.payload_of("copySet")?.as_array()) {
@@ -152,7 +152,7 @@ fn listed<C: Reference>(value: &Value<C>) -> Option<Elements<C>> {
     value.payload_of("copyBag")?.as_array()?.iter().map(entry).collect()
 }
 
-/// The rows at a place, with their numbers, in their order.
+/// Returns the rows at a place, with their numbers, in their order.
 fn rows<'a>(place: &'a Place<'_>) -> impl Iterator<Item = (u32, &'a Place<'a>)> {
     let mut rows: Vec<(u32, &Place<'_>)> =
         place.parts.iter().filter_map(|(name, place)| Some((number(name)?, place))).collect();
@@ -160,7 +160,7 @@ fn rows<'a>(place: &'a Place<'_>) -> impl Iterator<Item = (u32, &'a Place<'a>)> 
     rows.into_iter()
 }
 
-/// Counts what is filled in at a place and below it.
+/// Counts the matching elements at a place and below it.
 pub(super) fn tally<C: Reference>(
     pattern: &Pattern<C>,
     name: &str,

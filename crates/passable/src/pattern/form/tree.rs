@@ -14,7 +14,7 @@ const MAX_PLACES: usize = 1_000_000;
 /// The marks that may follow a place.
 const MARKS: [&str; 4] = ["kind", "rest", "given", "json"];
 
-/// What was sent for one place and below it.
+/// The texts that a form sent for one place and below it.
 #[derive(Default)]
 pub(super) struct Place<'a> {
     /// The texts for the place itself.
@@ -75,7 +75,7 @@ fn unescape(step: &str) -> Cow<'_, str> {
     }
 }
 
-/// A name as a step.
+/// Returns a name as a step.
 pub(super) fn escape(name: &str) -> Cow<'_, str> {
     match name.contains(['~', '/', ':']) {
         true => Cow::Owned(name.replace('~', "~0").replace('/', "~1").replace(':', "~2")),
@@ -83,24 +83,24 @@ pub(super) fn escape(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A mismatch about the form itself.
+/// Returns a mismatch about the form itself.
 pub(super) fn refuse(expected: &str, found: impl Into<String>) -> Mismatch {
     let found = crate::visible_line(&found.into()).into_owned();
     Mismatch::new(format!("cannot be in the form: {found}"), expected, found)
 }
 
 impl Place<'_> {
-    /// Whether nothing was sent for the place.
+    /// Returns whether nothing was sent for the place.
     pub(super) fn is_empty(&self) -> bool {
         self.texts.is_empty() && self.parts.is_empty() && self.marks.is_empty()
     }
 
-    /// What stands at a mark.
+    /// Returns the place at a mark.
     pub(super) fn mark(&self, name: &str) -> Option<&Self> {
         self.marks.get(name)
     }
 
-    /// Whether the place says that it is not given.
+    /// Returns whether the place says that it is not given.
     pub(super) fn is_left_out(&self) -> Result<bool, Mismatch> {
         let Some(given) = self.mark("given") else { return Ok(false) };
         given.allow(1, &[])?;
@@ -112,7 +112,7 @@ impl Place<'_> {
         }
     }
 
-    /// Whether the place says that it is given.
+    /// Returns whether the place says that it is given.
     pub(super) fn is_given(&self) -> bool {
         self.mark("given").is_some_and(|given| given.texts.first().is_some_and(|text| *text == "yes"))
     }
@@ -146,14 +146,14 @@ impl Place<'_> {
         }
     }
 
-    /// The only text, if there is one.
+    /// Returns the only text, if there is one.
     pub(super) fn text(&self) -> Result<Option<&str>, Mismatch> {
         self.allow(1, &["given"])?;
         self.no_parts()?;
         Ok(self.texts.first().map(AsRef::as_ref))
     }
 
-    /// The parts whose names are numbers, in order of these.
+    /// Returns the parts whose names are numbers, in order of these.
     pub(super) fn rows(&self) -> Result<Vec<&Self>, Mismatch> {
         self.allow(0, &["given"])?;
         self.only(|name| number(name).is_some())?;
@@ -164,7 +164,7 @@ impl Place<'_> {
     }
 }
 
-/// The number that a step is, if it is written in the one way there is.
+/// Returns the number that a step is, if it is written in the one way there is.
 pub(super) fn number(step: &str) -> Option<u32> {
     let plain = step == "0" || (!step.starts_with('0') && step.bytes().all(|byte| byte.is_ascii_digit()));
     plain.then(|| step.parse().ok()).flatten()

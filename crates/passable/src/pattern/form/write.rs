@@ -21,8 +21,8 @@ pub(super) fn write<C: Reference>(
     writer.pairs
 }
 
-/// Whether a set, bag or map holds a record with a field that is `undefined`: left out, as forms do, two of its keys
-/// could be one.
+/// Returns whether a set, bag or map holds a record with a field that is `undefined`: left out, as forms do, two of
+/// its keys could be one.
 fn could_collapse<C: Reference>(value: &Value<C>) -> bool {
     matches!(value, Value::Tagged(tagged) if has_undefined_field(tagged.payload()))
         && value.references().is_empty()
@@ -146,7 +146,7 @@ impl<C: Reference> Writer<'_, C> {
         true
     }
 
-    /// A value as plain JSON.
+    /// Returns a value as plain JSON.
     fn plain(&mut self, value: &Value<C>) -> String {
         plain::write(value, &mut |reference| Json::from((self.refer)(reference))).to_string()
     }
@@ -180,7 +180,7 @@ impl<C: Reference> Writer<'_, C> {
                         Value::remotable(reference)
                     })
                 };
-                // A value that does not match may be written as what another one is written as.
+                // The text of a value that does not match may read back as another value.
                 let same = read::shaped(pattern, &text, &mut resolve).is_ok_and(|read| read == *value);
                 same.then_some(text)
             }
@@ -205,7 +205,7 @@ impl<C: Reference> Writer<'_, C> {
         let Some(record) = value.as_record() else { return false };
         let known: HashMap<&Text, &Part<C>> = parts.iter().map(|part| (&part.name, part)).collect();
         let named = |part: &Part<C>| part.name.as_str().is_some_and(is_plain);
-        // What the form fills in by itself must be there.
+        // Parts that the form fills in by itself must be in the record.
         let kept = |part: &Part<C>| part.absent == Absent::LeftOut || record.get_text(&part.name).is_some();
         let (own, further): (Vec<_>, Vec<_>) = record.iter().partition(|(name, _)| known.contains_key(name));
         if !parts.iter().all(|part| named(part) && kept(part)) || (!further.is_empty() && rest.is_none()) {
@@ -254,7 +254,7 @@ impl<C: Reference> Writer<'_, C> {
     }
 }
 
-/// Whether a pattern asks for a promise.
+/// Returns whether a pattern asks for a promise.
 fn is_promise<C: Reference>(pattern: &Pattern<C>) -> bool {
     match pattern.matcher() {
         Matcher::Promise(_) => true,
@@ -263,7 +263,7 @@ fn is_promise<C: Reference>(pattern: &Pattern<C>) -> bool {
     }
 }
 
-/// The rows of a record, a map or a bag.
+/// Returns the rows of a record, a map or a bag.
 fn entries<C: Reference>(of: &str, value: &Value<C>) -> Option<Vec<(Value<C>, Value<C>)>> {
     match of {
         "record" => {

@@ -1,4 +1,4 @@
-//! Escapes of plain JSON within JSON that a pattern shapes, and what they say of capabilities.
+//! Escapes of plain JSON within JSON that a pattern shapes, and the capabilities that they name.
 
 use serde_json::Value as Json;
 
@@ -9,23 +9,23 @@ use crate::pattern::mismatch::{Mismatch, found};
 use crate::pattern::{Matcher, Pattern};
 use crate::value::{NoRef, Reference, Value};
 
-/// What is expected where an escape stands for a capability.
+/// The expectation where an escape stands for a capability.
 pub(super) const PICKED: &str = "the identifier of a capability that can be picked here";
 
-/// The class of an escape.
+/// Returns the class of an escape.
 fn class(json: &Json) -> Option<&Json> {
     json.as_object()?.get("@qclass")
 }
 
-/// Whether JSON is an escape.
+/// Returns whether JSON is an escape.
 pub(super) fn is_escape(json: &Json) -> bool {
     class(json).is_some()
 }
 
-/// The class and the text of an escape that stands for a capability.
+/// Returns the class and the text of an escape that stands for a capability.
 fn reference(json: &Json) -> Option<(&str, &str)> {
     let object = json.as_object()?;
-    // What it claims to be called says nothing; anything else is no such escape.
+    // The interface name is only a claim. Any other field makes it no such escape.
     let odd = |(name, value): (&String, &Json)| match name.as_str() {
         "@qclass" | "ref" => false,
         "iface" => !value.is_string(),
@@ -42,7 +42,7 @@ fn is_reference(class: &str) -> bool {
     class == plain::REMOTABLE || class == plain::PROMISE
 }
 
-/// Whether a capability is said anywhere in JSON.
+/// Returns whether a capability is said anywhere in JSON.
 pub(super) fn has_references(json: &Json) -> bool {
     match json {
         Json::Array(elements) => elements.iter().any(has_references),
@@ -54,7 +54,7 @@ pub(super) fn has_references(json: &Json) -> bool {
     }
 }
 
-/// Reads plain JSON. What stands for a capability is resolved as one of which nothing more is asked.
+/// Reads plain JSON. The caller resolves each capability without a narrower pattern than its class.
 pub(super) fn read_plain<C: Reference>(
     json: &Json,
     resolve: &mut Resolve<'_, C>,
@@ -77,13 +77,12 @@ pub(super) fn read_plain<C: Reference>(
     })
 }
 
-/// The pattern of a capability of which nothing more is asked than what its escape says of it.
+/// Returns the pattern of any capability of a class.
 fn anything<C: Reference>(class: &str) -> Pattern<C> {
     if class == plain::PROMISE { Pattern::any_promise() } else { Pattern::any_remotable() }
 }
 
-/// What the caller says that a text stands for. A promise may have been kept since it was written down; nothing else
-/// becomes one.
+/// Resolves the text of a capability. A promise may have settled since it was written down; nothing else becomes one.
 fn resolved<C: Reference>(
     pattern: &Pattern<C>,
     class: &str,
@@ -99,7 +98,7 @@ fn resolved<C: Reference>(
     }
 }
 
-/// Reads an escape. One that stands for a capability is resolved by what the pattern asks of it there.
+/// Reads an escape. A capability is resolved with the part of the pattern that asks for it.
 pub(super) fn read_escape<C: Reference>(
     pattern: &Pattern<C>,
     json: &Json,
@@ -138,6 +137,6 @@ fn refer<C: Reference>(
             Err(mismatch) => refused = refused.or(Some(mismatch)),
         }
     }
-    // What asks for no capability at all says so when it is checked.
+    // A pattern without any capability refuses the value in the check.
     refused.map_or_else(|| resolved(&anything(class), class, text, resolve), Err)
 }

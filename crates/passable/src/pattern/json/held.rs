@@ -1,5 +1,5 @@
-//! What stands for a capability in plain JSON is read before anything is known of its place. Here it is asked again, as
-//! what the pattern wants there.
+//! The capabilities in plain JSON are resolved before their places are known. Here each is resolved again, with the
+//! pattern of its place.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,9 @@ use crate::pattern::{Matcher, Pattern};
 use crate::value::{NoRef, Reference, Value};
 use serde_json::Value as Json;
 
-/// Reads plain JSON, each capability in it as what the pattern asks for at its place. Of one that stands where nothing
-/// is asked, nothing more is known.
+/// Reads plain JSON, and resolves each capability in it with the pattern of its place.
+///
+/// A capability in a place without a pattern is resolved without one.
 pub(in crate::pattern) fn read_held<C: Reference>(
     pattern: &Pattern<C>,
     json: &Json,
@@ -23,8 +24,9 @@ pub(in crate::pattern) fn read_held<C: Reference>(
     Ok(value)
 }
 
-/// Reads as the pattern's schema says, and asks of each capability in what was read whether it can be picked there: an
-/// escape may have said it where the pattern does not look.
+/// Reads JSON as the pattern's schema describes it, and checks that each capability in it can be picked at its place.
+///
+/// An escape may have named it where the pattern does not look.
 pub(in crate::pattern) fn read_shaped<C: Reference>(
     pattern: &Pattern<C>,
     json: &Json,
@@ -113,7 +115,7 @@ fn reference<C: Reference>(pattern: &Pattern<C>, value: &Value<C>, held: &mut He
         Matcher::Kind(kind) => kind == "remotable" || kind == "promise",
         _ => false,
     };
-    // What asks for something else is refused for that.
+    // A pattern that asks for another kind of value refuses it in the check.
     if !asks || !pattern.matches(value) {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use crate::pattern::{Matcher, Pattern};
 use crate::value::Reference;
 
-/// Whether everything that the first matches has the type that the second asks for. Only for literals.
+/// Returns whether everything that the first matches has the type that the second asks for. Only for literals.
 pub(super) fn implies<C: Reference>(first: &Pattern<C>, second: &Pattern<C>) -> bool {
     match first.matcher() {
         Matcher::Literal(value) => second.matches(value),
@@ -12,7 +12,7 @@ pub(super) fn implies<C: Reference>(first: &Pattern<C>, second: &Pattern<C>) -> 
     }
 }
 
-/// The JSON type of everything that matches, if all has one that is read as itself.
+/// Returns the JSON type of everything that matches, if all has one that is read as itself.
 fn json_type<C: Reference>(pattern: &Pattern<C>) -> Option<&'static str> {
     Some(match pattern.matcher() {
         Matcher::Kind(kind) => match kind.as_str()? {
@@ -29,7 +29,7 @@ fn json_type<C: Reference>(pattern: &Pattern<C>) -> Option<&'static str> {
     })
 }
 
-/// The pattern of a field that must be there.
+/// Returns the pattern of a field that must be there.
 fn required<'a, C: Reference>(pattern: &'a Pattern<C>, at: &crate::Text) -> Option<&'a Pattern<C>> {
     let fields = match pattern.matcher() {
         Matcher::Record(fields) => fields,
@@ -39,7 +39,7 @@ fn required<'a, C: Reference>(pattern: &'a Pattern<C>, at: &crate::Text) -> Opti
     fields.iter().find(|(name, _)| name == at).map(|(_, part)| part)
 }
 
-/// Whether nothing can match both.
+/// Returns whether nothing can match both.
 pub(super) fn apart<C: Reference>(one: &Pattern<C>, other: &Pattern<C>) -> bool {
     match (one.matcher(), other.matcher()) {
         (Matcher::Or(parts), _) => return parts.iter().all(|part| apart(part, other)),

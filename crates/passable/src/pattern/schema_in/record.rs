@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         Ok(parts)
     }
 
-    /// What must hold where a field is there.
+    /// Adds the patterns that must match where a field is there.
     fn dependent<C: Reference>(
         &mut self,
         object: &'a Map<String, Json>,
