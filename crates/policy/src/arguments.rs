@@ -1,18 +1,19 @@
-//! Files that the words of a program's call name, as far as their names say that they are protected.
+//! Protected files that the arguments of a program's call name.
 //!
-//! A program does with its words what it likes, so every part of a word that could be a path counts: `.env` is named by
-//! `.env`, `--file=.env`, `@.env`, `-f.env`, `if=.env` and `.env:/there`. It decides who is asked; what can be reached
-//! is the sandbox's business. A program that looks through a whole directory names none of the files in it.
+//! A program may read any part of an argument as a path, so every such part counts. `.env` is named by `.env`,
+//! `--file=.env`, `@.env`, `-f.env`, `if=.env` and `.env:/there`. The result only decides whether a person is asked;
+//! the sandbox decides which files the program can reach. A program that searches a whole directory names none of the
+//! files in it.
 
 use crate::protected::{Why, may_hold, protected};
 
-/// The most parts of words that are looked at. Whoever writes more than these has them all seen.
+/// The maximum number of argument parts that are checked. A person sees every call with more parts in full.
 const MOST_PARTS: usize = 2048;
 
 /// The longest path that any system call takes, in bytes.
 const LONGEST_PATH: usize = 4096;
 
-/// What stands between the parts of a word.
+/// The characters that separate the parts of an argument.
 const BETWEEN: &[char] =
     &['=', ':', ',', '@', ';', '|', '&', '<', '>', '(', ')', '"', '\'', '`', '?', '#', '{', '}', '[', ']'];
 
@@ -30,7 +31,7 @@ pub struct Named {
     pub why: Why,
 }
 
-/// What the words of a call name.
+/// The protected files that the arguments of a call name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     /// The protected files, at most one for each word, in the order of the words.
@@ -39,11 +40,11 @@ pub struct Names {
     pub beyond: Option<usize>,
 }
 
-/// The protected files that the words behind the program's name are about. `directories` are what the program reaches,
-/// where it begins first; `writes` says whether it may change any of them; `look` gives where a path leads, all links
-/// followed, if something is there.
+/// Returns the protected files that the arguments behind the program's name mention. `directories` are the
+/// directories that the program reaches, its working directory first. `writes` says whether it may change any of
+/// them. `look` resolves a path, all links followed, and returns `None` if no file is there.
 ///
-/// What holds keys counts in any case; what is obeyed, where something can be written.
+/// A file that holds keys counts in any case; a file that a program obeys counts only where the call can write.
 pub fn names(
     argv: &[String],
     directories: &[String],
@@ -71,10 +72,10 @@ pub fn names(
     found
 }
 
-/// Every part of a word that could be a path.
+/// Returns every part of a word that could be a path.
 fn parts_of(word: &str) -> impl Iterator<Item = &str> {
     let is_between = |c: char| c.is_whitespace() || BETWEEN.contains(&c);
-    // The smallest first: they say best what is meant.
+    // The smallest parts come first: they show best which file is meant.
     word.split(is_between).chain(std::iter::once(word)).filter(|part| !part.is_empty()).flat_map(|part| {
         // `-f.env`, `-xzf.env`, `-fid_rsa`: a value may follow a letter, or several, at once.
         let letters = part.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
@@ -85,7 +86,7 @@ fn parts_of(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The protected file that a part of a word is about.
+/// Returns the protected file that a part of a word is about.
 fn about(
     part: &str,
     directories: &[String],
@@ -113,7 +114,7 @@ fn about(
             continue;
         }
         let Some((real, is_there)) = leads(&full, look) else { continue };
-        // What is not there yet is only a word, but for the link on the way to it.
+        // A missing path is only a word, unless a link on the way to it leads elsewhere.
         let paths = if is_there { vec![plainly, real] } else { vec![real] };
         let found = |path: String| counts(&path).or_else(|| holds(&path)).map(|why| (path, why));
         if let Some(found) =
@@ -125,7 +126,8 @@ fn about(
     None
 }
 
-/// Where a path leads, and whether something is there. Of what is not there, where its directories lead.
+/// Resolves a path, and returns whether a file is there. Of a missing file, its nearest existing directory is
+/// resolved.
 fn leads(path: &str, look: &dyn Fn(&str) -> Option<String>) -> Option<(String, bool)> {
     if let Some(real) = look(path) {
         return Some((real, true));
@@ -148,7 +150,7 @@ fn lies_in(path: &str, directories: &[String]) -> bool {
     })
 }
 
-/// A path without `.`, `..` and doubled slashes, as it reads.
+/// Returns a path without `.`, `..` and doubled slashes, as it reads.
 fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -168,7 +170,7 @@ fn plain(path: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What is there: two directories, and where links in them lead.
+    /// Resolves a path of the test tree: two directories, and the targets of the links in them.
     fn look(path: &str) -> Option<String> {
         let path = plain(path);
         let there =
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_protected_file_is_found_however_it_is_written() {
+    fn protected_file_is_found_in_every_notation() {
         for (line, expected) in [
             ("cat .env", &[(1, ".env")][..]),
             ("cat ./a/../.env", &[(1, ".env")]),
@@ -213,10 +215,10 @@ mod tests {
             ("tool a.md .env .npmrc", &[(2, ".env"), (3, ".npmrc")]),
             ("cat .env?mode=ro", &[(1, ".env")]),
             ("cat {.env,x}", &[(1, ".env")]),
-            // What each process sees for itself.
+            // Paths that are different for each process.
             ("cat /proc/self/cwd/harmless", &[(1, "/proc/self/cwd/harmless")]),
             ("cat /dev/fd/3", &[(1, "/dev/fd/3")]),
-            // What is not there yet, behind a link; and what is put in its place as a whole.
+            // Missing files behind a link, and directories that are replaced as a whole.
             ("cp a.txt h/hooks/pre-commit", &[(2, "/g/.git/hooks/pre-commit")]),
             ("cp -r x .git", &[(3, ".git")]),
             ("mv x sub/.config", &[(2, "sub/.config")]),
@@ -226,7 +228,7 @@ mod tests {
             ("cat secrets", &[(1, "/w/secrets")]),
             ("tool config", &[(1, "/g/.git/config")]),
             ("tool --file=config", &[(1, "/g/.git/config")]),
-            // And what is none.
+            // Words that name no protected file.
             ("cat notes.md", &[]),
             ("grep credentials notes.md", &[]),
             ("grep -rn token src", &[]),
@@ -241,19 +243,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_obeyed_counts_where_it_can_be_written() {
+    fn obeyed_file_counts_only_where_the_call_can_write() {
         check(&["/w"], false, "cat .git/config", &[]);
         check(&["/w"], true, "cat .git/config", &[(1, ".git/config")]);
         check(&["/w"], false, "cat .env", &[(1, ".env")]);
         check(&[], false, "cat .env", &[(1, ".env")]);
         check(&[], true, "cat config", &[]);
-        // What nothing can open.
+        // A path that is too long for any system call.
         check(&["/w"], true, &format!("cat {}.env", "a/".repeat(LONGEST_PATH / 2)), &[]);
         check(&["/w"], true, &format!("cat {}.env", "./".repeat(100)), &[(1, ".env")]);
     }
 
     #[test]
-    fn nobody_hides_a_file_behind_a_crowd() {
+    fn argument_parts_beyond_the_limit_are_reported() {
         let crowd = ",".repeat(100) + &"x,".repeat(MOST_PARTS);
         let argv = ["tool".to_owned(), "a".to_owned(), crowd, ".env".to_owned()];
         assert_eq!(names(&argv, &[], true, &look), Names { protected: vec![], beyond: Some(2) });

@@ -1,4 +1,4 @@
-//! What may be reached: the rule of the gate, which is kept again when a connection is made.
+//! The addresses that a call may reach. The gate applies this rule, and the daemon applies it again when it connects.
 
 use core::net::IpAddr;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use resource::web::{Host, Place, Reach, reach};
 /// A part of the web that a grant names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed {
-    /// Where it lies.
+    /// Returns where it lies.
     pub place: Place,
     /// The methods of HTTP, in capitals.
     pub methods: BTreeSet<String>,
@@ -18,8 +18,8 @@ pub struct Allowed {
     pub address: Option<IpAddr>,
 }
 
-/// Why no connection is made to an address for a host, if none is. An address that the user wrote is meant as it
-/// stands; `localhost` is this machine; every other name has public addresses, or an address that the user wrote
+/// Returns why no connection is made to an address for a host, if none is. An address that the user wrote is meant as
+/// it stands; `localhost` is this machine; every other name has public addresses, or an address that the user wrote
 /// beside it.
 pub fn refused(host: &Host, address: IpAddr, written: Option<IpAddr>) -> Option<Reach> {
     let there = reach(address);
@@ -34,7 +34,7 @@ pub fn refused(host: &Host, address: IpAddr, written: Option<IpAddr>) -> Option<
     (!is_meant).then_some(there)
 }
 
-/// The finding about an address to which no connection is made.
+/// Returns the finding about an address to which no connection is made.
 pub fn private(origin: &str, address: IpAddr, reach: Reach) -> Finding {
     Finding::new("egress/address", quoting!("{} leads to {}, ", origin, address).and(reach.words()))
         .at("path")
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_leads_outside_unless_the_user_wrote_the_address() {
+    fn host_name_needs_a_public_or_a_written_address() {
         let name = |text: &str| Host::Name(text.to_owned());
         let ip = |text: &str| -> IpAddr { text.parse().unwrap() };
         for (host, address, written, expected) in [

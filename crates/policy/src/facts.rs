@@ -1,4 +1,4 @@
-//! What a proposal is judged on.
+//! The facts that gates judge a proposal on.
 
 use core::net::IpAddr;
 use std::collections::BTreeSet;
@@ -15,10 +15,10 @@ use crate::arguments::Names;
 use crate::egress::Allowed;
 use crate::rules::Rules;
 
-/// What a capability knows of a call before it is made: looked up, never done.
+/// The facts that a capability knows about a call before it is made. It looks them up and changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// What the call depends on; goes into the proposal and is checked again at the moment of effect.
+    /// The state that the call depends on. It goes into the proposal and is checked again at the moment of effect.
     pub pins: BTreeSet<Pin>,
     /// The paths that the arguments name.
     pub paths: Vec<PathFact>,
@@ -31,25 +31,25 @@ pub struct Facts {
     pub line: String,
     /// The servers that the call would reach.
     pub destinations: Vec<Destination>,
-    /// What of the web the grant names. What is reached and not named here is refused.
+    /// The parts of the web that the grant names. A destination outside of them is refused.
     pub allowed: Vec<Allowed>,
-    /// Where what the call says goes, if that is out of this machine and to nobody who is named above.
+    /// The receiver outside this machine that gets the words of the call, if no field above names it.
     pub outlet: Option<Outlet>,
-    /// Who outside this machine reads what the call says, because the user handed him over to be told things: a model that
-    /// a server answers for. He may read what the run has read, and no secrets.
+    /// The reader outside this machine that the user endowed to get words: a model that a server answers for. It may
+    /// read the documents that the run has read, and no secrets.
     pub reader: Option<String>,
-    /// What the reader is handed beside the arguments: the texts of documents, by the parameter that names them.
+    /// The texts of documents that the reader gets beside the arguments, by the parameter that names them.
     pub handed: Vec<(String, Value)>,
     /// The program that the call would start.
     pub program: Option<ProgramFact>,
-    /// What this very call does to the world, where that is more than its method declares: `git status` reads and
-    /// `git push` sends. It only ever raises.
+    /// The effect of this very call, where it is stronger than its method declares: `git status` reads and `git push`
+    /// sends. It only ever raises the effect.
     pub raises: Option<Effect>,
-    /// What the capability itself found wrong: the call cannot succeed, or its grant forbids it.
+    /// The problems that the capability itself found: the call cannot succeed, or its grant forbids it.
     pub problems: Vec<Finding>,
 }
 
-/// A path that an argument names.
+/// Returns a path that an argument names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathFact {
     /// The parameter's name.
@@ -77,16 +77,17 @@ pub struct Destination {
     pub method: String,
     /// The path, normalised, without the query.
     pub path: String,
-    /// What the name resolved to when the facts were gathered. It is resolved and checked again at the moment of effect.
+    /// The addresses of the host when the facts were gathered. They are resolved and checked again at the moment of
+    /// effect.
     pub addresses: Vec<IpAddr>,
 }
 
-/// Somebody outside this machine who is told what a call says.
+/// A receiver outside this machine that gets the words of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlet {
     /// Who, in words: `the server github`.
     pub to: String,
-    /// What the names of documents begin with that came from there: they are no news there.
+    /// The prefix of the names of documents that came from this receiver: they are no news there.
     pub home: String,
 }
 
@@ -101,9 +102,9 @@ pub struct ProgramFact {
     pub digest: BlobHash,
     /// The digest that it had when it was endowed; `None` if it is none of the endowed programs.
     pub endowed: Option<BlobHash>,
-    /// If it is a script: what reads it now.
+    /// The interpreters that read the program now, if it is a script.
     pub interpreters: Vec<Interpreter>,
-    /// What read it when it was endowed.
+    /// The interpreters that read the program when it was endowed.
     pub endowed_interpreters: Vec<Interpreter>,
     /// The names of the programs that were endowed.
     pub allowed: Vec<String>,
@@ -131,24 +132,25 @@ pub struct SecretFact {
 }
 
 impl ProgramFact {
-    /// Whether a call of this program does more than change what it was given: then it counts as seen outside.
+    /// Returns whether a call of this program does more than change the directories that it was given. Such a call
+    /// counts as seen outside.
     pub fn commits(&self) -> bool {
         crate::gates::commits(self)
     }
 }
 
-/// What a grant leads to, in the words in which an operator speaks of it.
+/// The target of a grant, in the words in which an operator speaks of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
-    /// What kind of thing, by the name that worker files use for it: `dir`, `outbox`, `worker`.
+    /// The kind of the target, by the name that worker files use for it: `dir`, `outbox`, `worker`.
     pub kind: String,
-    /// Its names, each true of it: a directory's absolute path as it was given, and with all links followed; a
-    /// worker's name. What is forbidden of one of them is forbidden, what is permitted must be permitted of all.
+    /// The names of the target: a directory's absolute path, as given and with all links followed, or a worker's
+    /// name. A policy that forbids one name forbids the target; a permit must cover all names.
     pub names: Vec<String>,
 }
 
 impl Subject {
-    /// Whether it is of this kind.
+    /// Returns whether it is of this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.kind == kind.row().label
     }
@@ -159,7 +161,7 @@ impl Subject {
 pub struct Overwrite {
     /// Its path, relative to the capability's root.
     pub path: String,
-    /// What it holds now.
+    /// The digest of its present content.
     pub digest: BlobHash,
     /// How many bytes that is.
     pub bytes: u64,
@@ -172,16 +174,16 @@ pub struct Written {
     pub target: FormulaId,
     /// Its path, relative to the capability's root.
     pub path: String,
-    /// What the run wrote.
+    /// The digest of the content that the run wrote.
     pub digest: BlobHash,
 }
 
-/// What the run may use up and has used up.
+/// The limits of the run, and how much of them it has used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
     /// The limits.
     pub limits: Limits,
-    /// What was used so far, children included.
+    /// The usage so far, children included.
     pub used: Usage,
     /// How long the run has been running while it was not waiting, in milliseconds.
     pub ran_ms: u64,
@@ -192,24 +194,24 @@ pub struct Spent {
 /// Everything that gates may look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// What is proposed.
+    /// The proposal to judge.
     pub proposal: &'a Proposal,
     /// The grant through which it would be done, as it is now.
     pub grant: &'a Grant,
-    /// The interface of what the grant leads to.
+    /// The interface of the grant's target.
     pub interface: &'a Interface,
-    /// What that is.
+    /// The grant's target.
     pub subject: &'a Subject,
     /// The name of the worker whose run proposes.
     pub worker: &'a str,
-    /// What the capability knows of the call.
+    /// The facts that the capability knows about the call.
     pub facts: &'a Facts,
-    /// The clock's reading, in milliseconds since 1970.
+    /// Returns the clock's reading, in milliseconds since 1970.
     pub now_ms: i64,
-    /// What the run has written so far.
+    /// The files that the run has written so far.
     pub written: &'a [Written],
-    /// What the run may use up and has used up.
+    /// The limits of the run, and how much of them it has used.
     pub spent: &'a Spent,
-    /// What is judged by beside the gates' own code.
+    /// The rules that apply beside the gates' own code.
     pub rules: &'a Rules,
 }

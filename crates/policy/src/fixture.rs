@@ -33,7 +33,8 @@ pub(crate) fn id(byte: u8) -> FormulaId {
     FormulaId { number: [byte; 32], node: [0; 32] }
 }
 
-/// A thing with one method for each effect class: `look`, `change`, `send`, each taking a path and perhaps a note.
+/// Returns a thing with one method for each effect class: `look`, `change`, `send`, each taking a path and perhaps a
+/// note.
 fn interface() -> Interface {
     let method = |name: &str, effect| {
         Method::new(name, effect, "does it")
@@ -47,7 +48,7 @@ fn interface() -> Interface {
 }
 
 impl Call {
-    /// Endowed code calls a method that the grant has, on the user's words alone.
+    /// Returns a call of a method that the grant has, made by endowed code on the user's words alone.
     pub(crate) fn new(method: &str) -> Call {
         let effect = match method {
             "look" => Effect::Observe,
@@ -96,52 +97,52 @@ impl Call {
         }
     }
 
-    /// The same, chosen by a model.
+    /// Returns the same, chosen by a model.
     pub(crate) fn by_model(mut self) -> Call {
         self.proposal.caller = Caller::Model;
         self
     }
 
-    /// The same after the run has read a document.
+    /// Returns the same after the run has read a document.
     pub(crate) fn having_read(mut self, name: &str) -> Call {
         let source = Source::Document { name: name.into(), hash: BlobHash([7; 32]) };
         self.proposal.provenance = self.proposal.provenance.join(&Provenance::of(source));
         self
     }
 
-    /// The same after a model has said something.
+    /// Returns the same after a model has said something.
     pub(crate) fn having_heard(mut self, model: &str) -> Call {
         let source = Source::Model(model.into());
         self.proposal.provenance = self.proposal.provenance.join(&Provenance::of(source));
         self
     }
 
-    /// The same under an endowment that wants no questions about the method.
+    /// Returns the same under an endowment that wants no questions about the method.
     pub(crate) fn allowed(mut self) -> Call {
         self.grant.allow.insert(self.proposal.method.clone());
         self
     }
 
-    /// The same under a worker file that wants to be asked about the method.
+    /// Returns the same under a worker file that wants to be asked about the method.
     pub(crate) fn asked_for(mut self) -> Call {
         self.grant.ask.insert(self.proposal.method.clone());
         self
     }
 
-    /// The same where a file would be lost.
+    /// Returns the same where a file would be lost.
     pub(crate) fn overwriting(mut self) -> Call {
         self.facts.overwrites =
             Some(Overwrite { path: "report.md".into(), digest: BlobHash([8; 32]), bytes: 812 });
         self
     }
 
-    /// The same where an operator has a say.
+    /// Returns the same where an operator has a say.
     pub(crate) fn under(mut self, operator: Fixed) -> Call {
         self.rules = Arc::new(Rules::default().with_operator(Arc::new(operator)));
         self
     }
 
-    /// The same with any other change.
+    /// Returns the same with any other change.
     pub(crate) fn but(mut self, change: impl FnOnce(&mut Call)) -> Call {
         change(&mut self);
         self
@@ -183,7 +184,7 @@ impl Fixed {
         Fixed { opinion: Some(Opinion { stance, findings }), digest: 0 }
     }
 
-    /// One who panics.
+    /// Returns one who panics.
     pub(crate) fn broken() -> Fixed {
         Fixed { opinion: None, digest: 0 }
     }
@@ -203,8 +204,8 @@ impl Operator for Fixed {
     }
 }
 
-/// Checks what one gate says: the decision without and with an endowment that allows the method, and the rules that
-/// it names, each with all that a finding needs to teach.
+/// Checks the ruling of one gate: the decisions without and with an endowment that allows the method, and the rules
+/// that it names. Each finding must have everything that it needs to teach.
 #[track_caller]
 pub(crate) fn check(gate: &Gate, call: &Call, decisions: (Decision, Decision), rules: &[&str]) {
     use crate::ruling::Lifted;

@@ -28,7 +28,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// A panel of these gates.
+    /// Returns a panel of these gates.
     pub fn of(gates: Cow<'static, [Gate]>) -> Panel {
         Panel { hash: hash_of(&gates), gates }
     }
@@ -41,8 +41,8 @@ impl Panel {
         Verdict { decision, findings, gates: self.hash_with(context.rules), lift }
     }
 
-    /// The hash of all that judges: equal exactly when the same gates in the same versions judge under the same
-    /// policies.
+    /// Returns the hash of all that judges: equal exactly when the same gates in the same versions judge under the
+    /// same policies.
     pub fn hash_with(&self, rules: &Rules) -> BlobHash {
         let Some(operator) = &rules.operator else { return self.hash };
         let mut hasher = blake3::Hasher::new_derive_key("almoner gates and policies v1");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_that_panics_denies_and_the_others_are_still_heard() {
+    fn panicking_gate_denies_and_other_gates_still_judge() {
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         let gates = [
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_names_the_set_of_gates() {
+    fn panel_hash_depends_on_gates_and_policies() {
         let allow: fn(&Context<'_>) -> Ruling = |_| Ruling::allow();
         let (a, b) = (|| gate("a", allow), || gate("b", allow));
         assert_eq!(hash_of(&[a(), b()]), hash_of(&[b(), a()]));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn every_gate_that_the_design_requires_is_there_once() {
+    fn every_required_gate_exists_once() {
         let mut names: Vec<_> = GATES.iter().map(|gate| gate.name).collect();
         names.sort_unstable();
         assert_eq!(
@@ -191,7 +191,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_more_answer_never_loosens(
+        fn additional_ruling_never_loosens_the_decision(
             rulings in proptest::collection::vec(ruling(), 0..6), more in ruling(), at in 0..6usize, lifts: bool,
         ) {
             let grant = if lifts { Call::new("send").allowed().grant } else { Call::new("send").grant };
@@ -210,7 +210,7 @@ mod tests {
         }
 
         #[test]
-        fn what_leaves_untrusted_is_never_simply_allowed(call in call()) {
+        fn untrusted_commit_is_never_allowed_unasked(call in call()) {
             let verdict = call.verdict();
             if call.proposal.effect == Effect::Commit && call.proposal.provenance.is_untrusted() {
                 prop_assert!(verdict.decision > Decision::Allow);
@@ -218,7 +218,7 @@ mod tests {
         }
 
         #[test]
-        fn an_endowment_lifts_questions_and_no_refusals(call in call()) {
+        fn endowment_lifts_questions_but_no_refusals(call in call()) {
             let (before, after) = (call.verdict(), call.clone().allowed().verdict());
             prop_assert!(after.decision <= before.decision);
             prop_assert_eq!(before.decision == Decision::Deny, after.decision == Decision::Deny);
@@ -226,12 +226,12 @@ mod tests {
         }
 
         #[test]
-        fn reading_more_never_loosens(call in call()) {
+        fn additional_source_never_loosens_the_decision(call in call()) {
             prop_assert!(call.clone().having_read("mail/more").verdict().decision >= call.verdict().decision);
         }
 
         #[test]
-        fn whatever_is_not_allowed_has_a_reason(call in call()) {
+        fn ask_and_deny_always_have_findings(call in call()) {
             let verdict = call.verdict();
             prop_assert!(verdict.decision == Decision::Allow || !verdict.findings.is_empty());
         }

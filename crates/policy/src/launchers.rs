@@ -1,21 +1,21 @@
-//! Programs whose arguments are programs: interpreters, launchers, and options that name something to be run.
+//! Programs whose arguments are programs: interpreters, launchers, and options that name a program to run.
 //!
-//! What such a call does is decided by its arguments and not by the program that was endowed, so a person sees each of
-//! them in full. The lists are long and never whole. That is why they only decide who is asked: what a program can
-//! reach is the sandbox's business, whatever its name.
+//! The arguments decide the effect of such a call, not the program that was endowed. So a person sees each call in
+//! full. The lists are long and never complete. That is why they only decide which calls a person is asked about; the
+//! sandbox limits the files that a program can reach, under any name.
 
 use passable::{Quoting, quoting, visible_line};
 
-/// Something in a call that decides what else runs.
+/// A part of a call that decides which other program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// Where it stands in the argument vector; 0 is the program.
     pub at: usize,
-    /// What it is, in words.
+    /// The description of that part.
     pub what: Quoting,
 }
 
-/// Run what their arguments say.
+/// Programs that run the code in their arguments.
 const INTERPRETERS: &[&str] = &[
     "ash",
     "awk",
@@ -295,7 +295,7 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// What `git` does without starting a hook or a helper that a repository names in passing. All else may.
+/// The commands of `git` that start no hook and no helper of a repository. All other commands may start some.
 const GIT_READS: &[&str] = &[
     "blame",
     "cat-file",
@@ -319,25 +319,25 @@ const GIT_READS: &[&str] = &[
     "whatchanged",
 ];
 
-/// Everything in a call that decides what else runs; nothing for a program that only does what it is there for. The
-/// program is known by its file and by the name it is called by: some do one thing by one name and another by another.
+/// Returns every part of a call that decides which other program runs; an ordinary program has no such part. A
+/// program is known by its file and by the name it is called by, since some act differently under different names.
 pub fn launches(path: &str, argv: &[String]) -> Vec<Launch> {
     found(&guessed(names(path, argv)), argv)
 }
 
-/// Whether a program that was endowed without a word about it must be able to start others, to do what it is there for:
-/// an interpreter, a launcher, or a program with an option that names one. Only whole names count here: what merely
-/// sounds like a launcher is asked about, and starts nothing.
+/// Returns whether a plainly endowed program must be able to start others to do its work. That holds for an
+/// interpreter, a launcher, or a program with an option that names one. Only whole names count here. A name that
+/// merely resembles a launcher's asks a person, and the program starts nothing.
 pub fn widens(path: &str, argv: &[String]) -> bool {
     !found(&names(path, argv), argv).is_empty()
 }
 
-/// Whether the call is one of a program that does what the settings of a repository say.
+/// Returns whether the call runs a program that obeys the settings of a repository.
 pub fn obeys_repository(path: &str, argv: &[String]) -> bool {
     guessed(names(path, argv)).iter().any(|name| name == "git")
 }
 
-/// What a program is called: by its file, and by the name it is called by.
+/// Returns the names of a program: the name of its file, and the name it is called by.
 fn names(path: &str, argv: &[String]) -> Vec<String> {
     let mut names: Vec<String> = vec![plain(path)];
     let called = argv.first().map(|name| plain(name));
@@ -345,7 +345,8 @@ fn names(path: &str, argv: &[String]) -> Vec<String> {
     names
 }
 
-/// The same, and what it may be a kind of. `bash-static`, `x86_64-linux-gnu-gcc`: what counts stands first or last.
+/// Returns the same names, and the kinds that they suggest. The first or the last part counts: `bash-static`,
+/// `x86_64-linux-gnu-gcc`.
 fn guessed(mut names: Vec<String>) -> Vec<String> {
     let words: Vec<String> = names
         .iter()
@@ -393,10 +394,10 @@ fn found(names: &[String], argv: &[String]) -> Vec<Launch> {
     found
 }
 
-/// A name as the lists have it: without directory, version and ending, in small letters.
+/// Returns a name as the lists have it: without directory, version and ending, in small letters.
 fn plain(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    // A dynamic linker runs whatever file it is given.
+    // A dynamic linker runs any file that it is given.
     if name.starts_with("ld-") || name.starts_with("ld.so") {
         return "ld".to_owned();
     }
@@ -411,7 +412,7 @@ fn names_program(at: usize, word: &str) -> Launch {
     Launch { at, what: quoting!("it is to start `{}`", visible_line(word)) }
 }
 
-/// Whether a word is the option, in any of the ways in which it can be written.
+/// Returns whether a word is the option, in any of the ways in which it can be written.
 fn is_option(word: &str, option: &str, bundled: bool) -> bool {
     if let Some(long) = option.strip_prefix("--") {
         let Some(given) = word.strip_prefix("--") else { return false };
@@ -501,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_name_programs_are_found_where_they_stand() {
+    fn arguments_naming_programs_are_found_at_their_index() {
         for (path, line, expected) in [
             ("/usr/bin/env", "env -i A=b rm -rf x", &[0, 3][..]),
             ("/usr/bin/xargs", "xargs -0 rm", &[0, 2]),
@@ -536,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_sounds_like_a_launcher_is_asked_about_and_starts_nothing() {
+    fn launcher_like_name_asks_and_starts_nothing() {
         for (path, line, asks, starts) in [
             ("/bin/sh", "sh -c x", true, true),
             ("/usr/bin/python3.11", "python3 a.py", true, true),
@@ -559,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_says_what_would_run() {
+    fn launch_names_the_program_to_run() {
         let argv = ["find", ".", "-exec", "rm\u{1b}[2K", ";"].map(str::to_owned);
         let found = launches("/usr/bin/find", &argv);
         assert_eq!(found[1].what.text(), "`-exec` names something to be run: `rm\\u{1B}[2K`");

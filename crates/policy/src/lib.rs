@@ -1,9 +1,8 @@
-//! Gates and policy: what may be done at once, what a person is asked about, and what is refused.
+//! Gates and policy: which calls are allowed, which ones a person is asked about, and which ones are refused.
 //!
 //! A proposal is judged from itself, its grant and the *facts* that its capability has gathered ([`Facts`]). Every
-//! gate runs and the strictest answer wins ([`judge()`]); how answers are combined stands in [`ruling`] and nowhere
-//! else. Nothing here does I/O, reads a clock or keeps state, so the same proposal and facts always get the same
-//! verdict.
+//! gate runs and the strictest answer wins ([`judge()`]). Only [`ruling`] defines how answers are combined. Nothing
+//! here does I/O, reads a clock or keeps state, so the same proposal and facts always get the same verdict.
 #![forbid(unsafe_code)]
 
 pub mod arguments;

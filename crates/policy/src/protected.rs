@@ -1,21 +1,21 @@
 //! Files whose names say that they hold keys, or that some program obeys them.
 //!
 //! Names are compared part by part, in lower case, as they look: `.ENV` and `．env` are `.env`, and `tokenizer.rs` is
-//! nobody's token.
+//! not a token.
 
 /// Why a file is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// It holds keys or passwords: reading it asks, and so does writing it.
     Keys,
-    /// A program does what it says, now or when somebody logs in: writing it asks.
+    /// A program obeys its content, now or at the next login: writing it asks.
     Obeyed,
     /// Where it leads is known only to the program that goes there.
     Hidden,
 }
 
 impl Why {
-    /// In a few words.
+    /// Returns the reason in a few words.
     pub fn words(self) -> &'static str {
         match self {
             Why::Keys => "a file of this name holds keys or passwords",
@@ -25,7 +25,7 @@ impl Why {
     }
 }
 
-/// What a part of a path is compared with.
+/// A pattern for one part of a path.
 enum Part {
     /// The whole part.
     Is(&'static str),
@@ -84,8 +84,8 @@ const PROTECTED: &[(&[Part], bool, Why)] = &[
     (&[Is(".vault-token")], false, Keys),
     (&[Is(".git-credentials")], false, Keys),
     (&[Is("auth.json")], false, Keys),
-    // Git obeys what a repository holds, and finds repositories by what lies in a directory: also where a file called
-    // `.git` leads, and directories that look like a repository without one.
+    // Git obeys the content of a repository, and finds repositories by the files in a directory. So the target of a
+    // file called `.git` counts, and so do directories that look like a repository without one.
     (&[Is(".git")], true, Obeyed),
     (&[Ends(".git")], true, Obeyed),
     (&[Is("head")], false, Obeyed),
@@ -136,10 +136,10 @@ const PROTECTED: &[(&[Part], bool, Why)] = &[
     (&[Is(".devcontainer.json")], false, Obeyed),
 ];
 
-/// What the names of samples end in: they are there to be read and copied.
+/// The endings of the names of samples, which are there to be read and copied.
 const SAMPLES: [&str; 5] = [".example", ".sample", ".template", ".dist", ".tmpl"];
 
-/// Why the file at a path is protected, if it is. What holds keys goes before what is obeyed.
+/// Returns why the file at a path is protected, if it is. The reason that a file holds keys takes precedence.
 pub fn protected(path: &str) -> Option<Why> {
     let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(plain).collect();
     let last = parts.last()?;
@@ -164,8 +164,8 @@ pub fn protected(path: &str) -> Option<Why> {
     found
 }
 
-/// Why what lies in a directory of this path may be protected, if it may: `.git` may hold `.git/hooks`. Whoever moves or
-/// copies such a directory as a whole names none of the files in it.
+/// Returns why a file in a directory of this path may be protected, if it may: `.git` may hold `.git/hooks`. A call
+/// that moves or copies such a directory as a whole names none of the files in it.
 pub fn may_hold(path: &str) -> Option<Why> {
     let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(plain).collect();
     PROTECTED.iter().find_map(|(row, _, why)| {
@@ -199,8 +199,8 @@ fn is_source(part: &str) -> bool {
     CODE.iter().any(|end| part.ends_with(end))
 }
 
-/// A part of a path as it looks: lower case, letters of other widths as the plain ones, what nobody sees left out, and
-/// without the dots and spaces at the end that some file systems drop.
+/// Returns a part of a path as it looks: in lower case, with letters of normal width and without invisible
+/// characters. Dots and spaces at the end are left out, since some file systems drop them.
 fn plain(part: &str) -> String {
     let looks = crate::trace::folded(part).unwrap_or_else(|| part.to_owned());
     looks.to_lowercase().trim_end_matches([' ', '.']).to_owned()
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_compared_part_by_part_as_they_look() {
+    fn path_parts_are_compared_by_appearance() {
         for (path, expected) in [
             (".env", Some(Keys)),
             ("app/.env", Some(Keys)),
@@ -260,7 +260,7 @@ mod tests {
             (".vscode/launch.json", Some(Obeyed)),
             (".devcontainer/a/post.sh", Some(Obeyed)),
             (".devcontainer.json", Some(Obeyed)),
-            // And what only sounds like it.
+            // Names that only resemble protected ones.
             ("tokenizer.rs", None),
             ("token.txt", None),
             ("environment.md", None),

@@ -1,4 +1,4 @@
-//! What the daemon has loaded for the gates to judge by.
+//! The rules that the daemon has loaded for the gates.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use kernel::proposal::Finding;
 use crate::facts::Context;
 use crate::secrets::Secrets;
 
-/// What proposals are judged by beside the gates' own code. The default has nothing in it, and everything works.
+/// The rules for proposals beside the gates' own code. The default has none, and everything works.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// The vault's values, made ready to be looked for.
+    /// Returns the vault's values, made ready to be looked for.
     pub secrets: Arc<Secrets>,
     /// The operator's own policies, if there are any.
     pub operator: Option<Arc<dyn Operator>>,
 }
 
 impl Rules {
-    /// The same with policies of the operator.
+    /// Returns the same with policies of the operator.
     #[must_use]
     pub fn with_operator(mut self, operator: Arc<dyn Operator>) -> Rules {
         self.operator = Some(operator);
@@ -27,24 +27,24 @@ impl Rules {
     }
 }
 
-/// Policies that the operator of this installation has written, whatever they are written in.
+/// The policies that the operator of this installation has written, in any language.
 ///
 /// An opinion is a function of the context alone, so that the same proposal under the same policies always gets the
 /// same verdict.
 pub trait Operator: fmt::Debug + Send + Sync {
-    /// What the policies say of a call.
+    /// Returns the opinion of the policies on a call.
     fn opinion(&self, context: &Context<'_>) -> Opinion;
 
-    /// The hash of all policies in force. It goes into every verdict.
+    /// Returns the hash of all policies in force. It goes into every verdict.
     fn digest(&self) -> BlobHash;
 }
 
-/// What the operator's policies say of one call.
+/// The opinion of the operator's policies on one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opinion {
     /// Yes, no, or nothing.
     pub stance: Stance,
-    /// Why, by the names of the policies; beside that, what whoever reads the verdict should know of the policies.
+    /// The reasons, by the names of the policies, and remarks on the policies for the reader of the verdict.
     pub findings: Vec<Finding>,
 }
 
@@ -55,6 +55,6 @@ pub enum Stance {
     Silent,
     /// It need not be asked about. Lifts an *ask* that may be lifted so, and never a *deny*.
     Permits,
-    /// It is refused; so is what a policy that failed might have refused.
+    /// The call is refused: a policy forbids it, or a policy failed that might have forbidden it.
     Forbids,
 }

@@ -1,15 +1,15 @@
-//! What one gate says, and how answers become one.
+//! The answer of one gate, and how answers become one.
 //!
-//! Three things turn *ask* into *allow*: a permission, the endowment's own setting, and an operator's `permit`; which
-//! of them lift a question is a part of the question. Nothing turns *deny* into *allow*. Here that is a matter of
-//! types: a [`Lift`] is a part of an *ask*, and a *deny* has none. Permissions are not known here: the kernel spends one in the transaction that begins the
-//! effect, and only for a verdict that asks.
+//! Three things turn *ask* into *allow*: a permission, the endowment's own setting, and an operator's `permit`. Each
+//! question says which of them lift it. Nothing turns *deny* into *allow*. The types enforce this: a [`Lift`] is a
+//! part of an *ask*, and a *deny* has none. Permissions are not known here: the kernel spends one in the transaction
+//! that begins the effect, and only for a verdict that asks.
 
 use kernel::grant::Grant;
 pub use kernel::proposal::Lift;
 use kernel::proposal::{Decision, Finding};
 
-/// What one gate says of one proposal.
+/// The answer of one gate to one proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruling {
     answer: Answer,
@@ -20,49 +20,50 @@ pub struct Ruling {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     Allow,
-    /// Nothing to object, and the operator need not be asked: lifts what other gates ask, where that may be lifted so.
+    /// No objection, and the operator's permit: it lifts the questions of other gates that an operator may lift.
     Permit,
     Ask(Lift),
     Deny,
 }
 
 impl Ruling {
-    /// Nothing to object.
+    /// Returns a ruling without objection.
     pub fn allow() -> Ruling {
         Ruling { answer: Answer::Allow, findings: Vec::new() }
     }
 
-    /// Nothing to object, but something that a person who is asked for another reason should see.
+    /// Returns a ruling without objection. A person who is asked for another reason sees the finding.
     pub fn note(finding: Finding) -> Ruling {
         Ruling { answer: Answer::Allow, findings: vec![finding] }
     }
 
-    /// The same with any number of things to see.
+    /// Returns the same with any number of things to see.
     pub fn notes(findings: Vec<Finding>) -> Ruling {
         Ruling { answer: Answer::Allow, findings }
     }
 
-    /// The operator permits it. Only the gate that asks the operator's policies may say so.
+    /// Returns a ruling that permits the call for the operator. Only the gate that asks the operator's policies may
+    /// use it.
     pub(crate) fn permit(findings: Vec<Finding>) -> Ruling {
         Ruling { answer: Answer::Permit, findings }
     }
 
-    /// A person is asked, unless `lift` says otherwise.
+    /// Returns a ruling that asks a person, unless `lift` answers the question.
     pub fn ask(lift: Lift, finding: Finding) -> Ruling {
         Ruling { answer: Answer::Ask(lift), findings: vec![finding] }
     }
 
-    /// It is refused.
+    /// Returns a ruling that refuses the proposal.
     pub fn deny(finding: Finding) -> Ruling {
         Ruling { answer: Answer::Deny, findings: vec![finding] }
     }
 
-    /// It is refused if there are any findings.
+    /// Returns a ruling that refuses the proposal if there are any findings.
     pub fn deny_any(findings: Vec<Finding>) -> Ruling {
         if findings.is_empty() { Ruling::allow() } else { Ruling { answer: Answer::Deny, findings } }
     }
 
-    /// The strictest of several answers, with the findings of all. Nothing to object if there are none.
+    /// Returns the strictest of several answers, with the findings of all. Nothing to object if there are none.
     pub fn strictest(rulings: Vec<Ruling>) -> Ruling {
         let mut all = Ruling::allow();
         for ruling in rulings {
@@ -72,23 +73,23 @@ impl Ruling {
         all
     }
 
-    /// It is refused, whatever is said of why.
+    /// Returns a ruling that refuses the proposal, even without findings.
     pub(crate) fn deny_all(findings: Vec<Finding>) -> Ruling {
         Ruling { answer: Answer::Deny, findings }
     }
 
-    /// The same, with one more finding.
+    /// Returns the same, with one more finding.
     pub fn with(mut self, finding: Finding) -> Ruling {
         self.findings.push(finding);
         self
     }
 
-    /// What the gate said.
+    /// Returns the findings of the gate.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// What it comes to by itself, under what lifts questions.
+    /// Returns the decision of this ruling alone, under the lifts in force.
     pub fn decision(&self, lifted: Lifted) -> Decision {
         match self.answer {
             Answer::Allow | Answer::Permit => Decision::Allow,
@@ -99,7 +100,7 @@ impl Ruling {
     }
 }
 
-/// What lifts questions before a person is asked.
+/// The lifts in force before a person is asked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lifted {
     endowment: bool,
@@ -107,8 +108,8 @@ pub struct Lifted {
 }
 
 impl Lifted {
-    /// What the grant says about being asked about `method`. A worker file that wants to be asked about it wins over
-    /// an endowment that does not.
+    /// Returns the lifts that the grant gives for `method`. A worker file that wants questions about it wins over an
+    /// endowment that does not.
     pub fn by_endowment(grant: &Grant, method: &str) -> Lifted {
         Lifted { endowment: grant.allow.contains(method) && !grant.ask.contains(method), operator: false }
     }
@@ -122,18 +123,18 @@ impl Lifted {
     }
 }
 
-/// What all rulings come to.
+/// The combination of all rulings.
 #[derive(Debug)]
 pub struct Combined {
     /// The strictest answer.
     pub decision: Decision,
     /// All findings, in the order of the rulings.
     pub findings: Vec<Finding>,
-    /// If it asks: what would have lifted all that was not lifted.
+    /// The lift that would have answered all remaining questions, if the decision is to ask.
     pub lift: Option<Lift>,
 }
 
-/// The strictest answer, and all findings in the order of the rulings.
+/// Returns the strictest answer, and all findings in the order of the rulings.
 pub fn combine(rulings: Vec<Ruling>, lifted: Lifted) -> Combined {
     // A permit counts wherever it stands among the rulings.
     let permitted = rulings.iter().any(|ruling| ruling.answer == Answer::Permit);

@@ -1,7 +1,7 @@
-//! The table of verdicts: every combination of what gates say, of effect, caller, endowment and operator, against a
-//! reference that is written down here and knows nothing of the code.
+//! The table of verdicts: every combination of gate answers, effect, caller, endowment and operator. The reference
+//! for it is written down here and knows nothing of the code.
 //!
-//! What a permission adds is decided where permissions are: the kernel has a table of its own, over decisions.
+//! The kernel decides about permissions, and has a table of its own for them, over decisions.
 #![cfg(test)]
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use crate::judge::Panel;
 use crate::rules::Stance;
 use crate::ruling::{Lift, Ruling};
 
-/// What one more gate says.
+/// The answer of one additional gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Says {
     Nothing,
@@ -38,7 +38,7 @@ enum Needs {
 enum Who {
     FixedCode,
     Model,
-    /// A model, while nobody is looking. Nothing on the path knows the difference, so there is none to make.
+    /// A model in a run that no user watches. Nothing on the path knows the difference, so there is none to make.
     ModelInTheBackground,
 }
 
@@ -83,7 +83,7 @@ const ENDOWMENTS: [Endowment; 3] =
 const POLICIES: [Policy; 5] =
     [Policy::Missing, Policy::Silent, Policy::Permits, Policy::Forbids, Policy::Fails];
 
-/// What is asked because of who calls and what the call does.
+/// The questions that follow from the caller and the effect of the call.
 #[rustfmt::skip]
 const DEFAULTS: [(Who, [Option<Needs>; 3]); 3] = [
     // caller                     reads  changes                  sends
@@ -92,7 +92,7 @@ const DEFAULTS: [(Who, [Option<Needs>; 3]); 3] = [
     (Who::ModelInTheBackground, [None, Some(Needs::Endowment),  Some(Needs::Operator)]),
 ];
 
-/// What is asked because of whose words leave. What does not leave is not asked about.
+/// The questions that follow from the sources of the words that leave. A call that sends nothing asks none of them.
 #[rustfmt::skip]
 const LEAVES: [(Heard, Option<Needs>); 3] = [
     (Heard::Nobody,    None),
@@ -100,7 +100,7 @@ const LEAVES: [(Heard, Option<Needs>); 3] = [
     (Heard::ADocument, Some(Needs::Person)),
 ];
 
-/// What lifts a question before a person is asked.
+/// The ways to lift a question before a person is asked.
 #[rustfmt::skip]
 const LIFTS: [(Needs, bool, bool); 3] = [
     // it takes          endowment  operator
@@ -121,7 +121,7 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// The reference: what is decided, and what would have lifted it.
+    /// Returns the reference: the decision, and the lift that would have changed it.
     fn expected(&self) -> (Decision, Option<Lift>) {
         let refuses = self.gates.contains(&Says::Deny);
         if refuses || matches!(self.policy, Policy::Forbids | Policy::Fails) {
@@ -148,7 +148,7 @@ impl Cell<'_> {
             (*endowment && self.endowment == Endowment::Allows)
                 || (*operator && self.policy == Policy::Permits)
         };
-        // What lifts the hardest question lifts all.
+        // The lift of the hardest question lifts all questions.
         let left = questions.iter().filter(|needs| !is_lifted(needs)).map(|needs| match needs {
             Needs::Endowment => Lift::Endowment,
             Needs::Operator => Lift::Operator,
@@ -160,7 +160,7 @@ impl Cell<'_> {
         }
     }
 
-    /// What the gates come to.
+    /// Returns the verdict of the gates.
     fn verdict(&self) -> (Decision, Option<Lift>) {
         let mut call = Call::new(match self.effect {
             Effect::Observe => "look",
@@ -219,7 +219,7 @@ fn judge_of(says: Says) -> fn(&Context<'_>) -> Ruling {
 }
 
 #[test]
-fn every_combination_comes_to_what_the_reference_says() {
+fn every_combination_matches_the_reference() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let singles = SAYS.iter().map(|one| vec![*one]);
@@ -251,9 +251,9 @@ fn every_combination_comes_to_what_the_reference_says() {
 }
 
 #[test]
-fn a_person_is_no_caller_that_a_proposal_can_claim() {
-    // A person's own commands are applied as they are and pass no gate. So a proposal has no word for it, whoever
-    // writes it down.
+fn proposal_cannot_claim_a_person_as_caller() {
+    // A person's own commands are applied as they are and pass no gate. So no proposal can name a person as its
+    // caller.
     let callers = [Caller::Model, Caller::Code];
     let words = callers.map(|caller| match caller {
         // A new kind of caller has to be given its rows above.

@@ -1,4 +1,4 @@
-//! What the run may still use up.
+//! The part of its limits that the run has left.
 
 use kernel::proposal::Finding;
 use passable::Quoting;
@@ -50,7 +50,7 @@ mod tests {
     use crate::fixture::{Call, check};
 
     #[test]
-    fn money_is_used_up_where_there_is_a_limit_and_anything_costs() {
+    fn usd_limit_denies_once_money_is_used_up() {
         for (used, limit, rules) in [
             (0, None, &[][..]),
             (u64::MAX, None, &[]),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_up_is_used_up() {
+    fn token_and_time_limits_deny_once_used_up() {
         for (input, output, ran_ms, rules) in [
             (0, 0, 0, &[][..]),
             (100_000, 99_999, 3_599_999, &[]),

@@ -1,4 +1,4 @@
-//! The defaults that follow from what a method does to the world and from whose words it is called with.
+//! The defaults that follow from the effect of a method and from the author of its arguments.
 
 use kernel::proposal::{Caller, Effect, Finding};
 use passable::{Quoting, quoting};
@@ -25,7 +25,7 @@ fn judge(context: &Context<'_>) -> Ruling {
             .allowed("a person's approval of exactly this call"),
         );
     }
-    // What people endowed as code they have read; whatever it passes on of a model's words is the model's call.
+    // People have read the code that they endowed. A model's words that it passes on make the call the model's own.
     let (rule, lift, does) = match (proposal.caller, proposal.effect) {
         (Caller::Code, _) | (_, Effect::Observe) => return Ruling::allow(),
         (Caller::Model, Effect::Modify) => ("effects/modify", Lift::Endowment, " changes something"),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_file_that_wants_to_be_asked_wins_over_the_endowment() {
+    fn worker_file_question_overrides_the_endowment() {
         assert_eq!(Call::new("change").by_model().verdict().decision, Ask);
         assert_eq!(Call::new("change").by_model().allowed().verdict().decision, Allow);
         assert_eq!(Call::new("change").by_model().allowed().asked_for().verdict().decision, Ask);

@@ -1,4 +1,4 @@
-//! What a call would reach.
+//! The servers that a call would reach.
 
 use kernel::proposal::{Caller, Effect, Finding};
 use kernel::provenance::Source;
@@ -20,7 +20,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     Ruling::strictest(rulings)
 }
 
-/// Whether a destination is one that the grant names.
+/// Returns whether a destination is one that the grant names.
 fn reach(context: &Context<'_>, destination: &Destination) -> Ruling {
     let shown = format!("{} {}", destination.method, visible_line(&written(destination)));
     let allowed = &context.facts.allowed;
@@ -62,11 +62,12 @@ fn reach(context: &Context<'_>, destination: &Destination) -> Ruling {
     Ruling::allow()
 }
 
-/// A call that only reads tells the server what stands in its address. What the run has read elsewhere may be in it. The
-/// same holds for what goes out of this machine in another way, unless it counts as sending.
+/// Returns the question about a call that could carry documents out. Even a call that only reads tells the server the
+/// text of its address. That text may hold words that the run has read elsewhere. The same holds for every other way
+/// out of this machine, unless the call counts as sending.
 fn carried_out(context: &Context<'_>) -> Option<Ruling> {
     let proposal = context.proposal;
-    // What sends asks anyway, and the user's own words go where the user says.
+    // A call that sends asks anyway, and the user's own words go where the user says.
     if proposal.effect == Effect::Commit || proposal.caller != Caller::Model {
         return None;
     }
@@ -80,7 +81,7 @@ fn carried_out(context: &Context<'_>) -> Option<Ruling> {
         }
         (None, None) => return None,
     };
-    // What came from this server is no news to it.
+    // Documents from this server are no news to it.
     let is_elsewhere = |source: &&Source| match source {
         Source::Document { name, .. } => home.as_ref().is_none_or(|home| !name.starts_with(home.as_str())),
         Source::Model(_) | Source::Host => false,
@@ -137,7 +138,7 @@ mod tests {
     use crate::egress::Allowed;
     use crate::fixture::{Call, check};
 
-    /// A call that reaches this, where `https://api.example.com/v1` was granted for reading.
+    /// Returns a call that reaches this, where `https://api.example.com/v1` was granted for reading.
     fn reaching(method: &str, verb: &str, url: &str, address: &str) -> Call {
         let (scheme, rest) = url.split_once("://").unwrap();
         let (host, path) = rest.split_at(rest.find('/').unwrap());
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_grant_names_is_reached() {
+    fn only_granted_servers_are_reached() {
         let public = "8.8.8.8";
         let server = &["egress/server"][..];
         for (verb, url, address, rules) in [
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_asks_once_something_else_was_read() {
+    fn web_read_asks_after_another_source_was_read() {
         let call = || reaching("look", "GET", "https://api.example.com/v1/x", "8.8.8.8").by_model();
         let rules = &["egress/carries"][..];
         check(&GATE, &call(), (Allow, Allow), &[]);
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_leaves_the_machine_in_another_way_asks_too() {
+    fn outlet_call_asks_after_another_source_was_read() {
         let call = |method: &str| {
             Call::new(method).by_model().but(|c| {
                 c.facts.outlet =
@@ -220,7 +221,7 @@ mod tests {
             (call("look").having_read("mcp:other/list"), (Ask, Allow), rules),
             (call("look").having_read("in/a"), (Ask, Allow), rules),
             (call("change").having_read("in/a"), (Ask, Allow), rules),
-            // What sends asks in any case.
+            // Other gates ask about a call that sends.
             (call("send").having_read("in/a"), (Allow, Allow), &[]),
         ] {
             check(&GATE, &call, decisions, rules);

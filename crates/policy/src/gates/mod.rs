@@ -24,7 +24,7 @@ pub struct Gate {
     pub name: &'static str,
     /// Raised whenever it begins to judge differently, so that a verdict says which gates judged.
     pub version: u32,
-    /// What it looks for, in one line.
+    /// The purpose of the gate, in one line.
     pub about: &'static str,
     /// The judgement itself.
     pub judge: fn(&Context<'_>) -> Ruling,

@@ -1,4 +1,4 @@
-//! What the operator of this installation has written down: refuse this, do not ask about that.
+//! The policies that the operator of this installation has written down: refuse this, do not ask about that.
 
 use kernel::proposal::{Finding, Proposal, Value};
 use resource::Kind;
@@ -16,7 +16,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     let as_known = known(context);
     let context = &Context { proposal: as_known.as_ref().unwrap_or(context.proposal), ..*context };
     let mut opinion = operator.opinion(context);
-    // Whoever forbids that a file is read or written means each way to do so.
+    // A policy that forbids reading or writing a file covers every way to do so.
     for other in as_others(context) {
         if opinion.stance == Stance::Forbids {
             break;
@@ -41,8 +41,8 @@ fn judge(context: &Context<'_>) -> Ruling {
     }
 }
 
-/// A call of a server's tool as policies know it, who cannot know the tools of every server: which tool it is, and what it is
-/// told.
+/// Returns a call of a server's tool in the form that policies know: the name of the tool, and its arguments.
+/// Policies cannot know the tools of every server.
 fn known(context: &Context<'_>) -> Option<Proposal> {
     let proposal = context.proposal;
     if !context.subject.is(Kind::Mcp) {
@@ -53,8 +53,8 @@ fn known(context: &Context<'_>) -> Option<Proposal> {
     Some(Proposal { method: "call".to_owned(), args, ..proposal.clone() })
 }
 
-/// The same call of a directory as the plainer ones that it comes to: of what policies say about `list`, `read` and
-/// `write`, what they forbid holds for it as well. The paths are those of the call itself.
+/// Returns the plainer calls that a call of a directory amounts to. A policy that forbids such a `list`, `read` or
+/// `write` forbids the call as well. The paths are those of the call itself.
 fn as_others(context: &Context<'_>) -> Vec<Proposal> {
     let proposal = context.proposal;
     if !context.subject.is(Kind::Dir { write: false }) {
@@ -78,7 +78,7 @@ fn as_others(context: &Context<'_>) -> Vec<Proposal> {
             vec![call("read", vec![place.clone()]), call("list", vec![place])]
         }
         "glob" => vec![call("list", vec![])],
-        // It tells of what a file holds, if only a digest.
+        // It reveals the content of a file, if only as a digest.
         "stat" => vec![call("read", vec![path()])],
         _ => vec![],
     }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_the_policies_say() {
+    fn gate_follows_the_operator_policies() {
         check(&GATE, &Call::new("send"), (Allow, Allow), &[]);
         for (stance, decision) in [(Stance::Silent, Allow), (Stance::Permits, Allow), (Stance::Forbids, Deny)]
         {
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    /// What is said of a call where one method is forbidden.
+    /// Returns the decision on a call where one method is forbidden.
     fn decision(forbidden: &'static str, kind: &str, method: &str) -> kernel::proposal::Decision {
         let mut call = Call::new("change").but(|c| {
             c.subject.kind = kind.to_owned();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_forbids_to_read_or_list_forbids_to_search() {
+    fn policy_against_read_or_list_denies_search() {
         for (forbidden, method, expected) in [
             ("read", "grep", Deny),
             ("read", "move", Deny),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_forbids_to_write_a_file_forbids_every_way_to_change_it() {
+    fn policy_against_write_denies_every_file_change() {
         for (kind, method, decision) in [
             ("dir", "append", Deny),
             ("dir", "write", Deny),
@@ -164,20 +164,20 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_without_a_word_is_a_refusal() {
+    fn refusal_without_findings_denies() {
         let call = Call::new("look").under(Fixed::new(Stance::Forbids, vec![]));
         check(&GATE, &call, (Deny, Deny), &["operator/forbidden"]);
     }
 
     #[test]
-    fn a_permit_lifts_what_the_operator_may_lift() {
+    fn permit_lifts_only_questions_an_operator_may_lift() {
         let permit = || Fixed::new(Stance::Permits, vec![finding()]);
         for (call, before, after) in [
             (Call::new("change").by_model(), Ask, Allow),
             (Call::new("change").by_model().overwriting(), Ask, Allow),
             (Call::new("send").by_model(), Ask, Allow),
             (Call::new("send").by_model().having_heard("m"), Ask, Allow),
-            // A worker file that wants to be asked, and what may come from a stranger: only a person.
+            // Only a person can lift these: a question of the worker file, and words that may come from a stranger.
             (Call::new("change").by_model().asked_for(), Ask, Ask),
             (Call::new("send").having_read("mail/5"), Ask, Ask),
             (Call::new("send").by_model().having_read("mail/5"), Ask, Ask),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_that_break_down_deny() {
+    fn failing_policies_deny() {
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         let verdict = Call::new("look").under(Fixed::broken()).verdict();

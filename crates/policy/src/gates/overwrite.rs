@@ -46,7 +46,7 @@ mod tests {
     use crate::facts::Written;
 
     #[test]
-    fn what_the_run_did_not_write_is_not_replaced_unseen() {
+    fn overwriting_a_foreign_file_asks() {
         let rules = &["overwrite/replaces"][..];
         let own = |call: &mut Call| {
             let lost = call.facts.overwrites.clone().unwrap();
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endowment_that_allows_it_still_leaves_the_finding() {
+    fn endowment_lifts_the_question_but_keeps_the_finding() {
         let verdict = Call::new("change").by_model().overwriting().allowed().verdict();
         assert_eq!(verdict.decision, Allow);
         assert!(verdict.findings.iter().any(|finding| finding.rule == "overwrite/replaces"));

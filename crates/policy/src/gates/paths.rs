@@ -1,4 +1,4 @@
-//! What the capability itself found wrong: paths that lead out, suffixes, sizes, files that are not there. And files
+//! The problems that the capability itself found: paths that lead out, suffixes, sizes, missing files. And files
 //! within it whose names say that they hold keys, or that a program obeys them.
 
 use kernel::proposal::{Effect, Finding};
@@ -19,7 +19,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     Ruling::strictest(rulings)
 }
 
-/// What is asked about a file because of its name, or because of what it leads to.
+/// Returns the question about a file whose name, or whose target's name, is protected.
 fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
     let reads = context.proposal.effect == Effect::Observe;
     // A list of names is shown in any case.
@@ -40,8 +40,8 @@ fn guarded(context: &Context<'_>, fact: &PathFact) -> Option<Ruling> {
     ))
 }
 
-/// Where a file lies from the root of the file system: `config` in an endowed `.git` is `.git/config`. The endowed
-/// directory itself was named by a person.
+/// Returns where a file lies from the root of the file system: `config` in an endowed `.git` is `.git/config`. The
+/// endowed directory itself was named by a person.
 fn places<'a>(context: &'a Context<'_>, path: &'a str) -> impl Iterator<Item = String> + 'a {
     let is_within = context.subject.is(Kind::Dir { write: false }) && !path.is_empty();
     let roots = context.subject.names.iter().filter(move |_| is_within);
@@ -56,7 +56,7 @@ mod tests {
     use crate::fixture::{Call, check};
 
     #[test]
-    fn every_problem_of_the_capability_denies() {
+    fn capability_problems_deny() {
         let problem = |rule: &str| Finding::new(rule, "wrong").at("path").counter_example("x").allowed("y");
         check(&GATE, &Call::new("change"), (Allow, Allow), &[]);
         let call =
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_directory_lies_counts() {
+    fn directory_path_counts_for_protected_names() {
         let at = |method: &str, roots: &[&str], path: &str| {
             Call::new(method).but(|c| {
                 c.subject.kind = "dir".into();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_files_ask_whatever_the_endowment_says() {
+    fn protected_files_ask_despite_the_endowment() {
         let at = |method: &str, path: &str, leads_to: Option<&str>| {
             Call::new(method).but(|c| {
                 c.facts.paths.push(PathFact {

@@ -97,8 +97,8 @@ fn judge(context: &Context<'_>) -> Ruling {
     Ruling::strictest(rulings)
 }
 
-/// A program that gets a secret does with it what it likes. Whoever handed both over together can have said that nobody
-/// need be asked; that a call may choose which secret goes where, nobody has said.
+/// Returns the question about a program that gets a secret, with which it can do anything. A user who endowed both
+/// together may have allowed this without a question. A call that itself chooses the secret always asks.
 fn given(context: &Context<'_>, program: &ProgramFact, given: &SecretFact) -> Ruling {
     let (name, variable) = (called(program), &given.variable);
     let (lift, what, allowed) = match &given.slot {
@@ -128,12 +128,13 @@ fn given(context: &Context<'_>, program: &ProgramFact, given: &SecretFact) -> Ru
     )
 }
 
-/// Whether a call of this program does more than change what it was given: then it counts as seen outside.
+/// Returns whether a call of this program does more than change the directories that it was given. Such a call counts
+/// as seen outside.
 pub(crate) fn commits(program: &ProgramFact) -> bool {
     program.network || program.starts_others || !launched(program).is_empty()
 }
 
-/// Everything in a call that decides what else runs.
+/// Returns every part of a call that decides which other program runs.
 fn launched(program: &ProgramFact) -> Vec<Launch> {
     let mut found = launches(&program.path, &program.argv);
     if let Some(reader) = program.interpreters.last() {
@@ -153,7 +154,7 @@ fn called(program: &ProgramFact) -> Quoting {
     quoting!("`{}`", visible_line(program.argv.first().map_or("", String::as_str)))
 }
 
-/// The argument vector, so that where one argument ends and the next begins can be seen.
+/// Returns the argument vector, so that where one argument ends and the next begins can be seen.
 fn argv(program: &ProgramFact) -> String {
     let words = program.argv.iter().map(|word| format!("\"{}\"", visible_line(word).replace('"', "\\\"")));
     format!("[{}]", words.collect::<Vec<_>>().join(", "))
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_endowed_runs_and_launchers_are_seen_in_full() {
+    fn only_endowed_programs_run_and_launchers_ask() {
         for (program, decisions, rules) in [
             (program("rg foo"), (Allow, Allow), &[][..]),
             (ProgramFact { endowed: None, ..program("curl x") }, (Deny, Deny), &["programs/not-endowed"]),
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_what_reads_it_as_well() {
+    fn script_asks_and_changed_interpreter_denies() {
         let reader =
             |digest| vec![Interpreter { path: "/usr/bin/dash".into(), digest: BlobHash([digest; 32]) }];
         for (now, endowed, decisions, rules) in [
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_protected_file_that_is_named_asks() {
+    fn named_protected_file_asks() {
         let named = Named { at: 1, path: ".env".into(), why: Why::Keys };
         let asks = &["programs/protected"][..];
         for (names, decisions, rules) in [
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn git_asks_where_a_run_could_write_what_it_obeys() {
+    fn git_asks_where_the_run_could_write_the_repository() {
         for (line, writes, decision, rules) in [
             ("git log", false, Allow, &[][..]),
             ("git log", true, Ask, &["programs/launcher"]),
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_asks_and_one_that_a_call_chose_asks_whatever_was_endowed() {
+    fn secret_chosen_by_the_call_asks_despite_the_endowment() {
         let secret = |slot: Option<&str>| SecretFact {
             variable: "TOKEN".into(),
             secret: "github".into(),
@@ -289,13 +290,13 @@ mod tests {
     }
 
     #[test]
-    fn no_endowment_lifts_the_question() {
+    fn endowment_does_not_lift_the_launcher_question() {
         let call = call(program("sh -c x")).allowed();
         assert_eq!(call.verdict().decision, Ask);
     }
 
     #[test]
-    fn the_counter_example_is_the_whole_call() {
+    fn counter_example_shows_the_whole_call() {
         let mut fact = program("sh -c");
         fact.argv.push("rm -rf ~; \"x\"\u{202e}".to_owned());
         let call = call(fact);

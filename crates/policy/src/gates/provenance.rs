@@ -1,4 +1,4 @@
-//! What may leave, once somebody for whom the user does not answer has had a say.
+//! The words that may leave, once a source for which the user does not answer has had a say.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,8 @@ fn judge(context: &Context<'_>) -> Ruling {
     if proposal.effect != Effect::Commit || !proposal.provenance.is_untrusted() {
         return Ruling::allow();
     }
-    // A model that has seen nothing but the user's own words says what it likes, and nobody else has had a say: an
-    // operator can vouch for that. For what a document, a run or another agent may have said, only a person can.
+    // A model that has seen only the user's own words speaks without foreign influence: an operator can vouch for
+    // that. For the possible words of a document, a run or another agent, only a person can.
     let is_model = |source: &Source| matches!(source, Source::Model(_));
     let (lift, lifted) = match proposal.provenance.untrusted().all(is_model) {
         true => (Lift::Operator, "a person's approval of exactly this call"),
@@ -48,7 +48,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     traced(&proposal.traces).fold(Ruling::ask(lift, main), Ruling::with)
 }
 
-/// One finding for each argument that stands in a document.
+/// Returns one finding for each argument that stands in a document.
 fn traced(traces: &[Trace]) -> impl Iterator<Item = Finding> {
     let mut by_argument: BTreeMap<&str, Vec<&Trace>> = BTreeMap::new();
     for trace in traces {
@@ -85,7 +85,7 @@ fn describe(source: &Source) -> String {
     }
 }
 
-/// The first few by name, and how many more there are.
+/// Returns the first few by name, and how many more there are.
 fn enumerate(items: &[String]) -> Quoting {
     let named = &items[..items.len().min(NAMED)];
     let more = items.len() - named.len();
@@ -107,7 +107,7 @@ mod tests {
     use kernel::provenance::Provenance;
 
     #[test]
-    fn nothing_leaves_on_the_word_of_others() {
+    fn untrusted_commit_asks() {
         let model = |c: &mut Call| c.proposal.provenance = Provenance::of(Source::Model("m".into()));
         for (call, decisions, rules) in [
             (Call::new("send"), (Allow, Allow), &[][..]),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_finding_names_sources_and_places() {
+    fn finding_names_sources_and_places() {
         let trace = |argument: &str, text: &str, document: &str, how: &str| Trace {
             argument: argument.into(),
             text: text.into(),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_may_have_had_a_say_is_named_and_of_many_only_the_first() {
+    fn finding_names_only_the_first_sources() {
         let document = |name: &str| Source::Document { name: name.into(), hash: kernel::BlobHash([7; 32]) };
         let model = || Source::Model("m\u{1b}[2K".into());
         let (run, agent) = (|| Source::Run(kernel::RunNumber(9)), || Source::Agent(kernel::Number([1; 32])));

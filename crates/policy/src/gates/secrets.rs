@@ -15,7 +15,7 @@ pub(super) const GATE: Gate =
 
 fn judge(context: &Context<'_>) -> Ruling {
     let proposal = context.proposal;
-    // What only reads, and nothing outside, tells nobody.
+    // A call that only reads, and reads nothing outside, tells no outsider anything.
     let facts = context.facts;
     let tells = !facts.destinations.is_empty() || facts.outlet.is_some() || facts.reader.is_some();
     if proposal.effect == Effect::Observe && !tells {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_in_pieces_among_many_texts_is_found_or_asked_about() {
+    fn split_secret_among_many_texts_is_found_or_asks() {
         let among = |count: usize| {
             let mut texts = vec!["fill"; count];
             texts[0] = "battery-staple";
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_stands_in_the_words_of_a_call() {
+    fn secret_in_a_call_denies_or_asks() {
         let reaching = |c: &mut Call| {
             c.facts.destinations.push(Destination {
                 argument: "path".into(),

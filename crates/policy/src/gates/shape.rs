@@ -50,7 +50,7 @@ fn judge(context: &Context<'_>) -> Ruling {
     Ruling::deny_any(findings)
 }
 
-/// What is wrong with one argument, if anything is.
+/// Returns the mismatch of one argument, if there is one.
 fn mismatch(param: &Param, argument: &Value) -> Option<Mismatch> {
     if param.is_optional() && matches!(argument, Value::Undefined) {
         return None;
@@ -79,7 +79,7 @@ mod tests {
     use crate::fixture::{Call, check};
 
     #[test]
-    fn only_calls_that_the_interface_has_pass() {
+    fn only_calls_of_the_interface_pass() {
         let args = |args: &[Value]| {
             let args = args.to_vec();
             Call::new("change").but(|call| call.proposal.args = args)
@@ -93,7 +93,7 @@ mod tests {
             (args(&[Value::Null, Value::Null]), &["shape/argument", "shape/argument"]),
             (args(&[text(), text(), text()]), &["shape/count"]),
             (Call::new("change").but(|c| c.proposal.method = "rm\u{1b}".into()), &["shape/method"]),
-            // Whoever proposes cannot make a call milder than it is.
+            // The proposer cannot make a call milder than it is.
             (Call::new("send").but(|c| c.proposal.effect = Effect::Observe), &["shape/effect"]),
         ] {
             check(&GATE, &call, (Deny, Deny), rules);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_finding_says_where_and_what() {
+    fn finding_names_argument_and_expected_type() {
         let call = Call::new("change").but(|c| c.proposal.args = vec![Value::from("x"), Value::Bool(true)]);
         let ruling = call.ruling(&GATE);
         let finding = &ruling.findings()[0];

@@ -21,21 +21,21 @@ pub(super) struct Form {
     pub(super) secret: usize,
     /// How it is spelled.
     pub(super) spelling: &'static str,
-    /// What is looked for.
+    /// The bytes to look for.
     pub(super) text: Wiped,
     /// Whether letters may be of either case.
     any_case: bool,
 }
 
 impl Form {
-    /// Whether it stands in the text at this place.
+    /// Returns whether it stands in the text at this place.
     pub(super) fn stands_at(&self, text: &[u8], start: usize) -> bool {
         let Some(there) = text.get(start..start + self.text.len()) else { return false };
         if self.any_case { there.eq_ignore_ascii_case(&self.text) } else { there == &**self.text }
     }
 }
 
-/// Every spelling of a value.
+/// Returns every spelling of a value.
 pub(super) fn of(secret: usize, value: &[u8]) -> Vec<Form> {
     let mut forms: Vec<Form> = Vec::new();
     let mut add = |spelling, text: Vec<u8>, any_case| {
@@ -85,7 +85,7 @@ fn hex(value: &[u8], separator: Option<u8>) -> Vec<u8> {
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// What of the base64 of `before` other bytes, the value, and whatever else depends on the value alone.
+/// Returns the part of the base64 of `before` other bytes and the value that depends on the value alone.
 fn base64(value: &[u8], before: usize, alphabet: &[u8; 64]) -> Vec<u8> {
     let mut bytes = Wiped::new(vec![0; before]);
     bytes.extend_from_slice(value);
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_of_a_value_is_found_wherever_it_begins() {
+    fn base64_of_a_value_is_found_at_every_offset() {
         // As any encoder writes it.
         let whole = |bytes: &[u8]| {
             let mut padded = bytes.to_vec();

@@ -7,7 +7,7 @@ use passable::Text;
 
 use super::{Hit, Secrets, What, pieces};
 
-/// The most work that is spent on whether texts make up a value in some order: texts times bytes of what is looked for.
+/// The maximum work for trying whether texts make up a value in some order: texts times bytes of all spellings.
 const MOST_IN_ANY_ORDER: usize = 4 << 20;
 
 /// Something that was found in a call.
@@ -15,13 +15,13 @@ const MOST_IN_ANY_ORDER: usize = 4 << 20;
 pub struct Sighting {
     /// The argument in which it is, or in which it begins.
     pub argument: String,
-    /// What it is.
+    /// The kind of the sighting.
     pub what: What,
     /// How it was spelled, in words.
     pub spelling: Cow<'static, str>,
 }
 
-/// What is found in the arguments of a call.
+/// Returns the sightings in the arguments of a call.
 pub(super) fn inspect<'a>(
     secrets: &Secrets,
     arguments: impl IntoIterator<Item = (&'a str, &'a Value)>,
@@ -46,7 +46,7 @@ pub(super) fn inspect<'a>(
     sightings
 }
 
-/// What only all texts together tell.
+/// Adds the sightings that appear only in all texts together.
 fn together(secrets: &Secrets, leaves: &Leaves<'_>, sightings: &mut Vec<Sighting>) {
     let known = |sightings: &[Sighting], what: &What| sightings.iter().any(|seen| seen.what == *what);
     // With the names of fields in between, and without.
@@ -61,7 +61,7 @@ fn together(secrets: &Secrets, leaves: &Leaves<'_>, sightings: &mut Vec<Sighting
             ends.push((text.len(), at));
         }
         for hit in secrets.scan_bytes(&text) {
-            // What looks like a key only because texts were put together is none.
+            // A text that has the shape of a key only after joining is no key.
             if !matches!(hit.what, What::Value(_)) || known(sightings, &hit.what) {
                 continue;
             }
@@ -73,7 +73,7 @@ fn together(secrets: &Secrets, leaves: &Leaves<'_>, sightings: &mut Vec<Sighting
     let texts: Vec<&[u8]> = leaves.all.iter().map(|leaf| &*leaf.text).collect();
     let bytes: usize = secrets.forms.iter().map(|form| form.text.len()).sum();
     if texts.len().saturating_mul(bytes) > MOST_IN_ANY_ORDER {
-        // What was not looked for may be there.
+        // The values that were not searched for may be there.
         let spelling = Cow::Borrowed("in pieces");
         sightings.push(Sighting { argument: leaves.owner(0), what: What::Unsearched, spelling });
         return;
@@ -146,7 +146,7 @@ impl<'a> Leaves<'a> {
     }
 }
 
-/// A value with stand-ins in its texts.
+/// Returns a value with stand-ins in its texts.
 pub(super) fn redact(secrets: &Secrets, value: &Value) -> Value {
     let text = |text: &Text| -> Text {
         let shown = text.to_str_lossy();

@@ -1,8 +1,8 @@
-//! Secrets in words: the vault's own values, in every spelling that is looked for, and keys by their shape.
+//! Secrets in texts: the vault's own values, in every spelling that is looked for, and keys by their shape.
 //!
-//! All spellings of all values and the beginnings of all shapes are looked for in one pass ([`net`]); what is spelled
-//! with escapes is unspelled first, around the places that have any ([`unspell`]). What is found is told by its name,
-//! where it stands and how it was spelled, and never by itself.
+//! One pass looks for all spellings of all values and the beginnings of all shapes ([`matcher`]). Escaped text is
+//! decoded first, around the places that have escapes ([`decode`]). A hit tells the name of the secret, its place and
+//! its spelling, and never the secret itself.
 
 mod forms;
 mod leaves;
@@ -23,13 +23,13 @@ use net::{Catch, Net};
 pub use leaves::Sighting;
 pub use shapes::{SHAPES, Shape};
 
-/// What begins the stand-in for a value that was taken out of a text.
+/// The beginning of the stand-in for a value that was redacted from a text.
 const STAND_IN: &str = "⟦secret ";
 
-/// What ends it.
+/// The end of a stand-in.
 const STAND_IN_END: char = '⟧';
 
-/// The stand-in for a value.
+/// Returns the stand-in for a value.
 pub fn stand_in(name: &str) -> String {
     format!("{STAND_IN}{name}{STAND_IN_END}")
 }
@@ -61,7 +61,7 @@ impl Default for Secrets {
 /// Something that was found in a text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
-    /// What it is.
+    /// The kind of the hit.
     pub what: What,
     /// How it was spelled, in words.
     pub spelling: Cow<'static, str>,
@@ -71,7 +71,7 @@ pub struct Hit {
     pub end: usize,
 }
 
-/// What was found.
+/// The kind of a hit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     /// The value of the secret of this name.
@@ -98,23 +98,23 @@ impl Secrets {
         Secrets { names, forms, net, longest, is_locked: false, spans_lines }
     }
 
-    /// What is known while the vault is locked: that there are values, and none of them.
+    /// Returns the knowledge while the vault is locked: that there are values, and none of them.
     pub fn locked() -> Secrets {
         Secrets { is_locked: true, ..Secrets::default() }
     }
 
-    /// Whether there are values that nobody can look for.
+    /// Returns whether there are values that cannot be looked for.
     pub fn is_locked(&self) -> bool {
         self.is_locked
     }
 
-    /// Whether there are no values at all.
+    /// Returns whether there are no values at all.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && !self.is_locked
     }
 
-    /// Where the last line of a text ends that is known to be whole: no value that is found begins before and ends behind,
-    /// whatever follows. Only ends of lines from `from` on are looked at.
+    /// Returns the end of the last line of a text up to which the text is complete. No value begins before that end
+    /// and ends behind it, in any continuation of the text. Only ends of lines from `from` on are checked.
     pub fn whole(&self, text: &str, from: usize) -> Option<usize> {
         if self.spans_lines {
             return None;
@@ -124,12 +124,12 @@ impl Secrets {
         ends.into_iter().find(|at| !unspell::may_go_on(bytes, *at)).map(|at| at + 1)
     }
 
-    /// Everything that is found in a text.
+    /// Returns everything that is found in a text.
     pub fn scan(&self, text: &str) -> Vec<Hit> {
         self.scan_bytes(text.as_bytes())
     }
 
-    /// Everything that is found in bytes.
+    /// Returns everything that is found in bytes.
     pub(crate) fn scan_bytes(&self, text: &[u8]) -> Vec<Hit> {
         let mut hits = Vec::new();
         self.catch(text, |what, spelling, start, end| {
@@ -148,7 +148,8 @@ impl Secrets {
             }
         }
         hits.sort_by(|a, b| (a.start, b.end).cmp(&(b.start, a.end)));
-        // What overlaps with the one before is a part of the same leak, which then ends where the later of them does.
+        // A hit that overlaps with the one before is a part of the same leak, which then ends where the later of them
+        // does.
         hits.dedup_by(|b, a| {
             let is_same = a.what == b.what && b.start < a.end;
             if is_same {
@@ -181,7 +182,7 @@ impl Secrets {
         });
     }
 
-    /// The name in a stand-in that begins here, if it is one of ours.
+    /// Returns the name in a stand-in that begins here, if it is one of ours.
     fn stand_in_at(&self, text: &[u8], start: usize) -> Option<(String, usize)> {
         let rest = text.get(start + STAND_IN.len()..)?;
         let name = self.names.iter().find(|name| {
@@ -191,7 +192,7 @@ impl Secrets {
         Some((name.clone(), start + STAND_IN.len() + name.len() + STAND_IN_END.len_utf8()))
     }
 
-    /// The text with a stand-in for each of the vault's values in it. Keys that only have the shape stay.
+    /// Returns the text with a stand-in for each of the vault's values in it. Keys that only have the shape stay.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.names.is_empty() {
             return Cow::Borrowed(text);
@@ -212,7 +213,7 @@ impl Secrets {
             while !text.is_char_boundary(end) {
                 end += 1;
             }
-            // What overlaps with the one before is a part of the same leak.
+            // A hit that overlaps with the one before is a part of the same leak.
             if hit.start >= done || out.is_empty() {
                 out.push_str(text.get(done..start).unwrap_or_default());
                 out.push_str(&stand_in(name));
@@ -226,12 +227,12 @@ impl Secrets {
         Cow::Owned(out)
     }
 
-    /// A value with its texts redacted.
+    /// Returns a value with its texts redacted.
     pub fn redact_value(&self, value: &Value) -> Value {
         if self.names.is_empty() { value.clone() } else { leaves::redact(self, value) }
     }
 
-    /// What is found in the arguments of a call, each in itself and all of them together.
+    /// Returns the sightings in the arguments of a call, in each one and in all of them together.
     pub fn inspect<'a>(&self, arguments: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Vec<Sighting> {
         leaves::inspect(self, arguments)
     }

@@ -19,18 +19,18 @@ const BEGINNING: usize = 12;
 /// Texts of fewer bytes go through in one piece.
 const LONG: usize = 4096;
 
-/// What may begin where the automaton stopped.
+/// The pattern that may begin where the automaton matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Catch {
     /// A spelling, by its place.
     Form(usize),
     /// A shape, by its place.
     Shape(usize),
-    /// The stand-in for a value.
+    /// Returns the stand-in for a value.
     StandIn,
 }
 
-/// The automaton, and what each of its words may be the beginning of.
+/// The automaton, and the patterns that each of its words may begin.
 pub(super) struct Net {
     /// `None` if it could not be built: then each word is looked for by itself.
     automaton: Option<DFA>,
@@ -64,7 +64,7 @@ impl Net {
         Net { automaton, words, longest }
     }
 
-    /// Calls `found` for whatever may begin anywhere in the text, with the place where it begins.
+    /// Calls `found` for every pattern that may begin anywhere in the text, with the place where it begins.
     pub(super) fn catch(&self, text: &[u8], mut found: impl FnMut(Catch, usize)) {
         let Some((dfa, start)) =
             self.automaton.as_ref().and_then(|dfa| Some((dfa, dfa.start_state(Anchored::No).ok()?)))
@@ -137,7 +137,7 @@ mod tests {
     use crate::secrets::forms;
 
     #[test]
-    fn a_word_is_found_wherever_it_stands() {
+    fn word_is_found_at_every_position() {
         let forms = forms::of(0, b"swordfish-and-more");
         let net = Net::new(&forms);
         let slow = Net { automaton: None, ..Net::new(&forms) };

@@ -1,4 +1,4 @@
-//! Whether texts make up a value, in whatever order they are put.
+//! The search for texts that make up a value, in any order.
 
 /// Pieces of fewer bytes are not tried: a few of them make up anything.
 const SHORTEST: usize = 3;
@@ -6,7 +6,8 @@ const SHORTEST: usize = 3;
 /// Values of fewer bytes are not tried.
 const SHORTEST_WHOLE: usize = 8;
 
-/// If the end of one text, any number of whole texts, and the beginning of one make up `whole`: the text with its end.
+/// Returns the index of the text whose end begins `whole`, if the texts make it up. They do so as the end of one
+/// text, any number of whole texts, and the beginning of one.
 pub(super) fn make_up(whole: &[u8], texts: &[&[u8]]) -> Option<usize> {
     if whole.len() < SHORTEST_WHOLE {
         return None;
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_put_together_in_any_order() {
+    fn pieces_are_joined_in_any_order() {
         let check = |texts: &[&str], expected: Option<usize>| {
             let bytes: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
             assert_eq!(make_up(b"swordfish-42", &bytes), expected, "{texts:?}");

@@ -1,26 +1,26 @@
-//! Keys by their shape: what their makers put at the beginning, so that they can be told.
+//! Keys by their shape: the prefixes that their issuers gave them, so that they can be recognised.
 //!
-//! Only shapes that hardly anything else has are here. A name beside a long word (`token=…`) is none: commits, digests
-//! and identifiers look the same.
+//! Only shapes that hardly anything else has are here. A name beside a long word (`token=…`) is none: commits,
+//! digests and identifiers look the same.
 
 use Set::{Alnum, Base64, Bech32, Hex, Upper, Word};
 
 /// A kind of key that can be told by its shape.
 #[derive(Debug)]
 pub struct Shape {
-    /// What it is, in words.
+    /// The description of the key.
     pub name: &'static str,
-    /// What it begins with; letters as they are written.
+    /// The prefix of the key; its letters are as written.
     pub(super) begins: &'static str,
     after: After,
 }
 
-/// What follows the beginning.
+/// The text that must follow the prefix.
 #[derive(Debug)]
 enum After {
-    /// So many characters of a set, at least and at most; whatever follows is none of it.
+    /// Between a minimum and a maximum number of characters of a set. The next character is outside the set.
     Some(Set, usize, usize),
-    /// Whatever the function says.
+    /// A text that the function accepts.
     Judged(fn(&[u8]) -> Option<usize>),
     /// Nothing more is needed, and nothing before it matters.
     Anything,
@@ -145,7 +145,7 @@ pub const SHAPES: &[Shape] = &[
 ];
 
 impl Shape {
-    /// Where the key ends that begins here, if one does.
+    /// Returns where the key ends that begins here, if one does.
     pub(super) fn end(&self, text: &[u8], start: usize) -> Option<usize> {
         // The automaton takes letters of either case.
         let rest = text.get(start..)?.strip_prefix(self.begins.as_bytes())?;
@@ -177,12 +177,13 @@ impl Shape {
     }
 }
 
-/// How many characters of a set a text begins with.
+/// Returns how many characters of a set a text begins with.
 fn run(text: &[u8], set: Set) -> usize {
     text.iter().take(MANY + 1).take_while(|byte| set.has(**byte)).count()
 }
 
-/// Whether a key looks drawn, and not written as an example: many different characters, none of the usual words.
+/// Returns whether a key looks drawn, and not written as an example: many different characters, none of the usual
+/// words.
 fn is_random(key: &[u8]) -> bool {
     let mut seen = [false; 256];
     let head = &key[..key.len().min(64)];
@@ -207,7 +208,7 @@ fn bare_sk(rest: &[u8]) -> Option<usize> {
     is_key.then_some(length)
 }
 
-/// The name of the setting, a sign, and forty characters.
+/// Returns the length of the rest behind the name of the setting: a few signs and forty characters.
 fn aws_secret(rest: &[u8]) -> Option<usize> {
     let signs = rest.iter().take(8).take_while(|byte| b" \t\"'=:".contains(byte)).count();
     let key = rest.get(signs..)?;
@@ -222,7 +223,7 @@ fn sendgrid(rest: &[u8]) -> Option<usize> {
     is_key.then_some(first + 1 + second)
 }
 
-/// Two JSON objects in base64, and a signature.
+/// Returns the length of two JSON objects in base64 and a signature.
 fn jwt(rest: &[u8]) -> Option<usize> {
     let first = run(rest, Word);
     let second = rest.get(first + 1..)?;

@@ -3,7 +3,7 @@ use super::*;
 const TOKEN: &str = "correct-horse-battery-staple";
 
 #[test]
-fn a_value_is_replaced_by_its_name_in_each_spelling() {
+fn value_is_replaced_by_its_name_in_each_spelling() {
     let secrets = Secrets::new([("TOKEN", TOKEN)]);
     for (text, expected) in [
         ("nothing here", "nothing here"),
@@ -22,13 +22,13 @@ fn a_value_is_replaced_by_its_name_in_each_spelling() {
 }
 
 #[test]
-fn whatever_is_redacted_holds_no_value_any_more() {
+fn redacted_text_holds_no_value() {
     use proptest::prelude::*;
     let secrets = Secrets::new([("A", "abcabcabc"), ("B", "bcabcd"), ("U", "ßüß")]);
     proptest!(|(text in "([abcdü%\\\\62]|abcabc|bcabcd|ßüß|%62c|\\\\u0062){0,40}")| {
         let redacted = secrets.redact(&text);
         let left: Vec<Hit> = secrets.scan(&redacted);
-        // Undoing escapes once more may make a value of what was none as it stood; as written there is none.
+        // Undoing escapes once more may produce a value that was not there as written. As written there is none.
         for name in ["abcabcabc", "bcabcd", "ßüß"] {
             prop_assert!(!redacted.contains(name), "{} -> {}: {:?}", text, redacted, left);
         }
@@ -36,7 +36,7 @@ fn whatever_is_redacted_holds_no_value_any_more() {
 }
 
 #[test]
-fn what_overlaps_is_redacted_to_its_end() {
+fn overlapping_values_are_redacted_to_their_end() {
     let secrets = Secrets::new([("A", "abcabcabc")]);
     for text in ["abcabcabcabc", "x abcabcabcabcabc", "abcabc%61bcabcabc"] {
         let redacted = secrets.redact(text);
@@ -45,14 +45,14 @@ fn what_overlaps_is_redacted_to_its_end() {
 }
 
 #[test]
-fn nothing_of_a_value_is_printed() {
+fn debug_output_shows_no_value() {
     let secrets = Secrets::new([("TOKEN", TOKEN)]);
     let shown = format!("{secrets:?} {:?}", secrets.scan(TOKEN));
     assert!(shown.contains("TOKEN") && !shown.contains("horse"), "{shown}");
 }
 
 #[test]
-fn a_record_and_a_list_are_redacted_inside() {
+fn records_and_lists_are_redacted_inside() {
     let secrets = Secrets::new([("TOKEN", TOKEN)]);
     let value = Value::try_record(vec![
         ("a".into(), Value::array([Value::from(TOKEN), Value::number(1.0)])),

@@ -20,7 +20,7 @@ pub(super) struct Variant {
 }
 
 impl Variant {
-    /// The place in the text as it was.
+    /// Returns the place in the text as it was.
     pub(super) fn span(&self, start: usize, end: usize) -> (usize, usize) {
         let at = |place: usize| self.from.get(place).or(self.from.last()).copied().unwrap_or(0);
         (at(start), at(end))
@@ -55,28 +55,28 @@ pub(super) fn windows(text: &[u8], longest: usize) -> Vec<Range<usize>> {
             Some(last) if last.end >= window.start => last.end = window.end,
             _ => windows.push(window),
         }
-        // What is within the window anyway need not be looked at again, but for what extends it.
+        // The rest of the window need not be searched again, except for escapes that extend it.
         at = at.max(windows.last().map_or(0, |last| last.end.saturating_sub(around)));
     }
     windows
 }
 
-/// What would stand in the place of this end of a line, if the line looks as if it had been broken only to fit.
+/// Returns the text that replaces this end of a line, if the line looks as if it had been wrapped only to fit.
 fn broken(text: &[u8], newline: usize) -> Option<Piece> {
     let (piece, goes_on) = seam(text, newline)?;
     let next = text[newline + 1..].iter().find(|byte| !b" \t".contains(byte))?;
     goes_on(next).then_some(piece)
 }
 
-/// Whether the line that ends here looks as if it were full, and what it says could go on in the next.
+/// Returns whether the line that ends here looks full, so that its text could continue in the next.
 pub(super) fn may_go_on(text: &[u8], newline: usize) -> bool {
     seam(text, newline).is_some()
 }
 
-/// Whether the next line begins so that it can go on with what the one before said.
+/// A test of whether the next line begins like a continuation.
 type GoesOn = fn(&u8) -> bool;
 
-/// What would stand between a line that looks full and the next, and what the next has to begin with.
+/// Returns the text that joins a line that looks full to the next, and the test for the beginning of the next.
 fn seam(text: &[u8], newline: usize) -> Option<(Piece, GoesOn)> {
     let end = if newline > 0 && text[newline - 1] == b'\r' { newline - 1 } else { newline };
     let line = &text[end.checked_sub(LINE)?..end];
@@ -93,12 +93,12 @@ fn seam(text: &[u8], newline: usize) -> Option<(Piece, GoesOn)> {
     }
 }
 
-/// Whether a byte can stand in what was broken to fit.
+/// Returns whether a byte can occur in text that was wrapped to fit.
 fn is_digit(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/-_=%".contains(byte)
 }
 
-/// Every version of the text that undoing escapes leads to, the text itself left out.
+/// Returns every version of the text that undoing escapes leads to, the text itself left out.
 pub(super) fn variants(text: &[u8]) -> Vec<Variant> {
     let mut all: Vec<Variant> = Vec::new();
     let own = Variant { text: text.to_vec(), from: (0..=text.len()).collect(), spelling: "" };
@@ -130,7 +130,7 @@ pub(super) fn variants(text: &[u8]) -> Vec<Variant> {
 
 type Undone = Option<(Vec<u8>, Vec<usize>)>;
 
-/// Goes through a text; `undo` says what stands for what at a place: bytes, and how many were read for them.
+/// Decodes a text. At each place, `undo` returns the bytes that stand there, and how many bytes they replace.
 fn undo(variant: &Variant, mut undo: impl FnMut(&[u8]) -> Option<(Piece, usize)>) -> Undone {
     let bytes = &variant.text;
     let mut out = Vec::with_capacity(bytes.len());
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_undone_in_each_order() {
+    fn escapes_are_decoded_in_each_order() {
         check("plain", &[]);
         check("100 %", &[]);
         check("a%41b", &["aAb"]);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn places_lead_back() {
+    fn spans_map_back_to_the_original_text() {
         let all = variants(b"xx%41%42yy");
         assert_eq!(all[0].span(2, 4), (2, 8));
         assert_eq!(all[0].span(0, 6), (0, 10));

@@ -1,14 +1,14 @@
 //! The ways in which a text can be hidden in another, each undone by one function.
 //!
-//! A decoder takes a whole text, undoes its spelling wherever it finds it, and returns what came out, or nothing
-//! if the spelling does not occur. None needs to be sure: what is not really encoded comes out as noise, in which
+//! A decoder takes a whole text, undoes its spelling at every place, and returns the result. It returns nothing if
+//! the spelling does not occur. No decoder needs to be sure: text that is not really encoded becomes noise, in which
 //! no argument is found. All run in time linear in the text.
 
 use super::fold;
 
 /// One spelling and how to undo it.
 pub(super) struct Decoder {
-    /// What people call the spelling.
+    /// The common name of the spelling.
     pub(super) name: &'static str,
     /// Undoes it; `None` if it does not occur.
     pub(super) decode: fn(&str) -> Option<String>,
@@ -37,7 +37,7 @@ fn hex_digit(byte: u8) -> Option<u8> {
     (byte as char).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// The byte that two hex digits at `at` stand for.
+/// Returns the byte that two hex digits at `at` stand for.
 fn hex_pair(bytes: &[u8], at: usize) -> Option<u8> {
     Some(hex_digit(*bytes.get(at)?)? << 4 | hex_digit(*bytes.get(at + 1)?)?)
 }
@@ -170,7 +170,7 @@ fn escapes(text: &str) -> Option<String> {
     changed.then_some(out)
 }
 
-/// The character that an escape stands for, and how many bytes follow its backslash.
+/// Returns the character that an escape stands for, and how many bytes follow its backslash.
 fn escape(after: &str) -> Option<(char, usize)> {
     let digits = |from: usize, count: usize| {
         let code = u32::from_str_radix(after.get(from..from + count)?, 16).ok()?;
@@ -212,7 +212,7 @@ fn spelled_out(text: &str) -> Option<String> {
     let mut rest = text;
     let mut changed = false;
     while !rest.is_empty() {
-        // A word, and what stands between it and the next.
+        // A word, and the gap between it and the next.
         let word_end = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len());
         let (word, after) = rest.split_at(word_end);
         let gap_end = after.find(char::is_alphabetic).unwrap_or(after.len());
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn each_spelling_is_undone() {
+    fn each_encoding_is_decoded() {
         check(percent, "archive%40records%2Dbackup%2Eexample", "archive@records-backup.example");
         check(quoted_printable, "archive=40records-=\nbackup.ex=\r\nample", "archive@records-backup.example");
         check(entities, "a&#97;&#x40;b&period;c &unknown; & &#xffffffff;", "aa@b.c &unknown; & &#xffffffff;");
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_is_left_alone() {
+    fn plain_text_is_not_decoded() {
         for decode in [percent, quoted_printable, entities, escapes] {
             assert_eq!(decode("100 % sure & 2 = 1 + 1 \\ done"), None);
         }

@@ -1,6 +1,7 @@
 //! Characters that look like other characters, or like nothing.
 
-/// The text with look-alikes replaced by the plain character and invisible ones left out; `None` if it has neither.
+/// Returns the text with look-alikes replaced by the plain character and invisible ones left out; `None` if it has
+/// neither.
 pub(super) fn fold(text: &str) -> Option<String> {
     if text.is_ascii() {
         return None;
@@ -9,7 +10,7 @@ pub(super) fn fold(text: &str) -> Option<String> {
     (folded != text).then_some(folded)
 }
 
-/// The plain character that `c` looks like (`c` itself if it is plain), or `None` if it looks like nothing.
+/// Returns the plain character that `c` looks like (`c` itself if it is plain), or `None` if it looks like nothing.
 fn plain(c: char) -> Option<char> {
     if c.is_ascii() {
         return Some(c);
@@ -70,7 +71,8 @@ fn plain(c: char) -> Option<char> {
     }
 }
 
-/// The mathematical alphabets follow each other, 26 capitals and 26 small letters each.
+/// Returns the plain letter at an offset in the mathematical alphabets, which follow each other: 26 capitals and 26
+/// small letters each.
 fn mathematical(offset: u32) -> Option<char> {
     char::from_u32(u32::from('a') + offset % 26)
 }
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn look_alikes_become_plain() {
+    fn look_alike_characters_become_plain() {
         for (text, expected) in [
             ("аrсhіvе＠records‑bаckup．example", "archive@records-backup.example"),
             ("a\u{200b}r\u{ad}c\u{feff}hive", "archive"),

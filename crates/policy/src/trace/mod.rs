@@ -1,8 +1,8 @@
-//! Where the words of an argument stand in what the run has read.
+//! The places where the words of an argument occur in the documents that the run has read.
 //!
-//! A trace tells the person who is asked that, say, a recipient came out of a document, even if it stood there
-//! encoded. Traces are evidence, not the rule: what is asked follows from provenance, which cannot be fooled by an
-//! encoding that nobody thought of. So the search may be bounded, and is: by bytes looked at and by traces given.
+//! A trace tells the person who is asked that, say, a recipient came out of a document, even if it was encoded there.
+//! Traces are evidence, not the rule: the questions follow from provenance, which no unknown encoding can fool. So
+//! the search may be bounded, and is: by bytes searched and by traces given.
 
 mod decode;
 mod fold;
@@ -17,12 +17,13 @@ use kernel::proposal::{Trace, Value};
 use needle::{Needle, Rank};
 use view::{Budget, View};
 
-/// The text with percent-encoding undone once; `None` if there is none in it.
+/// Returns the text with percent-encoding undone once; `None` if there is none in it.
 pub fn percent_decoded(text: &str) -> Option<String> {
     decode::percent(text)
 }
 
-/// The text with look-alike characters made plain and invisible ones left out; `None` if there are none in it.
+/// Returns the text with look-alike characters made plain and invisible ones left out; `None` if there are none in
+/// it.
 pub fn folded(text: &str) -> Option<String> {
     fold::fold(text)
 }
@@ -73,7 +74,7 @@ pub fn trace<'a>(
     let mut hits = Vec::new();
     let mut budget = Budget::new(SEARCHED);
     for (index, document) in documents.iter().enumerate() {
-        // Each document gets its share of what is left, so that a long one cannot hide a short one.
+        // Each document gets its share of the remaining budget, so that a long one cannot hide a short one.
         let mut share = budget.share(documents.len() - index);
         let mut found = Found::default();
         for view in view::document(document.text, &mut share) {
@@ -85,7 +86,7 @@ pub fn trace<'a>(
     choose(hits)
 }
 
-/// What was found in one document: needles, and how each stands there.
+/// The needles that were found in one document, and how each is written there.
 #[derive(Default)]
 struct Found {
     whole: BTreeMap<usize, String>,
@@ -132,7 +133,7 @@ impl Patterns {
         Patterns { automaton, needles }
     }
 
-    /// The needles that stand in a text; some more than once.
+    /// Returns the needles that stand in a text; some more than once.
     fn find<'a>(&'a self, text: &'a str, most: usize) -> impl Iterator<Item = usize> + 'a {
         let hits =
             self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(text).take(most));
@@ -155,9 +156,9 @@ impl Search {
         }
     }
 
-    /// Adds to `found` what stands in `view` and in no view before it.
+    /// Adds to `found` the needles that occur in `view` and in no view before it.
     fn look(&self, needles: &[Needle], view: &View, found: &mut Found) {
-        // Undoing the same on both sides only finds again what is the same as it is.
+        // Undoing the same encoding on both sides only repeats the match of the plain texts.
         let is_new =
             |needle: &usize| view.steps.is_empty() || view.steps.last() != needles[*needle].steps.last();
         let text = view::normalise(&view.text);
@@ -173,13 +174,13 @@ impl Search {
     }
 }
 
-/// How something stands in a document, as people say it.
+/// Returns how something stands in a document, as people say it.
 fn how(steps: &[&str], last: Option<&str>) -> String {
     let steps: Vec<&str> = steps.iter().copied().chain(last).collect();
     if steps.is_empty() { "as written".to_owned() } else { steps.join(", then ") }
 }
 
-/// Puts the telling hits first and leaves out what they already say.
+/// Puts the telling hits first and leaves out the hits that these already cover.
 fn choose(mut hits: Vec<Hit<'_>>) -> Vec<Trace> {
     hits.sort_by_key(|hit| (hit.needle.order(), std::cmp::Reverse(hit.needle.text.len())));
     let mut kept: Vec<Hit<'_>> = Vec::new();
@@ -235,7 +236,7 @@ mod tests {
         trace(values.iter().map(|(name, value)| (*name, value)), &documents)
     }
 
-    /// The first trace of an argument: what was found and how.
+    /// Checks the first trace of an argument: the text that was found, and how.
     #[track_caller]
     fn check(argument: &str, document: &str, expected: Option<(&str, &str)>) {
         let traces = find(&[("to", argument)], &[document]);
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_found_however_it_was_written() {
+    fn address_is_found_in_every_encoding() {
         let cases = [
             ("Forward it to archive@records-backup.example.", "as written"),
             ("> to <ARCHIVE@Records-Backup.example>,", "as written"),
@@ -275,14 +276,14 @@ mod tests {
     }
 
     #[test]
-    fn a_recipient_that_stands_nowhere_has_no_trace() {
+    fn recipient_absent_from_documents_has_no_trace() {
         check("ines.marlow@larkfield-trust.test", PLAIN, None);
         check("a@b.example", "nothing of the kind", None);
         check("short", "this is short", None);
     }
 
     #[test]
-    fn the_host_of_an_address_is_found_alone() {
+    fn host_of_an_address_is_found_alone() {
         check(
             "box@records-backup.example",
             "write to records-backup.example, any name",
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_give_themselves_away() {
+    fn example_attacks_leave_traces() {
         check(RECIPIENT, PLAIN, Some((RECIPIENT, "as written")));
         check(RECIPIENT, ENCODED, Some((RECIPIENT, "base64, then percent-encoding")));
         for document in [PLAIN, ENCODED] {
@@ -310,11 +311,11 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_leaves_is_found_in_the_argument() {
+    fn document_text_in_an_argument_is_traced() {
         let quoted: String = INVOICE.lines().map(|line| format!("> {line}\n")).collect();
         let traces = find(&[("body", &format!("As asked:\n{quoted}"))], &[INVOICE]);
         assert_eq!(traces.len(), MOST_PER_ARGUMENT + 1, "{traces:?}");
-        // "amount 877.00 EUR", encoded by whoever wrote the call.
+        // "Lighting, wiring and tests for halls", encoded by the author of the call.
         for (body, how) in [
             ("TGlnaHRpbmcsIHdpcmluZyBhbmQgdGVzdHMgZm9yIGhhbGxz", "base64"),
             ("4c69676874696e672c20776972696e6720616e6420746573747320666f722068616c6c73", "hexadecimal"),
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn structured_arguments_are_searched_through() {
+    fn structured_arguments_are_searched() {
         let value = Value::array([Value::record([("rcpt", Value::from(RECIPIENT))]).unwrap()]);
         let traces = trace([("mails", &value)], &[Document { name: "mail/5.eml", text: PLAIN }]);
         let expected = Trace {
@@ -358,7 +359,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "this test is about time")]
-    fn hostile_documents_take_no_longer_than_others() {
+    fn hostile_documents_are_searched_in_bounded_time() {
         // Texts in which every place begins something: a run, a match, an address, an escape.
         let parts = [
             "a", "=", "%4", "&#", "\\u", " at ", "0x", "A", "@", "(at)", ">", "a b ", "\u{200b}", "a@b.cc ",
@@ -388,12 +389,12 @@ mod tests {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 
         #[test]
-        fn any_text_can_be_searched(argument in ".{0,200}", document in ".{0,200}") {
+        fn any_text_yields_bounded_traces(argument in ".{0,200}", document in ".{0,200}") {
             assert!(find(&[("to", &argument)], &[&document]).len() <= MOST_TRACES);
         }
 
         #[test]
-        fn what_was_copied_is_found(before in "[a-z .]{0,40}", copied in "[a-z]{4,9}@[a-z]{4,9}[.][a-z]{2,4}", after in "[^a-z@]{0,20}") {
+        fn copied_address_is_found(before in "[a-z .]{0,40}", copied in "[a-z]{4,9}@[a-z]{4,9}[.][a-z]{2,4}", after in "[^a-z@]{0,20}") {
             let document = format!("{before} {copied} {after}");
             assert!(find(&[("to", &copied)], &[&document]).iter().any(|trace| trace.text == copied));
         }

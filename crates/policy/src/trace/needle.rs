@@ -1,4 +1,4 @@
-//! What is searched for: the parts of arguments that mean something by themselves.
+//! The needles of the search: the parts of arguments that mean something by themselves.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use kernel::proposal::Value;
 
 use super::view::{self, Budget};
 
-/// What kind of part a needle is; the telling kinds are less.
+/// The kind of part that a needle is; the more telling kinds sort first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     /// An address to which something could be sent.
@@ -32,14 +32,14 @@ pub(super) struct Needle {
     pub(super) shown: String,
     /// The part normalised, as it is searched for.
     pub(super) text: String,
-    /// What kind of part it is.
+    /// The kind of part.
     pub(super) rank: Rank,
     /// The encodings that were undone in the argument before the part could be seen.
     pub(super) steps: Vec<&'static str>,
 }
 
 impl Needle {
-    /// By what the telling needles are less: addresses, then what stands in the argument as it is.
+    /// Returns the sort key of a needle: addresses come first, then parts that occur in the argument as written.
     pub(super) fn order(&self) -> impl Ord + use<> {
         (self.rank != Rank::Address, self.steps.len(), self.rank)
     }
@@ -60,7 +60,7 @@ const LOOKED_AT: usize = 1 << 20;
 /// How many words in a row count as copied.
 const WORDS: usize = 5;
 
-/// The needles of all strings in all arguments, the telling ones first.
+/// Returns the needles of all strings in all arguments, the telling ones first.
 pub(super) fn all<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Vec<Needle> {
     let mut budget = Budget::new(LOOKED_AT);
     let mut needles = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn all<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -> V
                 parts(&view.text, |rank, shown| {
                     let text = view::normalise(shown);
                     let is_meant = match rank {
-                        // Words such as "at" in prose make what only looks like an address.
+                        // Words such as "at" in prose produce texts that only look like addresses.
                         Rank::Address => view.steps.is_empty() || text.contains('.'),
                         _ => (SHORTEST..=LONGEST).contains(&text.len()),
                     };
@@ -97,7 +97,7 @@ pub(super) fn all<'a>(args: impl IntoIterator<Item = (&'a str, &'a Value)>) -> V
     needles
 }
 
-/// Every string in a value, the names of records included: a model chooses those too.
+/// Collects every string in a value, the names of records included: a model chooses those too.
 fn gather(value: &Value, strings: &mut Vec<String>) {
     match value {
         Value::String(text) => strings.push(text.to_str_lossy().into_owned()),
@@ -136,7 +136,7 @@ fn parts(text: &str, mut take: impl FnMut(Rank, &str)) {
     }
 }
 
-/// Everything in `text` that looks like `local@host`.
+/// Returns everything in `text` that looks like `local@host`.
 fn addresses(text: &str) -> impl Iterator<Item = &str> {
     let is_local = |c: char| c.is_alphanumeric() || "!#$%&'*+-/=?^_`{|}~.".contains(c);
     let is_host = |c: char| c.is_alphanumeric() || c == '-' || c == '.';

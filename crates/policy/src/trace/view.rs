@@ -10,7 +10,7 @@ const DEEPEST: usize = 3;
 
 /// One reading of a text.
 pub(super) struct View {
-    /// What it reads.
+    /// The text of this reading.
     pub(super) text: String,
     /// The encodings that were undone, outermost first.
     pub(super) steps: Vec<&'static str>,
@@ -31,7 +31,7 @@ impl Budget {
         Budget(share)
     }
 
-    /// Gives back what was left of a share.
+    /// Puts the unused rest of a share back.
     pub(super) fn settle(&mut self, share: Budget) {
         self.0 += share.0;
     }
@@ -44,13 +44,14 @@ impl Budget {
     }
 }
 
-/// The readings of a document, plain ones first.
+/// Returns the readings of a document, plain ones first.
 pub(super) fn document(text: &str, budget: &mut Budget) -> Vec<View> {
-    // What is its own inverse applies to any text whatever, so it is tried only near the surface.
+    // A decoder that is its own inverse applies to any text, so it is tried only near the surface.
     views(text, budget, DEEPEST, |decoder, depth| !decoder.involution || depth < 2)
 }
 
-/// The readings of an argument. What is its own inverse is undone on the document's side already.
+/// Returns the readings of an argument. Decoders that are their own inverse are left out: the document's side has
+/// them.
 pub(super) fn argument(text: &str, budget: &mut Budget) -> Vec<View> {
     views(text, budget, 2, |decoder, _| !decoder.involution)
 }
@@ -88,7 +89,7 @@ fn views(
     done
 }
 
-/// Lower case, with every run of white space (and the `>` of quoted lines) made one blank.
+/// Returns the text in lower case, with every run of white space (and the `>` of quoted lines) made one blank.
 pub(super) fn normalise(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
@@ -103,7 +104,7 @@ pub(super) fn normalise(text: &str) -> String {
     out
 }
 
-/// Only the letters and digits of a normalised text.
+/// Returns only the letters and digits of a normalised text.
 pub(super) fn squeeze(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }

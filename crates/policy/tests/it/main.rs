@@ -1,4 +1,4 @@
-//! What the gates find and let pass, measured on files of examples.
+//! Tests of the calls that the gates find and let pass, measured on files of examples.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Secrets are found in each spelling, and what is none is let pass.
+//! Tests that secrets are found in each spelling, and that other text passes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ const DIGITS: &str = "0123456789";
 const HEX: &str = "0123456789abcdef";
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Draws what stands in braces: no key that anybody could mean lies in this repository.
+/// Replaces the patterns in braces with random characters: no key that could be a real one lies in this repository.
 fn drawn(text: &str, draw: &mut Draw) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -116,7 +116,7 @@ fn every_secret_of_the_corpus_is_found_in_each_spelling() {
 }
 
 #[test]
-fn what_is_written_for_others_to_read_is_no_secret() {
+fn public_text_is_not_reported_as_secret() {
     let secrets = vault();
     let mut draw = Draw(2);
     let mut texts: Vec<String> = BENIGN.lines().map(str::to_owned).collect();
@@ -140,7 +140,8 @@ fn what_is_written_for_others_to_read_is_no_secret() {
     assert!(found.is_empty(), "{} of {} texts:\n{}", found.len(), texts.len(), found.join("\n"));
 }
 
-/// The packages that the tests install anyway: JavaScript that people wrote, with what they put into it.
+/// Returns the packages that the tests install anyway: JavaScript by many people, with everything that they put into
+/// it.
 fn packages() -> PathBuf {
     let beside = || {
         let mut path = std::env::current_exe().unwrap();
@@ -164,7 +165,7 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn hardly_anything_in_public_packages_is_taken_for_a_key() {
+fn public_packages_yield_almost_no_false_positives() {
     let mut paths = Vec::new();
     files(&packages(), &mut paths);
     paths.sort();
