@@ -18,13 +18,13 @@ pub struct Attenuation {
     /// No change after which everything in a directory and below would have more than this many bytes together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bytes: Option<u64>,
-    /// The absolute path of the directory of which the grant reaches a staged copy.
+    /// The absolute path of the directory, if the grant reaches a staged copy of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub staged_from: Option<String>,
     /// Whether everything that is read through it is private: only a model that may read private data gets it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
-    /// No more calls than these in any such time, of whoever holds what was made of it, all together.
+    /// The most calls in any such time. All holders of capabilities made from the grant share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }

@@ -1,4 +1,4 @@
-//! A slot and what a person has typed for it.
+//! A slot and the text that a user has typed for it.
 
 use std::fmt;
 
@@ -16,10 +16,10 @@ pub struct Endowment {
 }
 
 impl Endowment {
-    /// Reads what stands behind `-e`.
+    /// Reads the text behind `-e`.
     ///
     /// # Errors
-    /// When it names no slot, or what fills it is not written as it should be.
+    /// When it names no slot, or the resource is not written correctly.
     pub fn parse(text: &str, around: &dyn Surroundings) -> Result<Endowment, SpecError> {
         let path = Kind::Dir { write: true }.row();
         let wrong = |what: &str| path.wrong(format!("-e {text}: {what}"));
@@ -36,12 +36,12 @@ impl Endowment {
         Ok(Endowment { slot: slot.to_owned(), fill })
     }
 
-    /// Returns what stands behind `-e`. It is read back as the same.
+    /// Returns the text behind `-e`. It is read back as the same.
     pub fn typed(&self) -> String {
         format!("{}={}", self.slot, self.fill.typed())
     }
 
-    /// Describes the slot, whose kind may be known, and what fills it, with every limit. Not made visible.
+    /// Describes the slot, whose kind may be known, and its resource, with every limit. Not made visible.
     pub fn describe(&self, kind: Option<Kind>) -> String {
         format!("{} = {}", self.slot, describe_spec(&self.fill, kind))
     }

@@ -20,12 +20,12 @@ pub struct BadId {
 pub struct BlobHash(pub [u8; 32]);
 
 impl BlobHash {
-    /// The hash of `bytes`.
+    /// Returns the hash of `bytes`.
     pub fn of(bytes: &[u8]) -> BlobHash {
         BlobHash(*blake3::hash(bytes).as_bytes())
     }
 
-    /// The first eight digits, for people.
+    /// Returns the first eight digits, for people.
     pub fn short(&self) -> String {
         to_hex(&self.0).as_str()[..8].to_owned()
     }

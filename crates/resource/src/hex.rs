@@ -1,7 +1,7 @@
 //! Identifiers as lower-case hexadecimal digits.
 
-/// The text of an identifier. Identifiers are most of what rows consist of, so this must be cheap: written in one piece,
-/// and nothing is allocated.
+/// The text of an identifier. Rows consist mostly of identifiers, so this must be cheap: it is written in one piece,
+/// without allocation.
 pub struct Digits<const N: usize>(pub [u8; N]);
 
 impl<const N: usize> Digits<N> {

@@ -1,8 +1,8 @@
-//! The resources that can fill a slot: one table of kinds, what a person types, and what is resolved and stored.
+//! The resources that can fill a slot: one table of kinds, the typed texts, and the resolved and stored forms.
 //!
-//! [`Kind`] is a kind as worker files write it, and [`Kind::row`] its row of the table: how it is typed, which methods and
-//! limits it has, and how it is called. [`ResourceSpec`] is what a person has typed, [`Resource`] what the daemon has made of
-//! it and what the store keeps. [`describe`] turns either into the one sentence that a person reads, wherever it stands.
+//! [`Kind`] is a kind as worker files write it, and [`Kind::row`] its row of the table: its syntax, its methods and limits,
+//! and its names. [`ResourceSpec`] is the text that a user has typed. [`Resource`] is the form that the daemon
+//! resolves and the store keeps. [`describe`] turns either into the one sentence that a user reads everywhere.
 //!
 //! CONTRIBUTING says how to add a kind.
 #![forbid(unsafe_code)]

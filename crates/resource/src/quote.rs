@@ -1,4 +1,4 @@
-//! Quoted parts of what is typed: `"a?b"` stands for the letters between the quotes, whatever else they could mean.
+//! Quoted parts of typed text: `"a?b"` stands for the letters between the quotes, without their special meaning.
 //!
 //! A quote begins a part only where one can begin, and only if it is closed where one can end. Any other is a letter.
 
@@ -9,7 +9,7 @@ const BEFORE: &[char] = &['?', '&', '=', ',', '[', ':'];
 /// The letters that may stand behind a quoted part.
 const BEHIND: &[char] = &['?', '&', '=', ',', ']', ':', ' '];
 
-/// Returns the text of the quoted part at the beginning, and what stands behind it.
+/// Returns the text of the quoted part at the beginning, and the text after it.
 pub(crate) fn leading(text: &str) -> Option<(String, &str)> {
     let rest = text.strip_prefix('"')?;
     let mut out = String::new();
@@ -27,7 +27,7 @@ pub(crate) fn leading(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Returns the text of a part: what it quotes, if it is quoted as a whole, or the part itself.
+/// Returns the text of a part: the quoted text if it is quoted as a whole, or the part itself.
 pub(crate) fn plain(part: &str) -> Cow<'_, str> {
     match leading(part) {
         Some((text, "")) => Cow::Owned(text),
@@ -72,12 +72,12 @@ pub(crate) fn find(text: &str, wanted: char) -> Option<usize> {
     None
 }
 
-/// Returns what stands before and behind the first `by` outside of quoted parts.
+/// Returns the text before and after the first `by` outside of quoted parts.
 pub(crate) fn split_once(text: &str, by: char) -> Option<(&str, &str)> {
     find(text, by).map(|at| (&text[..at], &text[at + by.len_utf8()..]))
 }
 
-/// Returns what stands between each `by` outside of quoted parts.
+/// Returns the texts between each `by` outside of quoted parts.
 pub(crate) fn split(text: &str, by: char) -> Vec<&str> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some((part, behind)) = split_once(rest, by) {
@@ -88,7 +88,7 @@ pub(crate) fn split(text: &str, by: char) -> Vec<&str> {
     parts
 }
 
-/// Returns the parts of what follows `?`, each as its key and its value.
+/// Returns the parts of the text after `?`, each as its key and its value.
 pub(crate) fn query(text: &str) -> Vec<(&str, Option<&str>)> {
     let parts = split(text, '&').into_iter().filter(|part| !part.is_empty());
     parts.map(|part| part.split_once('=').map_or((part, None), |(key, value)| (key, Some(value)))).collect()
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_hide_what_would_mean_something() {
+    fn quotes_hide_special_letters() {
         assert_eq!(split(r#"a,"b,c",d"#, ','), ["a", r#""b,c""#, "d"]);
         assert_eq!(split_once(r#""a?b":rw?x=1"#, '?'), Some((r#""a?b":rw"#, "x=1")));
         assert_eq!(query(r#"k="a&b"&private"#), [("k", Some(r#""a&b""#)), ("private", None)]);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_that_is_not_closed_is_a_letter() {
+    fn unclosed_quote_is_a_letter() {
         for text in [r#""a"#, r#""a"b"#, r#"a"b?c""#] {
             assert_eq!(plain(text), text);
         }

@@ -56,7 +56,7 @@ impl Rate {
         }
     }
 
-    /// Which of two lets fewer calls through in the long run.
+    /// Returns which of two lets fewer calls through in the long run.
     pub(crate) fn least(self, other: Rate) -> Rate {
         let times = |a: Rate, b: Rate| u64::from(a.calls).saturating_mul(b.per_ms);
         if times(other, self) < times(self, other) { other } else { self }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_read_and_said() {
+    fn rates_round_trip_and_bad_ones_are_refused() {
         for (text, calls, per_ms, said) in [
             ("10/min", 10, 60_000, "10 calls in 1 min"),
             ("1/s", 1, 1_000, "1 call in 1 s"),

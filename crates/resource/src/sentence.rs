@@ -1,10 +1,10 @@
-//! The one sentence that describes what fills a slot, wherever a person reads it.
+//! The one sentence that describes the resource of a slot, wherever a user reads it.
 
 use std::collections::BTreeSet;
 
 use crate::{Attenuation, Kind, Resource, ResourceSpec};
 
-/// Describes a resource through a grant: what it is, and every limit. Not made visible.
+/// Describes a resource through a grant: its summary, and every limit. Not made visible.
 pub fn describe(resource: &Resource, taken: &Attenuation, methods: &BTreeSet<String>) -> String {
     let words = match &taken.staged_from {
         Some(real) => staged_copy(real),
@@ -13,8 +13,7 @@ pub fn describe(resource: &Resource, taken: &Attenuation, methods: &BTreeSet<Str
     with_limits(words, taken)
 }
 
-/// Describes what a person has typed, for a slot of this kind if that is known: what it is, and every limit. Not made
-/// visible.
+/// Describes a typed resource for a slot, whose kind may be known: its summary, and every limit. Not made visible.
 pub fn describe_spec(spec: &ResourceSpec, kind: Option<Kind>) -> String {
     let mut sentence = with_limits(spec.words(kind.unwrap_or(spec.kind())), &spec.attenuation());
     if !spec.methods().is_empty() {
@@ -23,7 +22,7 @@ pub fn describe_spec(spec: &ResourceSpec, kind: Option<Kind>) -> String {
     sentence
 }
 
-/// Describes a staged copy, which goes by the directory of which it is one.
+/// Describes a staged copy by the directory that it copies.
 pub fn staged_copy(real: &str) -> String {
     format!("staged copy of directory {real}")
 }

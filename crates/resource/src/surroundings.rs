@@ -1,6 +1,6 @@
 //! The facts of a machine that the reading of a typed resource needs.
 
-/// Answers what reading a resource needs to know of the machine on which it was typed.
+/// Answers questions about the machine on which a resource was typed.
 pub trait Surroundings {
     /// Returns whether something lies at the path.
     fn exists(&self, path: &str) -> bool;
@@ -27,13 +27,13 @@ pub trait Surroundings {
     fn looks_secret(&self, variable: &str, value: &str) -> bool;
 }
 
-/// The reason why a text does not say what fills a slot.
+/// The reason why a text is no resource.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SpecError {
     /// The fault of the text.
     pub message: String,
-    /// The way out: what to write.
+    /// The way out: the text to write.
     pub help: String,
     /// Whether it names something that is not there, and is well written.
     pub is_missing: bool,

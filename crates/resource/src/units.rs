@@ -16,7 +16,7 @@ pub fn bytes(text: &str) -> Option<u64> {
     scale(number, factor)
 }
 
-/// A count: a plain number, or one with `k` or `M`.
+/// Returns a count: a plain number, or one with `k` or `M`.
 pub fn count(text: &str) -> Option<u64> {
     let (number, unit) = split(text)?;
     let factor = match unit {
@@ -28,7 +28,7 @@ pub fn count(text: &str) -> Option<u64> {
     scale(number, factor)
 }
 
-/// A duration in milliseconds: numbers with `ms`, `s`, `m`, `h` or `d`, the larger units first.
+/// Returns a duration in milliseconds: numbers with `ms`, `s`, `m`, `h` or `d`, the larger units first.
 pub fn duration_ms(text: &str) -> Option<u64> {
     let mut rest = text.trim();
     let mut total = 0u64;
@@ -77,7 +77,7 @@ pub fn typed_dollars(micros: u64) -> String {
     format!("{short}{}", "0".repeat(missing))
 }
 
-/// The number at the front, as its digits before and after the point, and what follows it.
+/// Returns the number at the front, as its digits before and after the point, and the text after it.
 fn split(text: &str) -> Option<((&str, &str), &str)> {
     let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let text = text.trim();
@@ -89,7 +89,7 @@ fn split(text: &str) -> Option<((&str, &str), &str)> {
     (!whole.is_empty()).then_some(((whole, part), rest.trim_start()))
 }
 
-/// Exact, so that `1.5k` is 1500 and `1.0005k` is an error rather than a rounding.
+/// Multiplies a decimal number exactly, so that `1.5k` is 1500 and `1.0005k` is an error rather than a rounding.
 fn scale((whole, part): (&str, &str), factor: u64) -> Option<u64> {
     let part = part.trim_end_matches('0');
     let tens = 10u64.checked_pow(u32::try_from(part.len()).ok()?)?;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn units() {
+    fn amounts_with_units_are_read() {
         for (text, expected) in [
             ("0", Some(0)),
             ("512", Some(512)),

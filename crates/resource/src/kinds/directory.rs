@@ -105,10 +105,10 @@ pub(crate) fn spool_words(path: &str) -> String {
     format!("mail spool {path}")
 }
 
-/// A path of this machine, and what of it is handed over.
+/// A path of this machine, with the limits of its grant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathSpec {
-    /// The absolute path.
+    /// Returns the absolute path.
     pub path: String,
     /// Whether it may be written.
     pub write: bool,
@@ -125,7 +125,7 @@ pub struct PathSpec {
     /// The only methods of those that the slot has; empty means all.
     #[serde(default)]
     pub methods: Vec<String>,
-    /// Whether only models that may read what is private may read what is there.
+    /// Whether only models that may read private data may read the contents.
     #[serde(default)]
     pub private: bool,
     /// The most calls.
@@ -141,7 +141,7 @@ impl PathSpec {
         }
     }
 
-    /// Returns a path of which this much is taken away.
+    /// Returns a path with these limits.
     pub fn limited(path: String, taken: &Attenuation) -> PathSpec {
         PathSpec {
             path,
@@ -167,7 +167,7 @@ impl PathSpec {
         }
     }
 
-    /// Returns why a slot of this kind cannot have all that was typed, if it cannot: nobody would keep such a limit.
+    /// Returns why a slot of this kind cannot have all that was typed, if it cannot: it would not enforce the limit.
     pub(super) fn misfit(&self, kind: Kind) -> Option<String> {
         let row = kind.row();
         if self.stage && !matches!(kind, Kind::Dir { .. }) {
@@ -223,7 +223,7 @@ impl PathSpec {
             (false, true) => ":rw",
             (false, false) => "",
         };
-        // Behind the last `?` begins what follows a path that is not quoted.
+        // The last `?` of a path that is not quoted begins its query.
         let path = match query.contains('?') {
             true => quote::quoted(&self.path),
             false => typed_path(&self.path, &['?']),
@@ -238,7 +238,7 @@ pub(crate) fn typed_path(path: &str, special: &[char]) -> String {
     if ends { quote::quoted(path) } else { quote::part(path, special) }
 }
 
-/// Returns a path that may be quoted, and what stands behind it of `manners`.
+/// Returns a path that may be quoted, and the suffix of `manners` after it.
 pub(crate) fn take_manner<'a>(text: &str, manners: &[&'a str]) -> Option<(String, &'a str)> {
     if let Some((path, behind)) = quote::leading(text) {
         let manner = manners.iter().copied().chain([""]).find(|manner| *manner == behind);
@@ -249,7 +249,7 @@ pub(crate) fn take_manner<'a>(text: &str, manners: &[&'a str]) -> Option<(String
     Some((path.to_owned(), manner))
 }
 
-/// Reads a path with what of it is handed over.
+/// Reads a path with its query.
 pub(super) fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     let wrong = |what: &str| DIR_RW.wrong(what);
     let cut = match quote::leading(text) {

@@ -14,7 +14,7 @@ use crate::{Attenuation, BlobHash, Rate, SpecError, Surroundings, quote, units};
 
 const PREFIX: &str = "mcp:";
 
-/// How long one call may take if nobody says, in milliseconds.
+/// The default time limit of one call, in milliseconds.
 pub const CALL_MS: u64 = 60_000;
 /// The longest that one call may be said to take, in milliseconds.
 const MAX_CALL_MS: u64 = 3_600_000;
@@ -65,7 +65,7 @@ pub fn is_server_name(text: &str) -> bool {
         && text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// The words behind a tool's name that say what it does.
+/// The words behind a tool's name that give its effect.
 const EFFECTS: [(&str, Effect); 3] =
     [("reads", Effect::Observe), ("changes", Effect::Modify), ("sends", Effect::Commit)];
 
@@ -171,8 +171,9 @@ fn parse(text: &str, _: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     Ok(ResourceSpec::Mcp(spec))
 }
 
-/// Takes a tool apart into its name and what it does. Whatever a server says of it: a tool for which nobody has vouched
-/// counts as one that cannot be undone.
+/// Takes a tool apart into its name and its effect.
+///
+/// The claims of the server do not count: a tool without an effect from the user counts as one that cannot be undone.
 fn effect_of(tool: &str) -> (String, Effect) {
     let effect = |word: &str| EFFECTS.iter().find(|(known, _)| *known == word).map(|(_, effect)| *effect);
     if let Some((name, behind)) = quote::leading(tool) {
@@ -191,7 +192,7 @@ fn effect_of(tool: &str) -> (String, Effect) {
 /// Tools of one server that may be called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolServer {
-    /// What the user calls it.
+    /// The user's name for the server.
     pub name: String,
     /// How it is reached.
     pub line: Line,
@@ -219,10 +220,10 @@ pub struct ServerProgram {
     /// Its arguments, without its name.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Files that its arguments name, as they were when it was handed over: what an interpreter is told to run.
+    /// Files that its arguments name, as they were when it was granted: scripts that an interpreter runs.
     #[serde(default)]
     pub files: BTreeMap<String, BlobHash>,
-    /// What it finds in its environment beside the usual.
+    /// The variables of its environment beside the usual ones.
     #[serde(default)]
     pub environment: BTreeMap<String, Setting>,
     /// Files and directories that it may read, by absolute path: its own modules, mostly.
@@ -241,13 +242,13 @@ pub struct ServerProgram {
 /// A tool as its server described it when the user named it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PinnedTool {
-    /// What the server calls it.
+    /// The server's name for the tool.
     pub name: String,
-    /// What it is called as a method: the same name, as far as models can say it.
+    /// The name of its method: the same name, as far as models can write it.
     pub method: String,
-    /// What a call of it does, as the user says. The server's own hints count for nothing.
+    /// The effect of a call, as the user says. The server's own hints count for nothing.
     pub effect: Effect,
-    /// What the server says that it does.
+    /// The server's description of the tool.
     pub description: Untrusted,
     /// The schema of its arguments, as canonical JSON.
     pub schema: Untrusted,
@@ -255,25 +256,25 @@ pub struct PinnedTool {
     pub digest: BlobHash,
 }
 
-/// What a server says of a tool.
+/// The definition of a tool by its server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     /// Its name.
     pub name: String,
     /// A title for people.
     pub title: Option<String>,
-    /// What it does.
+    /// The description of the tool.
     pub description: Option<String>,
     /// The schema of its arguments.
     pub input: Json,
-    /// The schema of what it gives back.
+    /// The schema of its result.
     pub output: Option<Json>,
-    /// Hints about what it does to the world.
+    /// Hints about its effect on the world.
     pub hints: Option<Json>,
 }
 
 impl Told {
-    /// The digest by which it is known again.
+    /// Returns the digest by which it is known again.
     pub fn digest(&self) -> BlobHash {
         let mut hasher = blake3::Hasher::new_derive_key("almoner mcp tool v1");
         let mut field = |text: Option<&str>| {
@@ -291,7 +292,7 @@ impl Told {
         BlobHash(*hasher.finalize().as_bytes())
     }
 
-    /// The tool as it is handed over.
+    /// Returns the tool as it is handed over.
     pub fn pin(&self, effect: Effect) -> PinnedTool {
         PinnedTool {
             name: self.name.clone(),
@@ -305,7 +306,7 @@ impl Told {
 }
 
 impl PinnedTool {
-    /// What is not as it was when the tool was handed over, if anything is.
+    /// Returns the parts that have changed since the tool was granted, if any have.
     pub fn change(&self, now: &Told) -> Option<&'static str> {
         if now.digest() == self.digest {
             return None;
@@ -321,13 +322,13 @@ impl PinnedTool {
     }
 }
 
-/// A tool's name as a method's: what models cannot say becomes `_`.
+/// Returns a tool's name as a method's: characters that models cannot write become `_`.
 pub fn method_name(tool: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
     tool.chars().map(plain).collect()
 }
 
-/// JSON in one spelling: no spaces, keys in order, whatever the order of whoever read it.
+/// Returns JSON in one spelling: no spaces, and keys sorted.
 fn canonical(json: &Json) -> String {
     match json {
         Json::Object(object) => {
@@ -345,12 +346,12 @@ fn canonical(json: &Json) -> String {
 }
 
 impl ToolServer {
-    /// The tool of a method.
+    /// Returns the tool of a method.
     pub fn tool(&self, method: &str) -> Option<&PinnedTool> {
         self.tools.iter().find(|tool| tool.method == method)
     }
 
-    /// Whether what it is told can leave this machine.
+    /// Returns whether the data it receives can leave this machine.
     pub fn reaches_out(&self) -> bool {
         match &self.line {
             Line::Program(program) => program.network,
@@ -358,7 +359,7 @@ impl ToolServer {
         }
     }
 
-    /// The secrets that it uses, by name.
+    /// Returns the secrets that it uses, by name.
     pub fn secrets(&self) -> Vec<&str> {
         match &self.line {
             Line::Web(web) => web.secret.iter().map(|used| used.name.as_str()).collect(),
@@ -366,8 +367,8 @@ impl ToolServer {
         }
     }
 
-    /// What it is in a few words that a person reads: "tools list, get of the server github (/usr/bin/gh-mcp), with
-    /// network".
+    /// Describes the server in a few words that a user reads: "tools list, get of the server github
+    /// (/usr/bin/gh-mcp), with network".
     pub fn words(&self) -> String {
         let tools = self.tools.iter().map(|tool| tool.method.as_str());
         let mut words = tools_words(tools, &self.name, self.call_ms);
@@ -416,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_server_says_of_a_tool_counts_and_the_order_of_keys_does_not() {
+    fn tool_digest_covers_all_fields_but_not_key_order() {
         let pinned = told().pin(Effect::Commit);
         assert_eq!(pinned.change(&told()), None);
         assert_eq!(pinned.schema.raw(), r#"{"properties":{"a":{"type":"string"},"b":{}},"type":"object"}"#);
@@ -441,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn names_become_what_models_can_say() {
+    fn tool_names_become_names_models_can_write() {
         for (tool, method) in [("list_issues", "list_issues"), ("repo/list.all", "repo_list_all"), ("é", "_")]
         {
             assert_eq!(method_name(tool), method);

@@ -1,4 +1,4 @@
-//! The table of kinds: what can fill a slot. One file a kind, and here the three enums that list them.
+//! The table of kinds: the resources that can fill a slot. One file a kind, and here the three enums that list them.
 
 pub mod directory;
 pub mod mcp;
@@ -146,7 +146,7 @@ pub enum ResourceSpec {
 }
 
 impl ResourceSpec {
-    /// Returns the kind of slot that it fills if nobody says which. A path can fill other kinds as well.
+    /// Returns the kind of slot that it fills by default. A path can fill other kinds as well.
     pub fn kind(&self) -> Kind {
         match self {
             ResourceSpec::Path(spec) => spec.kind(),
@@ -161,7 +161,7 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns what stands behind `-e SLOT=`. It is read back as the same.
+    /// Returns the text behind `-e SLOT=`. It is read back as the same.
     pub fn typed(&self) -> String {
         match self {
             ResourceSpec::Path(spec) => spec.typed(),
@@ -176,7 +176,7 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns what it is in a few words, for a slot of this kind. Limits are not among them.
+    /// Describes the resource in a few words, for a slot of this kind, without its limits.
     pub(crate) fn words(&self, kind: Kind) -> String {
         match self {
             ResourceSpec::Path(spec) => spec.words(kind),
@@ -191,7 +191,7 @@ impl ResourceSpec {
         }
     }
 
-    /// Returns what it takes away. A directory of which a copy is staged goes by the path that was typed.
+    /// Returns its limits. A staged copy is named by the path that was typed.
     pub fn attenuation(&self) -> Attenuation {
         match self {
             ResourceSpec::Path(spec) => spec.attenuation(),
@@ -236,12 +236,12 @@ impl ResourceSpec {
         }
     }
 
-    /// Refuses what was typed if a slot of this kind cannot have it.
+    /// Refuses the resource if a slot of this kind cannot have it.
     ///
     /// # Errors
-    /// When it has a limit that nobody would keep.
+    /// When it has a limit that such a slot would not enforce.
     pub fn check(&self, kind: Kind) -> Result<(), SpecError> {
-        // The row of a kind has read already what can fill slots of that kind alone.
+        // Other resources fill slots of one kind only, and the row of that kind has checked them.
         let ResourceSpec::Path(spec) = self else { return Ok(()) };
         match spec.misfit(kind) {
             Some(what) => Err(kind.row().wrong(what)),
@@ -291,8 +291,10 @@ impl ResourceSpec {
         unsaid
     }
 
-    /// Returns what a person would have typed for a resource that fills a slot of this kind, with what a grant of it takes
-    /// away. [`ResourceSpec::unsaid`] tells what of that it does not say. Returns nothing for what nobody types.
+    /// Returns the text that a user would have typed for a resource in a slot of this kind, with the limits of a
+    /// grant.
+    ///
+    /// The text may leave out some limits of the grant. Returns `None` for a resource that is never typed.
     pub fn of(
         resource: &Resource,
         kind: Kind,
@@ -398,7 +400,7 @@ impl Resource {
         self.kind().row().type_name
     }
 
-    /// Returns what it is in a few words, without the limits of a grant. Not made visible.
+    /// Describes the resource in a few words, without the limits of a grant. Not made visible.
     pub fn words(&self) -> String {
         match self {
             Resource::Directory { path, .. } => directory::words(path, false),
@@ -426,10 +428,10 @@ impl Resource {
     }
 }
 
-/// How what fills a slot begins when it is typed.
+/// The beginning of a typed resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begins {
-    /// Like a path: with nothing that says what it is.
+    /// A path, without a prefix.
     Path,
     /// With these letters.
     Prefix(&'static str),
@@ -437,7 +439,7 @@ pub enum Begins {
     Address,
     /// It is this word.
     Word(&'static str),
-    /// It is never typed: whoever starts the run fills the slot.
+    /// Never typed: the user who starts the run fills the slot.
     Never,
 }
 
@@ -466,11 +468,11 @@ pub struct Row {
     pub label: &'static str,
     /// The noun for it in errors: "a directory".
     pub noun: &'static str,
-    /// The type of what is stored for it, as Endo's clients know it.
+    /// The type of the stored resource, as Endo's clients know it.
     pub type_name: &'static str,
     /// How it begins when it is typed.
     pub begins: Begins,
-    /// One example of what is typed behind `-e SLOT=`; `PATH` and `FILE` stand for paths.
+    /// One example of the text behind `-e SLOT=`; `PATH` and `FILE` stand for paths.
     pub example: &'static str,
     /// All that can be typed behind `-e SLOT=`.
     pub grammar: &'static str,
@@ -486,11 +488,11 @@ pub struct Row {
     pub sends: bool,
     /// Whether a page asks again before it is handed over: it starts programs, reaches the network or carries a secret.
     pub weighs: bool,
-    /// The phrase for what a run may do with its person through it, if nobody types it: "may wait for a time".
+    /// The phrase for the run's permission towards its user, if it is never typed: "may wait for a time".
     pub lets: &'static str,
     /// Whether a name of the person's can stand for it when a run asks for something.
     pub by_name: bool,
-    /// Reads what follows the beginning.
+    /// Reads the text after the beginning.
     pub(crate) parse: fn(&str, &dyn Surroundings) -> Result<ResourceSpec, SpecError>,
 }
 
@@ -500,8 +502,8 @@ impl Row {
         KINDS.iter().copied().find(|row| row.label == label)
     }
 
-    /// Returns the row by which a text behind `-e SLOT=` is read, and what follows its beginning. A text that begins like
-    /// no other kind is a path.
+    /// Returns the row that reads a text behind `-e SLOT=`, and the text after its beginning. A text with no other
+    /// beginning is a path.
     pub fn begun(text: &str) -> (&'static Row, &str) {
         let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         let is_address = matches!(scheme.as_deref(), Some("http" | "https"));
@@ -515,7 +517,7 @@ impl Row {
         found.unwrap_or((&directory::DIR, text))
     }
 
-    /// Returns whether a person types what fills such a slot.
+    /// Returns whether a user types the resource of such a slot.
     pub fn is_typed(&self) -> bool {
         self.begins != Begins::Never
     }
@@ -553,7 +555,7 @@ impl Kind {
         Row::of(label).map(|row| row.kind)
     }
 
-    /// Returns the methods that a worker may call on what fills the slot, where its kind says which.
+    /// Returns the methods that a worker may call on the slot, where its kind lists them.
     pub fn methods(self) -> &'static [&'static str] {
         self.row().methods
     }
@@ -563,7 +565,7 @@ impl Kind {
         self.methods().iter().map(|method| (*method).to_owned()).collect()
     }
 
-    /// Returns whether what fills the slot may have such a method. A server says itself which tools it has.
+    /// Returns whether the resource of the slot may have such a method. A server names its own tools.
     pub fn may_have(self, method: &str) -> bool {
         match self {
             Kind::Mcp => mcp::method_name(method) == method && !method.is_empty(),
@@ -582,7 +584,7 @@ impl Kind {
 
     /// Returns whether something of the kind `own` can fill a slot of this kind.
     pub fn takes(self, own: Kind) -> bool {
-        // A model is a worker that only hands on what it is told.
+        // A model is a worker that only forwards its input.
         own == self || own.read_only() == self || (self, own) == (Kind::Worker, Kind::Model)
     }
 }
@@ -594,7 +596,7 @@ impl fmt::Display for Kind {
 }
 
 impl ResourceSpec {
-    /// Reads what stands behind `-e SLOT=`.
+    /// Reads the text behind `-e SLOT=`.
     ///
     /// # Errors
     /// When it is not written as any kind is, or names a program that is not there.

@@ -41,7 +41,7 @@ pub struct ModelSpec {
     pub key: Option<String>,
 }
 
-/// Describes a model, with what all calls of it may use up.
+/// Describes a model, with the limits of all its calls.
 pub fn words(model: &str, tokens: Option<u64>, usd_micros: Option<u64>) -> String {
     let mut words = format!("model {model}");
     if let Some(tokens) = tokens {

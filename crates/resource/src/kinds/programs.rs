@@ -13,13 +13,13 @@ const PREFIX: &str = "program:";
 /// The prefix of a key that sets a variable.
 const VARIABLE: &str = "env.";
 
-/// How long one call may take if nobody says, in milliseconds.
+/// The default time limit of one call, in milliseconds.
 pub const WALL_MS: u64 = 60_000;
 /// The longest that one call may be said to take, in milliseconds.
 const MAX_WALL_MS: u64 = 86_400_000;
-/// How much memory one call may use if nobody says: 1 GiB.
+/// The default memory limit of one call: 1 GiB.
 pub const MEMORY: u64 = 1 << 30;
-/// The most output that is handed back, whatever is said: it goes into a model's context.
+/// The most output of a call, however high its limit: it goes into a model's context.
 const MAX_OUTPUT: u64 = 16 << 20;
 
 /// The row of `program` in the table.
@@ -42,7 +42,7 @@ pub(crate) static ROW: Row = Row {
     parse,
 };
 
-/// Programs of this machine, and what they reach.
+/// Programs of this machine, with the directories and the network that they reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramSpec {
     /// Each program's name, and where its file lies.
@@ -93,7 +93,7 @@ impl ProgramSpec {
 
     pub(super) fn typed(&self) -> String {
         let program = |(name, path): &(String, String)| match path.rsplit('/').next() == Some(name) {
-            // An equals sign would make a name of what stands before it.
+            // The text before an equals sign would be read as a name.
             true => quote::part(path, &[',', '?', '=']),
             false => format!("{}={}", quote::part(name, &[',', '?', '=']), quote::part(path, &[',', '?'])),
         };
@@ -143,7 +143,7 @@ fn program_path(name: &str, around: &dyn Surroundings) -> Result<String, SpecErr
     if name.contains('/') { around.absolute(name) } else { around.program(name) }
 }
 
-/// Reads what follows `program:`. A bare name is looked for where a shell would look.
+/// Reads the text after `program:`. A bare name is looked for where a shell would look.
 fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     let wrong = |what: String| ROW.wrong(what);
     let (names, query) = quote::split_once(text, '?').unwrap_or((text, ""));
@@ -267,7 +267,7 @@ impl Words<'_> {
     }
 }
 
-/// Programs that may be run, and what they reach when they do.
+/// Programs that may be run, with the directories and the network that they reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs {
     /// The programs. No two have the same name.
@@ -299,8 +299,7 @@ pub struct EndowedProgram {
     pub path: String,
     /// The digest of its file. Another one is another program.
     pub digest: BlobHash,
-    /// If it is a script: what reads it, in the order in which the one leads to the next. Other ones make another
-    /// program of it.
+    /// The interpreters of a script, in order: each leads to the next. Other interpreters make it another program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interpreters: Vec<Interpreter>,
 }
@@ -319,7 +318,7 @@ pub struct Interpreter {
 pub struct ProgramDirectory {
     /// Its absolute path.
     pub path: String,
-    /// Whether they may change what is in it.
+    /// Whether they may change its contents.
     pub write: bool,
 }
 
@@ -334,7 +333,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// The name of the secret, if it is one.
+    /// Returns the name of the secret, if it is one.
     pub fn secret(&self) -> Option<&str> {
         match self {
             Setting::Secret(name) => Some(name),
@@ -343,12 +342,12 @@ impl Setting {
     }
 }
 
-/// Variables that say how a program is confined, or what else is loaded into it: nobody sets these by name.
+/// Variables that confine a program, or load code into it: they cannot be set by name.
 const KEPT: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LANG", "TERM", "IFS", "BASH_ENV"];
 /// The same by how they begin.
 const KEPT_BEGINNINGS: [&str; 2] = ["LD_", "GIT_CONFIG"];
 
-/// Why a variable of a program's environment cannot be set by this name, if it cannot.
+/// Returns why a variable of a program's environment cannot be set by this name, if it cannot.
 pub fn variable_problem(name: &str) -> Option<&'static str> {
     let is_begun = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && name.len() <= 64;
@@ -360,7 +359,7 @@ pub fn variable_problem(name: &str) -> Option<&'static str> {
 }
 
 impl Programs {
-    /// The secrets that each call gets, by name.
+    /// Returns the secrets that each call gets, by name.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.environment.values().filter_map(Setting::secret)
     }
@@ -385,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_handed_over_is_said_in_a_few_words() {
+    fn summary_names_programs_directories_and_variables() {
         let program = |name: &str| EndowedProgram {
             name: name.into(),
             path: format!("/usr/bin/{name}"),
@@ -417,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_confines_a_program_is_not_set_by_name() {
+    fn confining_variables_cannot_be_set() {
         for (name, good) in [
             ("GITHUB_TOKEN", true),
             ("_x1", true),

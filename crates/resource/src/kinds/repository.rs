@@ -55,7 +55,7 @@ pub(crate) static GIT_RW: Row = Row {
     parse,
 };
 
-/// A repository of this machine, and what of it is handed over.
+/// A repository of this machine, with the limits of its grant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitSpec {
     /// The absolute path of its working tree.
@@ -66,7 +66,7 @@ pub struct GitSpec {
     pub author: Option<Author>,
     /// The only methods of those that the slot has; empty means all.
     pub methods: Vec<String>,
-    /// Whether only models that may read what is private may read what is there.
+    /// Whether only models that may read private data may read the contents.
     #[serde(default)]
     pub private: bool,
 }
@@ -107,7 +107,7 @@ impl GitSpec {
     }
 }
 
-/// Reads what follows `git:`.
+/// Reads the text after `git:`.
 fn parse(text: &str, around: &dyn Surroundings) -> Result<ResourceSpec, SpecError> {
     let wrong = |what: &str| GIT.wrong(what);
     let (path, query) = quote::split_once(text, '?').unwrap_or((text, ""));
@@ -192,7 +192,7 @@ mod tests {
     use super::Author;
 
     #[test]
-    fn an_author_is_a_name_and_an_address() {
+    fn author_needs_a_name_and_an_address() {
         let author = Author::parse("Ada L <ada@example.org>").unwrap();
         assert_eq!(author.to_string(), "Ada L <ada@example.org>");
         for bad in ["Ada", "<a@b>", "Ada <>", "Ada <a", "A <b> <c>", "A\n <b>"] {

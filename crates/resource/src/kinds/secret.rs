@@ -115,7 +115,7 @@ impl HandedSecret {
         words
     }
 
-    /// Why this program does not get it as this variable, if it does not.
+    /// Returns why this program does not get it as this variable, if it does not.
     pub fn refusal(&self, program: &str, variable: &str) -> Option<String> {
         let misses = |these: &BTreeSet<String>, this: &str| !these.is_empty() && !these.contains(this);
         let all = |these: &BTreeSet<String>| these.iter().cloned().collect::<Vec<_>>().join(", ");
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_where_its_owner_said_and_anywhere_if_nothing_was_said() {
+    fn secret_is_refused_outside_its_variables_and_programs() {
         let set = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<_>>();
         let handed = |variables: &[&str], programs: &[&str]| HandedSecret {
             name: "github".into(),

@@ -33,14 +33,14 @@ pub(crate) static ROW: Row = Row {
 const GET: &str = "GET";
 /// The method of a slot by which everything else is done.
 const SEND: &str = "send";
-/// The header in which a key goes along if nobody says.
+/// The default header of a key.
 const HEADER: &str = "authorization";
-/// The text before a key in that header if nobody says.
+/// The default text before a key in that header.
 const BEARER: &str = "Bearer ";
 /// The most letters that stand before a key.
 const MAX_BEFORE: usize = 40;
 
-/// A part of the web, and what of it is handed over.
+/// A part of the web, with the limits of its grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebSpec {
     /// The part.

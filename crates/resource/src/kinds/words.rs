@@ -1,4 +1,4 @@
-//! Kinds that are typed as one word, or not at all: the clock, workers, and what a run does with its person.
+//! Kinds that are typed as one word, or not at all: the clock, workers, and a run's permissions towards its user.
 
 use super::{Begins, Kind, Limit, ResourceSpec, Row, directory};
 use crate::{SpecError, Surroundings};
@@ -91,7 +91,7 @@ pub(crate) static MAIL: Row = Row {
     ..NEVER_TYPED
 };
 
-/// The common part of the rows of kinds that nobody types: the person who starts the run fills such a slot.
+/// The common part of the rows of kinds that are never typed: the user who starts the run fills such a slot.
 const NEVER_TYPED: Row = Row {
     kind: Kind::Ask,
     label: "",

@@ -11,16 +11,16 @@ pub enum Reach {
     Loopback,
     /// To the machines around this one.
     Private,
-    /// To whoever is on the same wire, or to the one who runs this machine: `169.254.169.254` hands out keys.
+    /// To machines on the same wire, or to the provider of this machine: `169.254.169.254` hands out keys.
     LinkLocal,
     /// To many at once.
     Multicast,
-    /// To nobody: reserved, or no address at all.
+    /// To no machine: reserved, or no address at all.
     Reserved,
 }
 
 impl Reach {
-    /// In a few words, for a finding.
+    /// Describes it in a few words, for a finding.
     pub fn words(self) -> &'static str {
         match self {
             Reach::Public => "a public address",
@@ -33,7 +33,8 @@ impl Reach {
     }
 }
 
-/// Where an address leads. IPv4 inside IPv6, in any of the ways in which it is carried, is what it carries.
+/// Returns where an address leads. IPv6 that carries IPv4, in any of the usual ways, leads where the IPv4 address
+/// does.
 pub fn reach(address: IpAddr) -> Reach {
     match address {
         IpAddr::V4(address) => of_v4(address),
@@ -48,7 +49,7 @@ fn of_v4(address: Ipv4Addr) -> Reach {
         [127, ..] => Reach::Loopback,
         [169, 254, ..] => Reach::LinkLocal,
         [224..=239, ..] => Reach::Multicast,
-        // 100.64/10 is what a provider shares among its customers.
+        // A provider shares 100.64/10 among its customers.
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Reach::Private,
         // Special uses: protocol assignments, documentation, benchmarks, the old 6to4 relay.
         [192, 0, 0 | 2, _] | [198, 18 | 19, ..] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => {
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_address_leads_somewhere() {
+    fn addresses_have_their_scope() {
         for (text, expected) in [
             ("8.8.8.8", Reach::Public),
             ("172.15.0.1", Reach::Public),

@@ -1,7 +1,7 @@
-//! Places of the web: what an endowment names, what a secret is pinned to, what a call reaches.
+//! Places of the web: the targets of an endowment, of a pinned secret, and of a call.
 //!
-//! There is one way to write each of them. Whatever could be read in two ways (a user before the host, an address in
-//! octal, a dot at the end, a percent-encoded slash) is refused here, so that nobody further up has to think of it.
+//! There is one way to write each of them. Text with two readings is refused here, so that no later check has to
+//! consider it. Examples are a user before the host, an address in octal, a dot at the end, a percent-encoded slash.
 
 mod address;
 mod origin;
@@ -40,7 +40,7 @@ impl Place {
         Ok(Place { origin, path })
     }
 
-    /// Whether a path of this server lies under it.
+    /// Returns whether a path of this server lies under it.
     pub fn holds(&self, origin: &Origin, path: &str) -> bool {
         self.origin == *origin && covers(&self.path, path)
     }
@@ -78,12 +78,12 @@ pub struct SecretUse {
     pub name: String,
     /// The header, in lower case.
     pub header: String,
-    /// What stands before the value: `Bearer ` in an `authorization` header.
+    /// The text before the value: `Bearer ` in an `authorization` header.
     pub before: String,
 }
 
 impl Web {
-    /// What it is, in a few words.
+    /// Describes it in a few words.
     pub fn words(&self) -> String {
         let places: Vec<String> = self.places.iter().map(ToString::to_string).collect();
         let methods: Vec<&str> = self.methods.iter().map(String::as_str).collect();
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_a_server_and_what_lies_under_a_path() {
+    fn place_holds_only_paths_under_its_own() {
         for (text, expected) in [
             ("https://api.example.com", Ok("https://api.example.com")),
             ("https://api.example.com/", Ok("https://api.example.com")),

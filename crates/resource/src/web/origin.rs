@@ -22,7 +22,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// As it is written.
+    /// Returns the scheme as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Scheme::Http => "http",
@@ -30,7 +30,7 @@ impl Scheme {
         }
     }
 
-    /// The port that is meant if none is written.
+    /// Returns the port that is meant if none is written.
     pub fn port(self) -> u16 {
         match self {
             Scheme::Http => 80,
@@ -103,7 +103,7 @@ pub enum BadPlace {
 }
 
 impl Origin {
-    /// Reads the server at the beginning of an address, and returns what follows it.
+    /// Reads the server at the beginning of an address, and returns the text after it.
     ///
     /// # Errors
     /// When it could be read in two ways.
@@ -114,7 +114,8 @@ impl Origin {
             "https" => Scheme::Https,
             _ => return Err(BadPlace::Scheme),
         };
-        // Some programs take a backslash for a slash: what follows would be a path to them, and a host to others.
+        // Some programs take a backslash for a slash: the text after it would be a path to them, and a host to
+        // others.
         let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
         let (authority, after) = rest.split_at(end);
         if authority.contains('@') {
@@ -181,7 +182,7 @@ fn host_of(text: &str) -> Result<Host, BadPlace> {
         return Err(bad());
     }
     let last = name.rsplit('.').next().unwrap_or_default();
-    // Resolvers read what ends in a number as an address, in any of a dozen spellings. Only one is taken.
+    // Resolvers read a host that ends in a number as an address, in any of a dozen spellings. Only one is taken.
     let is_number = last.bytes().all(|b| b.is_ascii_digit())
         || last.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
     if !is_number {
@@ -232,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_written_in_one_way() {
+    fn origin_is_written_in_one_way() {
         for (text, expected) in [
             ("https://api.example.com", "https://api.example.com"),
             ("HTTPS://API.EXAMPLE.COM:443/", "https://api.example.com"),
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_in_two_ways_is_refused() {
+    fn ambiguous_origins_are_refused() {
         let text = |text: &str| text.to_owned();
         for (address, expected) in [
             ("api.example.com", BadPlace::Scheme),

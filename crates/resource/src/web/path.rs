@@ -5,8 +5,9 @@ use super::BadPlace;
 /// The longest path, in bytes.
 const LONGEST: usize = 4096;
 
-/// A path that begins with `/` and has one reading: no `.` or `..`, no empty parts but the last, no escapes of what
-/// needs none.
+/// A path that begins with `/` and has one reading.
+///
+/// It has no `.` or `..`, no empty parts but the last, and no needless escapes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Plain(String);
 
@@ -14,7 +15,7 @@ impl Plain {
     /// Checks a path.
     ///
     /// # Errors
-    /// When servers, or what stands before them, may read it in another way than we do.
+    /// When servers, or the proxies before them, may read it in another way than we do.
     pub fn parse(text: &str) -> Result<Plain, BadPlace> {
         let bad = || BadPlace::Path(text.chars().take(200).collect());
         let rest = text.strip_prefix('/').ok_or_else(bad)?;
@@ -31,18 +32,18 @@ impl Plain {
         Ok(Plain(text.to_owned()))
     }
 
-    /// The path.
+    /// Returns the path.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The path.
+    /// Returns the path.
     pub fn into_string(self) -> String {
         self.0
     }
 }
 
-/// Whether one part of a path reads in one way only.
+/// Returns whether one part of a path reads in one way only.
 fn is_plain(part: &str) -> bool {
     let mut decoded = Vec::with_capacity(part.len());
     let mut bytes = part.bytes();
@@ -51,7 +52,7 @@ fn is_plain(part: &str) -> bool {
             let hex = |byte: Option<u8>| byte.and_then(|b| (b as char).to_digit(16));
             let (Some(high), Some(low)) = (hex(bytes.next()), hex(bytes.next())) else { return false };
             let byte = (high * 16 + low) as u8;
-            // What needs no escape is escaped to get past somebody who looks for it.
+            // A needless escape is there to get past a filter.
             if is_unreserved(byte) || matches!(byte, b'/' | b'\\' | b'%' | 0..=0x1F | 0x7F) {
                 return false;
             }
@@ -64,7 +65,8 @@ fn is_plain(part: &str) -> bool {
     }
     // Some decoders take overlong forms of `.` and `/` for them.
     let Ok(text) = String::from_utf8(decoded) else { return false };
-    // Some servers take what follows a `;` for parameters, and `..;` for `..`; some drop spaces at the ends of a name.
+    // Some servers take the text after a `;` for parameters, and `..;` for `..`. Some drop spaces at the ends of a
+    // name.
     text.split(';').enumerate().all(|(at, name)| {
         let name = name.trim();
         // Parameters may be empty, and so may the whole part: that is the last one.
@@ -77,7 +79,7 @@ fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
-/// Whether a plain path lies under another, as whole parts.
+/// Returns whether a plain path lies under another, as whole parts.
 pub fn covers(above: &str, path: &str) -> bool {
     above == "/" || path == above || path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
 }
@@ -87,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_with_one_reading_are_taken() {
+    fn ambiguous_paths_are_refused() {
         for text in [
             "/",
             "/v1",

@@ -38,12 +38,12 @@ impl Surroundings for Nowhere {
     }
 }
 
-/// Reads what stands behind `-e SLOT=`.
+/// Reads the text behind `-e SLOT=`.
 pub(crate) fn parse(text: &str) -> Result<ResourceSpec, SpecError> {
     ResourceSpec::parse(text, &Nowhere)
 }
 
-/// Reads what stands behind `-e`.
+/// Reads the text behind `-e`.
 pub(crate) fn endowment(text: &str) -> Result<Endowment, SpecError> {
     Endowment::parse(text, &Nowhere)
 }

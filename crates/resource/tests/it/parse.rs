@@ -42,7 +42,7 @@ fn directories_are_paths_with_limits() {
 }
 
 #[test]
-fn words_stand_for_what_has_no_path_and_slots_lie_in_slots() {
+fn keywords_and_nested_slots_are_read() {
     assert_eq!(endowment("now=clock").unwrap().fill, ResourceSpec::Clock);
     assert_eq!(endowment("again=self").unwrap().fill, ResourceSpec::Myself);
     assert!(path("now=./clock").1.path.ends_with("/clock"));
@@ -51,7 +51,7 @@ fn words_stand_for_what_has_no_path_and_slots_lie_in_slots() {
 }
 
 #[test]
-fn endowments_that_name_no_slot_or_path_are_refused() {
+fn endowments_without_slot_or_path_are_refused() {
     for bad in [
         "mail",
         "=x",
@@ -81,7 +81,7 @@ fn program(text: &str) -> ProgramSpec {
 }
 
 #[test]
-fn programs_are_found_with_what_they_reach() {
+fn programs_are_read_with_their_limits() {
     let spec = program("sh,/bin/cat?dir=/w:rw&dir=/r&net=no&exec=yes&time=1m30s&memory=1GiB&max=4KiB");
     let names: Vec<_> = spec.programs.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["sh", "cat"]);
@@ -192,7 +192,7 @@ fn repositories_are_named_by_their_working_trees() {
 }
 
 #[test]
-fn models_are_named_with_what_may_be_spent_on_them() {
+fn models_are_read_with_their_budgets() {
     let model = |text: &str| match parse(text).unwrap() {
         ResourceSpec::Model(spec) => spec,
         other => panic!("{other:?}"),
@@ -208,7 +208,7 @@ fn models_are_named_with_what_may_be_spent_on_them() {
 }
 
 #[test]
-fn secrets_are_named_with_where_they_may_go() {
+fn secrets_are_read_with_variables_and_programs() {
     let ResourceSpec::Secret(secret) = parse("secret:github?env=GITHUB_TOKEN,GH_TOKEN&for=gh").unwrap()
     else {
         panic!()
@@ -221,7 +221,7 @@ fn secrets_are_named_with_where_they_may_go() {
 }
 
 #[test]
-fn tools_are_named_one_by_one_and_count_as_sending() {
+fn tools_are_named_one_by_one_and_send_by_default() {
     let ResourceSpec::Mcp(McpSpec { server, tools, max_bytes, call_ms, .. }) =
         parse("mcp:github[list_issues:reads, create_issue,label:changes,a:b,\"x,y\":reads]?max=2MiB&time=5s")
             .unwrap()

@@ -1,4 +1,4 @@
-//! Every row of the table says what it must, and no two say the same.
+//! Every row of the table is complete, and no two rows have the same name.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn kinds_and_rows_name_each_other() {
 }
 
 #[test]
-fn examples_are_typed_as_their_kind() {
+fn row_examples_parse_as_their_kind() {
     for row in KINDS.iter().filter(|row| row.is_typed()) {
         for example in [row.example.to_owned(), row.example_from_root()] {
             let spec = parse(&example).unwrap_or_else(|error| panic!("{example}: {error}"));
@@ -45,7 +45,7 @@ fn examples_are_typed_as_their_kind() {
 }
 
 #[test]
-fn keys_of_the_table_are_the_keys_that_are_read() {
+fn parsers_read_exactly_the_keys_of_the_table() {
     let unknown = |text: &str| parse(text).is_err_and(|error| error.message.contains("are known"));
     for row in KINDS.iter().filter(|row| row.is_typed()) {
         let begin = row.example.split('?').next().unwrap_or_default();
@@ -61,7 +61,7 @@ fn keys_of_the_table_are_the_keys_that_are_read() {
 }
 
 #[test]
-fn key_of_a_limit_is_in_a_row_that_has_the_limit_and_in_no_other() {
+fn rows_have_the_key_of_each_limit_and_no_other() {
     for row in KINDS.iter().filter(|row| row.is_typed()) {
         for (limit, key) in [
             (Limit::Suffixes, "suffix="),
@@ -76,7 +76,7 @@ fn key_of_a_limit_is_in_a_row_that_has_the_limit_and_in_no_other() {
 }
 
 #[test]
-fn path_with_a_key_that_its_slot_does_not_have_is_refused() {
+fn path_with_a_key_unknown_to_its_slot_is_refused() {
     let (reads, writes) = (Kind::Dir { write: false }, Kind::Dir { write: true });
     for (text, kind, wrong) in [
         ("/d?suffix=.md&max=1&methods=list&rate=1/s&private", reads, None),
@@ -121,7 +121,7 @@ fn server(tools: &[&str]) -> Resource {
 }
 
 #[test]
-fn grant_that_was_narrowed_is_typed_no_wider_or_its_limit_is_named() {
+fn narrowed_grant_is_typed_no_wider_or_names_its_limit() {
     let none = Attenuation::default;
     let rate = || Attenuation { rate: Some(Rate { calls: 1, per_ms: 1_000 }), ..none() };
     let suffix = |suffix: &str| Attenuation { suffixes: [suffix.to_owned()].into(), ..none() };
@@ -158,7 +158,7 @@ fn grant_that_was_narrowed_is_typed_no_wider_or_its_limit_is_named() {
 }
 
 #[test]
-fn what_only_reads_is_taken_for_reading_and_not_for_writing() {
+fn read_only_directory_fills_only_reading_slots() {
     let dir = |read_only| Resource::Directory { path: "/d".into(), read_only }.kind();
     let (reads, writes) = (Kind::Dir { write: false }, Kind::Dir { write: true });
     assert!(reads.takes(dir(true)) && reads.takes(dir(false)));
@@ -169,7 +169,7 @@ fn what_only_reads_is_taken_for_reading_and_not_for_writing() {
 
 /// Checks that a typed resource and the grant of it are described in the same words.
 #[test]
-fn sentence_of_text_and_of_grant_are_one() {
+fn typed_text_and_grant_have_the_same_description() {
     let check = |text: &str, kind: Kind, resource: &Resource, expected: &str| {
         let spec = parse(text).unwrap();
         assert_eq!(describe_spec(&spec, Some(kind)), expected);
@@ -218,7 +218,7 @@ fn sentence_of_text_and_of_grant_are_one() {
 }
 
 #[test]
-fn described_text_has_every_limit_that_was_typed() {
+fn description_has_every_typed_limit() {
     for (text, expected) in [
         ("/d?methods=list,read", "directory /d; only the methods list, read"),
         (
@@ -242,7 +242,7 @@ fn described_text_has_every_limit_that_was_typed() {
 }
 
 #[test]
-fn nothing_is_typed_for_what_a_run_does_with_its_person() {
+fn user_facing_resources_have_no_typed_form() {
     for (resource, word) in [
         (Resource::Questions, "questions to you, in your inbox"),
         (Resource::Alarm, "waiting for a time"),

@@ -1,4 +1,4 @@
-//! A typed resource is read back as the same, whatever letters are in it.
+//! A typed resource is read back as the same, with any letters in it.
 
 use passable::Effect;
 use proptest::collection::{btree_map, btree_set, vec};
@@ -13,7 +13,7 @@ use resource::{
 
 use crate::{endowment, parse};
 
-/// Text with whatever means something in what is typed.
+/// Generates text with all letters and words that have a special meaning in typed text.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("\"".to_owned()),
@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused_and_read_back_if_it_was_read(
+    fn accepted_text_round_trips(
         slot in "[a-z]{1,3}(\\.[a-z]{1,3})?",
         begin in proptest::sample::select(vec!["", "/", "git:", "mcp:s[", "program:", "secret:a", "model:", "https://h"]),
         rest in hostile(),
