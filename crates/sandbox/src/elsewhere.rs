@@ -29,7 +29,7 @@ pub fn hand_nothing_on() -> Result<(), SandboxError> {
 /// Always refuses.
 ///
 /// # Errors
-/// What it says.
+/// That there is nothing to try on this system.
 pub fn attempt(_: &str, _: &[String]) -> Result<String, String> {
     Err("there is nothing to try on this system".to_owned())
 }

@@ -13,17 +13,17 @@ const MAX_HEADER: usize = 4 << 20;
 /// The frames that come before the streams. They are wiped: the environment of a program can hold secrets.
 const HEADERS: Frames = Frames::up_to(MAX_HEADER).wiped();
 
-/// What the warden is asked.
+/// The request that the parent sends to the warden.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Question {
-    /// What to run.
+    /// The program to run.
     pub(crate) spec: Spec,
     /// The process that asks. When it is gone, so is the program.
     pub(crate) parent: u32,
     /// How many bytes of standard input follow.
     pub(crate) input: u64,
-    /// Whether what follows goes to the program as it comes, and what it says comes back as it says it. The report then
-    /// goes over standard error.
+    /// Whether input and output are streamed to and from the program while it runs. The report then goes over
+    /// standard error.
     #[serde(default)]
     pub(crate) live: bool,
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_read_as_it_was_written_and_never_longer_than_agreed() {
+    fn report_round_trips_within_the_agreed_size() {
         let report = Report {
             end: End::Exited { status: 1 },
             stdout: Output { bytes: b"out".to_vec(), cut: 7 },

@@ -1,27 +1,28 @@
-//! Runs programs with what they were given and nothing else.
+//! Runs programs with the access that they were given and nothing else.
 //!
-//! [`run`] starts a *warden*: this very binary again, as `almoner sandbox`. The warden gets the [`Spec`], starts the
-//! program as its own descendant with every restriction in force, looks on, ends whatever outlives the program or
-//! breaks a limit, and reports. The daemon itself is never confined. A child of ours that runs no program but holds what
-//! strangers made, the host of a local model, shuts itself in with [`confine_self`].
+//! The function [`run`] starts a *warden*: this very binary again, as `almoner sandbox`. The warden gets the [`Spec`]
+//! and starts the program as its own descendant, with every restriction in force. It looks on, ends every process
+//! that outlives the program or breaks a limit, and reports. The daemon itself is never confined. The host of a local
+//! model runs no program but reads data of strangers; it confines itself with [`confine_self`].
 //!
-//! [`open`] does the same with a program that is talked to while it runs: what it reads and says goes by the warden, which
-//! keeps nothing but its standard error.
+//! The function [`open`] does the same with a program that is talked to while it runs. Its input and output go past
+//! the warden, which keeps nothing but its standard error.
 //!
-//! Everything fails closed: what the kernel cannot hold is an error before anything runs, never a program that runs
-//! with less protection than was asked for. Only Linux can hold anything so far; elsewhere every call is refused.
+//! Everything fails closed. If the kernel cannot enforce a restriction, the call fails before anything runs. A
+//! program never runs with less protection than was asked for. Only Linux can enforce restrictions so far; elsewhere
+//! every call is refused.
 //!
-//! What is held, and by what:
+//! The restrictions, and the mechanisms that enforce them:
 //!
-//! | what | by |
+//! | restriction | enforced by |
 //! | --- | --- |
 //! | files: read, write, make, remove, rename, truncate, execute | Landlock |
 //! | modes, owners, times, extended attributes of files | seccomp: they stay as they are |
-//! | no leases, no news of what others change, no files of memory | seccomp |
+//! | no leases, no news of changes by others, no files of memory | seccomp |
 //! | no network, no sockets of this machine; no debugging, mounting, loading, keys, other namespaces | seccomp |
 //! | signals to others, abstract sockets | Landlock, and a PID namespace where there is one |
 //! | processor time, address space, file size, open files, processes | rlimits; the warden counts all together |
-//! | wall time, memory of all, what grows where files lie in memory, bytes written by all, what outlives its parent | the warden |
+//! | wall time, memory of all, growth of places in memory, bytes written by all, processes that outlive their parent | the warden |
 //! | environment, descriptors, terminal, privileges | cleared before the program begins |
 #![allow(clippy::disallowed_methods, reason = "the sandbox starts, confines and ends processes")]
 #![deny(unsafe_code)]

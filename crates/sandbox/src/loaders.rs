@@ -1,4 +1,4 @@
-//! What the kernel opens beside a program's own file to start it: the dynamic linker, and the interpreter of a script.
+//! The files that the kernel opens to start a program: the dynamic linker, and the interpreter of a script.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,7 +9,7 @@ const DEEPEST: u32 = 5;
 /// The longest name of an interpreter or linker.
 const LONGEST: u64 = 4096;
 
-/// Where `env` in the first line of a script looks for what interprets it.
+/// Returns the directories in which `env`, in the first line of a script, looks for the interpreter.
 pub fn search() -> [&'static Path; 4] {
     ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"].map(Path::new)
 }
@@ -17,13 +17,14 @@ pub fn search() -> [&'static Path; 4] {
 /// How a file is started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaders {
-    /// What the kernel must be able to execute beside the file itself, all links followed.
+    /// The files that the kernel must be able to execute beside the file itself, all links followed.
     pub files: Vec<PathBuf>,
-    /// For a script: what interprets it, and what that starts, if it is `env`.
+    /// For a script: its interpreter, and the program that the interpreter starts, if it is `env`.
     pub interpreters: Vec<PathBuf>,
 }
 
-/// What starting the file takes. Where `env` looks for an interpreter is `search`.
+/// Returns the files that starting a program takes. `search` lists the directories in which `env` looks for an
+/// interpreter.
 ///
 /// # Errors
 /// When a file cannot be read, or is neither a program nor a script.
@@ -74,7 +75,7 @@ fn add(interpreter: &Path, search: &[&Path], depth: u32, found: &mut Loaders) ->
     collect(&real, search, depth - 1, found)
 }
 
-/// The dynamic linker that an ELF file names, if it names one.
+/// Returns the dynamic linker that an ELF file names, if it names one.
 fn linker(file: &mut File, head: &[u8]) -> io::Result<Option<PathBuf>> {
     const PT_INTERP: u64 = 3;
     let is_64 = head.get(4) == Some(&2);
@@ -127,7 +128,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_script_names_its_interpreter_and_that_its_linker() {
+    fn loaders_of_a_script_include_interpreter_and_linker() {
         let sh = Path::new("/bin/sh").canonicalize().unwrap();
         let direct = check("sh", b"#!/bin/sh -e\necho\n").unwrap();
         assert_eq!(direct.interpreters.as_slice(), std::slice::from_ref(&sh));
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_refused() {
+    fn loaders_refuse_non_programs() {
         for (name, bytes) in [
             ("empty", &b""[..]),
             ("text", b"hello"),
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_lies_is_refused_or_read_within_bounds() {
+    fn damaged_elf_header_is_read_within_bounds() {
         let mut head = b"\x7fELF\x02\x01".to_vec();
         head.resize(64, 0xff);
         assert!(

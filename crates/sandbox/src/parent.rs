@@ -13,11 +13,11 @@ use crate::spec::{End, Report, Spec};
 const LOOK: Duration = Duration::from_millis(2);
 /// The most of a program's standard error that is kept while it is talked to: as much as fits into a pipe with the rest.
 const KEPT: u64 = 16 << 10;
-/// How long a warden may take to end what it watches over.
+/// The time that a warden may take to end its processes.
 const ENDING: Duration = Duration::from_secs(10);
 /// How much longer than the program the warden may take before it is given up.
 const GRACE: Duration = Duration::from_secs(20);
-/// How much is kept of what a warden complains.
+/// The most bytes that are kept of a warden's complaint.
 const LAST_WORDS: u64 = 4096;
 
 /// Why a program was not run.
@@ -42,17 +42,17 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// The program that this process runs, also when its file has been replaced meanwhile.
+    /// Returns the program that this process runs, also when its file has been replaced meanwhile.
     pub fn own() -> Helper {
         Helper::at("/proc/self/exe")
     }
 
-    /// Another build of the same program.
+    /// Returns a helper that runs another build of the same program.
     pub fn at(program: impl Into<PathBuf>) -> Helper {
         Helper { program: program.into(), arguments: vec!["sandbox".to_owned()] }
     }
 
-    /// The warden as a process, with pipes to it.
+    /// Returns the warden as a process, with pipes to it.
     fn spawn(&self) -> io::Result<Child> {
         Command::new(&self.program)
             .args(&self.arguments)
@@ -64,7 +64,7 @@ impl Helper {
             .spawn()
     }
 
-    /// Where it lies.
+    /// Returns where it lies.
     pub(crate) fn program(&self) -> &std::path::Path {
         &self.program
     }
@@ -92,7 +92,7 @@ pub fn run(helper: &Helper, spec: &Spec, input: &[u8]) -> Result<Report, Sandbox
     let most = spec.within.limits.output;
     let (send, receive) = channel();
     let reader = std::thread::Builder::new().name("sandbox-report".to_owned()).spawn(move || {
-        // Whoever waits may have given up.
+        // The caller may have given up waiting.
         let _ = send.send(frame::answered(&mut stdout, most));
     });
     let patience = Duration::from_millis(spec.within.limits.wall_ms).saturating_add(GRACE);
@@ -123,19 +123,20 @@ pub fn run(helper: &Helper, spec: &Spec, input: &[u8]) -> Result<Report, Sandbox
 #[derive(Debug)]
 pub struct Session {
     warden: Child,
-    /// Held open as long as the program is wanted: the warden ends it when nobody would read its report.
+    /// The pipe of the report, held open as long as the program is wanted. The warden ends the program once this pipe
+    /// has no reader.
     report: Option<ChildStderr>,
     most: u64,
 }
 
-/// Both ends of what is said to a program and of what it says.
+/// The standard input and the standard output of a program.
 pub type Ends = (ChildStdin, ChildStdout);
 
-/// Starts a program and hands back what it reads and writes. Of its standard error the first 16 KiB are kept.
+/// Starts a program and returns the pipes of its input and output. Of its standard error the first 16 KiB are kept.
 ///
 /// # Errors
-/// When there is nothing that could hold it, or the warden cannot be started. What else keeps it from beginning is told
-/// by [`Session::end`].
+/// When this system cannot confine it, or the warden cannot be started. [`Session::end`] reports every other reason
+/// for which the program did not begin.
 pub fn open(helper: &Helper, spec: &Spec) -> Result<(Session, Ends), SandboxError> {
     if !cfg!(target_os = "linux") {
         return Err(SandboxError::Unsupported);
@@ -158,12 +159,13 @@ pub fn open(helper: &Helper, spec: &Spec) -> Result<(Session, Ends), SandboxErro
 }
 
 impl Session {
-    /// How the program ended, if it has by itself, or does within `patience`. Whatever is left of it is ended.
+    /// Returns how the program ended, if it has by itself, or does within `patience`. Ends every process that is left
+    /// of it.
     pub fn end(mut self, patience: Duration) -> Option<Report> {
         if !self.is_over_within(patience) {
             return None;
         }
-        // The warden has gone: what it had to say lies in the pipe.
+        // The warden has gone: its report lies in the pipe.
         frame::answered(self.report.as_mut()?, self.most).ok()
     }
 
@@ -181,7 +183,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // The warden sees that nobody reads its report, ends everything, and goes.
+        // The warden sees that its report has no reader, ends everything, and goes.
         self.report = None;
         if !self.is_over_within(ENDING) {
             let _ = self.warden.kill();

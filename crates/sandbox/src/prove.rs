@@ -1,5 +1,5 @@
-//! Proofs that this system holds what is promised: each thing is tried by a process that is confined, and, as a
-//! control, by one that is not.
+//! Proofs that this system enforces the promised restrictions. A confined process attempts each forbidden action; as
+//! a control, an unconfined one attempts it too.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,12 +13,12 @@ use std::process::{Command, Stdio};
 use crate::parent::{Helper, SandboxError, run};
 use crate::spec::{Confinement, End, Limits, Spec, places_of_the_system};
 
-/// What was found out about one restriction.
+/// The result of the proof of one restriction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     /// A short name, such as `read`.
     pub name: &'static str,
-    /// What a confined process must not be able to do, in words.
+    /// The action that a confined process must not be able to do, in words.
     pub what: &'static str,
     /// How it stands.
     pub standing: Standing,
@@ -27,7 +27,7 @@ pub struct Proof {
 /// How a restriction stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It was tried and did not happen; unconfined, it does. With what the process was told.
+    /// The action was tried and did not happen; unconfined, it does. Holds the error that the process got.
     Held(String),
     /// It happened.
     Open(String),
@@ -71,7 +71,7 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
             },
         }
     };
-    // What must work, works: otherwise every refusal would look like a proof.
+    // A permitted action must work: otherwise every refusal would look like a proof.
     let sound =
         run(helper, &spec(&["write".into(), format!("{}/sound", stage.inside)], Limits::default()), b"")?;
     if sound.end != (End::Exited { status: 0 }) {
@@ -102,8 +102,9 @@ pub fn prove(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxError> 
         .collect()
 }
 
-/// Proves in the same way what holds the host of a local model, which confines itself. The program is started as
-/// `sandbox host WEIGHTS NAME ARGUMENT…`: it must confine itself as a host does, with these weights, and make the attempt.
+/// Proves in the same way the restrictions of the host of a local model, which confines itself. The program is
+/// started as `sandbox host WEIGHTS NAME ARGUMENT…`. It must confine itself as a host does, with these weights, and
+/// make the attempt.
 ///
 /// # Errors
 /// When a host cannot confine itself at all, or could not work so; or the place cannot be used.
@@ -128,7 +129,7 @@ pub fn prove_host(helper: &Helper, place: &Path) -> Result<Vec<Proof>, SandboxEr
             false => Err(first_line(&output.stderr)),
         }
     };
-    // What a host lives by, works: otherwise every refusal would look like a proof.
+    // The actions that a host needs must work: otherwise every refusal would look like a proof.
     for needs in [vec!["read".to_owned(), weights.clone()], vec!["thread".to_owned()]] {
         set()?;
         confined(&needs).map_err(SandboxError::Refused)?;
@@ -165,14 +166,14 @@ fn control(binary: &Path, attempt: &[String]) -> Result<(), String> {
     }
 }
 
-/// What a process complained of, without advice to people.
+/// Returns the complaint of a process, without advice to people.
 fn first_line(words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
     let line = words.lines().next().unwrap_or_default();
     line.trim_start_matches("error: ").trim().to_owned()
 }
 
-/// What attempts are made on.
+/// The files and sockets on which attempts are made.
 struct Stage {
     inside: String,
     outside: String,
@@ -298,7 +299,7 @@ impl Stage {
         all
     }
 
-    /// What a process of ours that has confined itself must not be able to do.
+    /// Returns the actions that a process of ours must not be able to do after it has confined itself.
     fn trials_of_host(&self) -> Vec<Trial> {
         let (me, usual) = (std::process::id(), Limits::default());
         let all = [

@@ -1,4 +1,4 @@
-//! What is to run, within what, and how it ended.
+//! The description of a program to run: its confinement, its limits, and how it ended.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Spec {
     /// The program's file, all links followed.
     pub program: PathBuf,
-    /// The BLAKE3 digest that the file must have, as hexadecimal digits. It is looked at in the process that becomes
-    /// the program, and what is executed is the file that was looked at.
+    /// The BLAKE3 digest that the file must have, as hexadecimal digits. The process that becomes the program checks
+    /// it, and executes exactly the checked file.
     pub digest: Option<String>,
     /// If there is a digest, and the program is a script: the digests that the files must have that read it.
     pub interpreters: BTreeMap<PathBuf, String>,
@@ -22,11 +22,11 @@ pub struct Spec {
     pub directory: PathBuf,
     /// Its whole environment.
     pub environment: BTreeMap<String, String>,
-    /// What it is held within.
+    /// The confinement of the program.
     pub within: Confinement,
 }
 
-/// What a process is held within.
+/// The confinement of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Confinement {
@@ -36,12 +36,14 @@ pub struct Confinement {
     /// Files and directories that may be read and changed, with all that is in them. Nothing in them can be executed:
     /// a place that also lies in, or holds, something of `executable` or the program itself is refused.
     pub writable: Vec<PathBuf>,
-    /// Files and directories of which the program may start others. Empty: it can start none but itself.
+    /// Files and directories that hold other programs which the program may start. Empty: it can start none but
+    /// itself.
     pub executable: Vec<PathBuf>,
     /// Whether it may open connections over the network, to anywhere. It never may accept any.
     pub network: bool,
-    /// What calls are told that would change modes, owners or times of files, and never do: that they did, since most
-    /// programs keep these as an ornament. Otherwise they are refused, for those that see by it whether a file is there.
+    /// Whether calls that would change modes, owners or times of files report success. They never change anything.
+    /// Most programs need only the success; otherwise the calls are refused, for programs that tell by the error
+    /// whether a file is there.
     pub pretends: bool,
     /// How much it may use.
     pub limits: Limits,
@@ -90,7 +92,7 @@ impl Default for Limits {
     }
 }
 
-/// How a program ended, and what it said.
+/// The end of a program, and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// How it ended.
@@ -101,7 +103,7 @@ pub struct Report {
     pub stderr: Output,
 }
 
-/// What was kept of a stream.
+/// The kept part of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// The first bytes.
@@ -137,7 +139,7 @@ pub enum End {
 }
 
 impl End {
-    /// The end in plain words: "ended with status 0".
+    /// Returns the end in plain words: "ended with status 0".
     pub fn words(&self) -> String {
         match self {
             End::Exited { status } => format!("ended with status {status}"),
@@ -151,7 +153,7 @@ impl End {
     }
 }
 
-/// The usual name of a signal. The numbers are those of Linux on the processors that this crate knows.
+/// Returns the usual name of a signal. The numbers are those of Linux on the processors that this crate knows.
 fn signal_name(number: i32) -> Option<&'static str> {
     const NAMES: [(i32, &str); 16] = [
         (1, "SIGHUP"),
@@ -174,7 +176,8 @@ fn signal_name(number: i32) -> Option<&'static str> {
     NAMES.iter().find(|(each, _)| *each == number).map(|(_, name)| *name)
 }
 
-/// What nearly every program reads: libraries, tables of time zones, certificates; nothing of any user.
+/// Returns the places that nearly every program reads: libraries, tables of time zones, certificates; nothing of any
+/// user.
 pub fn places_of_the_system(network: bool) -> Vec<PathBuf> {
     const ALWAYS: &[&str] = &[
         "/usr",
@@ -208,7 +211,7 @@ pub fn places_of_the_system(network: bool) -> Vec<PathBuf> {
     present(ALWAYS.iter().chain(more))
 }
 
-/// Where the programs of this machine lie, for those that start others.
+/// Returns where the programs of this machine lie, for those that start others.
 pub fn programs_of_the_system() -> Vec<PathBuf> {
     present(["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"].iter())
 }
@@ -225,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_are_told_in_plain_words() {
+    fn end_is_described_in_plain_words() {
         for (end, words) in [
             (End::Exited { status: 3 }, "ended with status 3"),
             (End::Killed { signal: 9 }, "was ended by the signal SIGKILL"),
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn no_place_of_the_system_holds_what_is_a_users_or_a_secret() {
+    fn system_places_hold_no_user_data_or_secrets() {
         let places = places_of_the_system(true);
         for secret in [
             "/etc/shadow",

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 
 use super::raw;
 
-/// Tries one thing. The answer says what happened.
+/// Tries one action, and returns a message that it happened.
 ///
 /// # Errors
 /// Why it did not happen.
@@ -88,7 +88,7 @@ fn mode(path: &str) -> io::Result<()> {
     if now == 0o777 { Ok(()) } else { Err(io::Error::other("the mode is what it was")) }
 }
 
-/// Sets the flags of a file of its own: to what they are, since some cannot be taken back.
+/// Sets the flags of a file of its own to their present values, since some flags cannot be taken back.
 fn flags(path: &str) -> io::Result<()> {
     fs::write(path, "x")?;
     let file = fs::File::open(path)?;
@@ -142,7 +142,7 @@ fn processes(count: u64) -> io::Result<()> {
             }
         }
     }
-    // Long enough for whoever counts.
+    // Long enough for the warden to count them.
     std::thread::sleep(Duration::from_millis(500));
     for mut child in all {
         child.kill()?;
@@ -182,7 +182,7 @@ fn spin() -> io::Result<()> {
     Ok(())
 }
 
-/// Finds what whoever started this had in its environment.
+/// Checks whether a variable of the caller's environment is visible.
 fn environment() -> io::Result<()> {
     let name = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).next();
     name.map(drop).ok_or_else(|| io::Error::other("there is no variable"))
@@ -194,7 +194,7 @@ fn descriptors() -> io::Result<()> {
     if more > 0 { Ok(()) } else { Err(io::Error::other("there are only the three usual ones")) }
 }
 
-/// What the kernel calls the key ring of the user.
+/// The kernel's number for the key ring of the user.
 const USER_KEYRING: libc::c_long = -4;
 
 fn call(name: &str) -> io::Result<()> {

@@ -18,10 +18,11 @@ use super::calls_table::{
 };
 use crate::Confinement;
 
-/// What the process may still start.
+/// The programs that the process may still start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Starts {
-    /// Nothing, and no process either: it is where it should be. It opens nothing for writing, and signals nobody.
+    /// Nothing, and no process either: it is where it should be. It opens nothing for writing, and signals only
+    /// itself.
     Nothing,
     /// The program itself.
     Itself,
@@ -67,7 +68,8 @@ fn allowing(within: &Confinement, starts: Starts) -> Result<BpfProgram, seccompi
     );
     // Threads and processes, but none in namespaces of their own.
     rules.insert(libc::SYS_clone, vec![rule(&[(0, Op::MaskedEq(NAMESPACES), 0)])?]);
-    // Landlock has no say in most of what this call does to files, so it does nothing but what programs live by.
+    // Landlock does not cover most of this call's effects on files, so only the requests that programs need are
+    // allowed.
     let harmless = IOCTLS.iter().chain(if within.network { IOCTLS_OF_INTERFACES } else { &[] });
     let each = harmless.map(|request| rule(&[(1, Op::Eq, *request)]));
     rules.insert(libc::SYS_ioctl, each.collect::<Result<_, _>>()?);
@@ -118,8 +120,8 @@ fn pretending(pretends: bool) -> Result<BpfProgram, seccompiler::BackendError> {
     SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(answer), arch()?)?.try_into()
 }
 
-/// All conditions on arguments, each by its number. The lower half is compared: all of these are 32 bits wide in the
-/// kernel, so that the upper half would only be a way around the rule.
+/// Returns a rule of conditions on arguments, each given by its number. Only the lower half is compared. All of these
+/// arguments are 32 bits wide in the kernel, so the upper half would only be a way around the rule.
 fn rule(conditions: &[(u8, Op, u64)]) -> Result<SeccompRule, seccompiler::BackendError> {
     let conditions = conditions
         .iter()
@@ -131,7 +133,7 @@ fn arch() -> Result<TargetArch, seccompiler::BackendError> {
     std::env::consts::ARCH.try_into()
 }
 
-/// Console commands of which some type, some read the screen.
+/// The request of console commands: some type text, some read the screen.
 const TIOCLINUX: u64 = 0x541c;
 
 /// Every kind of namespace that `clone` makes.
@@ -148,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_filters_compile_and_no_call_is_both_allowed_and_forbidden() {
+    fn filters_compile_and_call_lists_do_not_overlap() {
         for network in [false, true] {
             let within = Confinement {
                 readable: vec![],
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reaches_other_processes_or_the_kernel_is_on_no_list_of_allowed_calls() {
+    fn dangerous_calls_are_on_no_allow_list() {
         for call in [
             libc::SYS_socket,
             libc::SYS_ptrace,

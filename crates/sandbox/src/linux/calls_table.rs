@@ -46,7 +46,7 @@ pub(super) const ALLOWED: &[i64] = &[
     // A pair of streams that is connected to itself. `socketpair` has a condition.
     libc::SYS_sendto, libc::SYS_recvfrom, libc::SYS_sendmsg, libc::SYS_recvmsg, libc::SYS_shutdown,
     libc::SYS_getsockname, libc::SYS_getpeername, libc::SYS_getsockopt, libc::SYS_setsockopt,
-    // More of the same: what is confined can confine itself further.
+    // More of the same: a confined process can confine itself further.
     libc::SYS_seccomp, libc::SYS_landlock_create_ruleset, libc::SYS_landlock_add_rule,
     libc::SYS_landlock_restrict_self,
     #[cfg(target_arch = "x86_64")] libc::SYS_arch_prctl,
@@ -84,12 +84,12 @@ pub(super) const ALLOWED: &[i64] = &[
 pub(super) const NETWORK: &[i64] =
     &[libc::SYS_connect, libc::SYS_bind, libc::SYS_sendmmsg, libc::SYS_recvmmsg];
 
-/// Calls that start programs by a descriptor. What `memfd_create` makes is on no list: it would be a program of one's
-/// own making, which Landlock has no say in, and memory that nobody counts.
+/// Calls that start programs by a descriptor. `memfd_create` is on no list: it would make a program of one's own that
+/// Landlock does not cover, and memory that no limit counts.
 pub(super) const OTHER_PROGRAMS: &[i64] = &[libc::SYS_execveat];
 
-/// What a process of ours that has confined itself has no use for: making processes, opening for writing by calls of
-/// which seccomp cannot see how, signals to others.
+/// Calls that a process of ours does not need once it has confined itself. They make processes, signal others, or
+/// open files for writing in a way that seccomp cannot see.
 #[rustfmt::skip]
 pub(super) const NOT_FOR_HOSTS: &[i64] = &[
     libc::SYS_openat2, libc::SYS_truncate, libc::SYS_mkdirat, libc::SYS_unlinkat, libc::SYS_renameat2,
@@ -108,7 +108,7 @@ pub(super) const NOT_FOR_HOSTS: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_vfork,
 ];
 
-/// What `fcntl` is not asked: to tell of what others do with a file, to hold them up, to signal others.
+/// Commands that `fcntl` refuses: they report or delay the accesses of others to a file, or signal others.
 #[rustfmt::skip]
 pub(super) const FCNTLS: &[i32] = &[
     libc::F_SETLEASE,
@@ -150,7 +150,7 @@ pub(super) const FORBIDDEN: &[i64] = &[
     libc::SYS_unshare, libc::SYS_setns, libc::SYS_mount, libc::SYS_umount2, libc::SYS_pivot_root, libc::SYS_chroot,
     libc::SYS_open_tree, libc::SYS_move_mount, libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount,
     libc::SYS_fspick, libc::SYS_mount_setattr, libc::SYS_quotactl, libc::SYS_quotactl_fd,
-    // Files behind Landlock's back, and what tells of the files of others.
+    // Files behind Landlock's back, and calls that report on the files of others.
     libc::SYS_open_by_handle_at, libc::SYS_name_to_handle_at, libc::SYS_fanotify_init, libc::SYS_fanotify_mark,
     libc::SYS_inotify_init1, libc::SYS_inotify_add_watch, libc::SYS_acct, libc::SYS_setxattr, libc::SYS_lsetxattr,
     libc::SYS_fsetxattr, libc::SYS_removexattr, libc::SYS_lremovexattr, libc::SYS_fremovexattr,
@@ -166,7 +166,7 @@ pub(super) const FORBIDDEN: &[i64] = &[
     libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key, libc::SYS_shmget, libc::SYS_shmat,
     libc::SYS_shmctl, libc::SYS_shmdt, libc::SYS_semget, libc::SYS_semop, libc::SYS_semctl, libc::SYS_semtimedop,
     libc::SYS_msgget, libc::SYS_msgsnd, libc::SYS_msgrcv, libc::SYS_msgctl, libc::SYS_mq_open, libc::SYS_mq_unlink,
-    // Whoever accepts connections is a server.
+    // Accepting connections makes a program a server.
     libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4,
     #[cfg(target_arch = "x86_64")] libc::SYS_iopl,
     #[cfg(target_arch = "x86_64")] libc::SYS_ioperm,
@@ -175,8 +175,8 @@ pub(super) const FORBIDDEN: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_inotify_init,
 ];
 
-/// What may be asked of a descriptor: whether it is a terminal and how large, how much there is to read, whether it
-/// blocks and outlives an execve; and a copy of a file into one that may be written.
+/// Requests that a descriptor answers: terminal and window size, bytes to read, blocking, and whether it outlives an
+/// execve. Also the copy of a file into one that may be written.
 pub(super) const IOCTLS: &[u64] = &[
     libc::TCGETS,
     libc::TIOCGWINSZ,
@@ -191,7 +191,7 @@ pub(super) const IOCTLS: &[u64] = &[
     0x4020_940d,
 ];
 
-/// What may be asked about network interfaces. None of it changes one.
+/// Requests about network interfaces. None of them changes an interface.
 pub(super) const IOCTLS_OF_INTERFACES: &[u64] = &[
     // SIOCGIFNAME, SIOCGIFCONF, SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFNETMASK, SIOCGIFMTU, SIOCGIFINDEX.
     0x8910, 0x8912, 0x8913, 0x8915, 0x891b, 0x8921, 0x8933,

@@ -11,7 +11,8 @@ use landlock::{
 
 use crate::Confinement;
 
-/// Without the rights of this version, what is only to be read can be cut to nothing: Linux 6.2.
+/// The least version of Landlock: Linux 6.2. Without its rights, a file that is only to be read can be cut to
+/// nothing.
 const LEAST: ABI = ABI::V3;
 
 /// Enough for who opens nothing for writing: Linux 5.13. Cutting to nothing is seccomp's business there.
@@ -31,11 +32,11 @@ pub(super) enum Signals {
     Itself,
 }
 
-/// Holds the calling thread, and all that comes of it, to the files that it was given. `starts` is what it executes
-/// itself.
+/// Confines the calling thread, and all its descendants, to the files that it was given. `starts` lists the files
+/// that it executes itself.
 ///
 /// # Errors
-/// When the kernel cannot hold all of it, or a path is not there.
+/// When the kernel cannot enforce all of it, or a path is not there.
 pub(super) fn confine(within: &Confinement, starts: &[PathBuf], signals: Signals) -> io::Result<()> {
     let least = if signals == Signals::Itself { LEAST_FOR_READERS } else { LEAST };
     let needed = if signals == Signals::Itself { "5.13" } else { "6.2" };
@@ -95,8 +96,8 @@ pub(super) fn confine(within: &Confinement, starts: &[PathBuf], signals: Signals
     Ok(())
 }
 
-/// A place that may be changed and one that may be started of which one lies in the other. Landlock adds up what its
-/// rules allow along a path, so that what was written there could be started.
+/// Returns a writable place and an executable place, if one of them lies in the other. Landlock adds up the rights of
+/// its rules along a path, so a file written there could be started.
 fn changed_and_started<'a>(within: &'a Confinement, starts: &'a [PathBuf]) -> Option<(&'a Path, &'a Path)> {
     let overlap = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
     let started = || within.executable.iter().chain(starts);
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_may_be_both_changed_and_started() {
+    fn overlap_of_writable_and_executable_places_is_found() {
         let paths = |all: &[&str]| all.iter().map(PathBuf::from).collect::<Vec<_>>();
         for (writable, executable, starts, expected) in [
             (&["/mine"][..], &["/usr"][..], &["/usr/bin/git"][..], None),

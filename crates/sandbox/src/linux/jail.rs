@@ -12,14 +12,14 @@ use super::{calls, doing, files, privileges, raw};
 use crate::Spec;
 use crate::loaders::{loaders, search};
 
-/// What the program begins with.
+/// The standard streams of the program.
 pub(super) struct Ends {
     pub(super) stdin: PipeReader,
     pub(super) stdout: PipeWriter,
     pub(super) stderr: PipeWriter,
 }
 
-/// What the process is besides its spec.
+/// The settings of the process that are not in its spec.
 pub(super) struct Setting {
     /// Who keeps signals in.
     pub(super) signals: Signals,
@@ -30,7 +30,7 @@ pub(super) struct Setting {
 /// Puts every restriction in force and becomes the program.
 ///
 /// # Errors
-/// What could not be done; the program has not begun.
+/// The step that failed; the program has not begun.
 pub(super) fn enter(spec: &Spec, ends: Ends, setting: &Setting) -> io::Result<Infallible> {
     rustix::process::setsid().map_err(doing("begin a session"))?;
     rustix::stdio::dup2_stdin(&ends.stdin).map_err(doing("connect standard input"))?;
@@ -61,7 +61,7 @@ pub(super) fn enter(spec: &Spec, ends: Ends, setting: &Setting) -> io::Result<In
     privileges::limit(&spec.within.limits, setting.processes)?;
     privileges::drop_all()?;
     files::confine(&spec.within, &starts, setting.signals)?;
-    // One word of the kernel's for the file that was opened: nobody can put another in its place meanwhile.
+    // The kernel's own path to the open file: no other process can replace it meanwhile.
     let mut command = Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()));
     if let Some((name, arguments)) = spec.argv.split_first() {
         command.arg0(name).args(arguments);
@@ -74,7 +74,7 @@ pub(super) fn enter(spec: &Spec, ends: Ends, setting: &Setting) -> io::Result<In
     Err(at(&format!("start {shown}"), &error))
 }
 
-/// The digest of the file, through the descriptor that is executed.
+/// Checks the digest of the file, through the descriptor that is executed.
 fn verify(program: &mut File, expected: &str) -> io::Result<()> {
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; 256 << 10];

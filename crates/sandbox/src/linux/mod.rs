@@ -1,4 +1,4 @@
-//! Linux: the warden, what confines, and what tries to get out.
+//! Linux: the warden, the restrictions, and the attempts to break them.
 
 mod attempts;
 mod calls;
@@ -22,14 +22,14 @@ use rustix::process::DumpableBehavior;
 use crate::{Confinement, SandboxError};
 
 /// Confines the calling process, which goes on as it is: for children of ours that hold foreign code or foreign data.
-/// Afterwards it starts threads, but no process and no program, signals nobody but itself, opens nothing for writing,
-/// and leaves no core dump, whatever `executable` and `writable` say. Of the limits those count that the kernel keeps
-/// for one process: processor time, address space, file size, open files. Call it before there are other threads.
+/// Afterwards it starts threads, but no process and no program. It signals only itself, opens nothing for writing,
+/// and leaves no core dump; `executable` and `writable` are ignored. Only the limits that the kernel keeps for one
+/// process count: processor time, address space, file size, open files. The process must have no other threads yet.
 ///
-/// It holds from Linux 5.13 on: what Landlock did not know in its first version is made up for by seccomp.
+/// It works from Linux 5.13 on: seccomp covers the gaps of Landlock's first version.
 ///
 /// # Errors
-/// What could not be held. The process must end then: it may be confined in part.
+/// The restriction that could not be enforced. The process must end then: it may be confined in part.
 pub fn confine_self(within: &Confinement) -> Result<(), SandboxError> {
     let confinement = Confinement { executable: Vec::new(), writable: Vec::new(), ..within.clone() };
     let confine = || -> io::Result<()> {
@@ -44,8 +44,7 @@ pub fn confine_self(within: &Confinement) -> Result<(), SandboxError> {
     confine().map_err(|e| SandboxError::Refused(e.to_string()))
 }
 
-/// Hands no descriptor on that this process has inherited itself, to whatever it starts from now on: only the three usual
-/// ones. Nothing is closed.
+/// Makes every program that this process starts inherit only the three usual descriptors. Nothing is closed.
 ///
 /// # Errors
 /// When the kernel has no such call (before 5.11).
@@ -53,7 +52,7 @@ pub fn hand_nothing_on() -> Result<(), SandboxError> {
     raw::close_at_exec(3).map_err(|e| SandboxError::Refused(e.to_string()))
 }
 
-/// An error with what was being done.
+/// Returns a function that adds the failed action to an error.
 fn doing(what: &str) -> impl Fn(rustix::io::Errno) -> io::Error + '_ {
     move |errno| {
         let error = io::Error::from(errno);

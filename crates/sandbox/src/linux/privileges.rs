@@ -1,4 +1,4 @@
-//! What a process may use, and what it may do because of who it is.
+//! The limits of a process, and the privileges that it has because of its user.
 
 use std::io;
 
@@ -29,9 +29,9 @@ pub(super) fn limit(limits: &Limits, processes: Option<u64>) -> io::Result<()> {
     ];
     for (resource, most, name) in all {
         let Some(most) = most.filter(|most| *most != UNLIMITED) else { continue };
-        // What is already set lower stays.
+        // A limit that is already lower stays.
         let least = rustix::process::getrlimit(resource).maximum.map_or(most, |now| now.min(most));
-        // A second between the signal that says what is wrong and the one that ends it.
+        // A second between the signal that reports the limit and the one that ends the process.
         let grace = u64::from(resource == Resource::Cpu);
         let end =
             rustix::process::getrlimit(resource).maximum.map_or(least + grace, |now| now.min(least + grace));
@@ -41,7 +41,7 @@ pub(super) fn limit(limits: &Limits, processes: Option<u64>) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives up every privilege for good: of the superuser too, and of whatever is executed later.
+/// Gives up every privilege for good: of the superuser too, and of every program that is executed later.
 ///
 /// # Errors
 /// When one stays.

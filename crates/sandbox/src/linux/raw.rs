@@ -23,15 +23,15 @@ pub(super) fn fork() -> io::Result<Side> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::Error::other("a process with threads cannot be made two"));
     }
-    // SAFETY: there is one thread (looked at above, and it is this one, so that no other can appear), so no lock can
-    // be held by a thread that the new process does not have, and it may go on like any other process.
+    // SAFETY: there is one thread: it was counted above and is this one, so no other can appear. So no other thread,
+    // missing in the new process, can hold a lock. The new process may go on like any other process.
     match unsafe { libc::fork() } {
         0 => Ok(Side::Child),
         pid => made(pid).map(Side::Parent),
     }
 }
 
-/// What `fork` answered. To be asked before anything else is.
+/// Returns the result of `fork`. Must be called right after it, before the error number changes.
 fn made(pid: libc::pid_t) -> io::Result<Pid> {
     let error = io::Error::last_os_error();
     (pid > 0).then_some(pid).and_then(Pid::from_raw).ok_or(error)
@@ -40,7 +40,7 @@ fn made(pid: libc::pid_t) -> io::Result<Pid> {
 /// Tries to make a second process, which ends at once.
 ///
 /// # Errors
-/// What the kernel answers.
+/// The error of the kernel.
 pub(super) fn fork_for_nothing() -> io::Result<Pid> {
     // SAFETY: all that the new process does is end, by a call that may be made in any state.
     let pid = unsafe {
@@ -65,8 +65,8 @@ pub(super) fn leave(namespaces: UnshareFlags) -> io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(namespaces) }.map_err(io::Error::from)
 }
 
-/// Marks every descriptor from `first` on as closed at `execve`, so that nothing inherited is handed on. Nothing is
-/// closed yet: what this process still uses stays usable.
+/// Marks every descriptor from `first` on as closed at `execve`, so that no program inherits it. Nothing is closed
+/// yet: descriptors that this process still uses stay usable.
 ///
 /// # Errors
 /// When the kernel has no such call (before 5.11).
@@ -120,10 +120,10 @@ pub(super) fn limit_other(process: i32) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Tries a system call of which no argument is a pointer.
+/// Tries a system call whose arguments are no pointers.
 ///
 /// # Errors
-/// What the kernel answers.
+/// The error of the kernel.
 pub(super) fn call(number: libc::c_long, first: libc::c_long, second: libc::c_long) -> io::Result<()> {
     if ![libc::SYS_unshare, libc::SYS_keyctl].contains(&number) {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -136,9 +136,9 @@ pub(super) fn call(number: libc::c_long, first: libc::c_long, second: libc::c_lo
 /// Tries to open a socket of a family.
 ///
 /// # Errors
-/// What the kernel answers.
+/// The error of the kernel.
 pub(super) fn socket(family: libc::c_int) -> io::Result<()> {
-    // SAFETY: takes numbers. The descriptor is new, nobody else knows it, and it is closed here.
+    // SAFETY: takes numbers. The descriptor is new, no other code knows it, and it is closed here.
     unsafe {
         let socket = libc::socket(family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
         if socket < 0 {
@@ -152,9 +152,9 @@ pub(super) fn socket(family: libc::c_int) -> io::Result<()> {
 /// Tries to make a file that has no name.
 ///
 /// # Errors
-/// What the kernel answers.
+/// The error of the kernel.
 pub(super) fn memory_file() -> io::Result<File> {
-    // SAFETY: the name is a constant that ends in zero. The descriptor is new, and nobody else knows it.
+    // SAFETY: the name is a constant that ends in zero. The descriptor is new, and no other code knows it.
     unsafe {
         let file = libc::memfd_create(c"x".as_ptr(), libc::MFD_CLOEXEC);
         if file < 0 {
@@ -167,7 +167,7 @@ pub(super) fn memory_file() -> io::Result<File> {
 /// Tries a command of `fcntl` that takes a number.
 ///
 /// # Errors
-/// What the kernel answers.
+/// The error of the kernel.
 pub(super) fn control(file: &File, command: libc::c_int, number: libc::c_int) -> io::Result<()> {
     if ![libc::F_SETLEASE, libc::F_NOTIFY].contains(&command) {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -12,7 +12,7 @@ use crate::Output;
 
 /// Streams that are read and fed while the program runs.
 pub(super) struct Streams {
-    /// What is still to be fed, from the place that was reached; `None` once the end was told.
+    /// The pipe for the rest of the input, from `fed` on; `None` once it is closed.
     feed: Option<PipeWriter>,
     input: Vec<u8>,
     fed: usize,
@@ -22,8 +22,8 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Will feed `input` and keep at most `most` bytes of each of the others; of a program that is talked to, of its
-    /// standard error alone.
+    /// Returns streams that will feed `input` and keep at most `most` bytes of each output. Of a program that is
+    /// talked to, only its standard error is kept.
     ///
     /// # Errors
     /// When a pipe cannot be set up.
@@ -47,7 +47,8 @@ impl Streams {
         })
     }
 
-    /// Moves what can be moved, waiting for at most `pause` until something can, or `end` is ready. Whether `end` is.
+    /// Moves all available data, waiting for at most `pause` until there is some, or `end` is ready. Returns whether
+    /// `end` is ready.
     pub(super) fn attend(&mut self, end: Option<BorrowedFd<'_>>, pause: &Timespec) -> bool {
         let mut set = Vec::with_capacity(4);
         let at_end = end.map(|end| set.push(PollFd::from_borrowed_fd(end, PollFlags::IN)));
@@ -92,7 +93,7 @@ impl Streams {
         match rustix::io::write(feed.as_fd(), &self.input[self.fed..]) {
             Ok(count) => self.fed += count,
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // A program need not read what it is given.
+            // A program need not read its input.
             Err(_) => self.fed = self.input.len(),
         }
         if self.fed == self.input.len() {
@@ -100,7 +101,7 @@ impl Streams {
         }
     }
 
-    /// What is left in the pipes. Everything that could write is gone by now.
+    /// Returns the outputs, after reading the rest from the pipes. Every process that could write is gone by now.
     pub(super) fn finish(mut self) -> (Output, Output) {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         self.feed = None;

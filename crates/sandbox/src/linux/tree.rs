@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 /// How long it may take until the last descendant is gone.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What the descendants of a process use.
+/// The resources that the descendants of a process use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Use {
     /// How many processes and threads there are.
@@ -20,7 +20,8 @@ pub(super) struct Use {
     pub(super) written: u64,
 }
 
-/// What all descendants of `root` use together. What vanishes while it is looked at counts as nothing.
+/// Returns the resources that all descendants of `root` use together. A process that vanishes meanwhile counts as
+/// nothing.
 pub(super) fn measure(root: Pid) -> Use {
     let mut all = Use::default();
     for pid in descendants(root) {
@@ -33,7 +34,7 @@ pub(super) fn measure(root: Pid) -> Use {
     all
 }
 
-/// How many processes and threads the user of this process has.
+/// Returns how many processes and threads the user of this process has.
 pub(super) fn tasks_of_user() -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     let me = rustix::process::getuid().as_raw();
@@ -46,7 +47,7 @@ pub(super) fn tasks_of_user() -> u64 {
 }
 
 /// Ends every descendant of `root` and waits for those that are children of this process. They are stopped first, so
-/// that none makes another behind the back of whoever counts.
+/// that none starts another between counting and killing.
 pub(super) fn end(root: Pid) -> bool {
     let begun = Instant::now();
     loop {
@@ -70,7 +71,7 @@ pub(super) fn end(root: Pid) -> bool {
     }
 }
 
-/// Takes the status of every child that has ended. Whether there are others.
+/// Reaps every child that has ended. Returns whether there are other children.
 pub(super) fn reap() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -112,12 +113,12 @@ fn descendants(root: Pid) -> Vec<i32> {
     found
 }
 
-/// A field of `/proc/PID/stat`, counted from the one behind the name, which may hold anything.
+/// Returns a field of `/proc/PID/stat`, counted from the one behind the name, which may hold anything.
 fn field(stat: &str, at: usize) -> Option<&str> {
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(at)
 }
 
-/// The parent, unless the process has ended and only waits to be counted out.
+/// Returns the parent, unless the process has ended and only waits to be counted out.
 fn parent(stat: &str) -> Option<i32> {
     if field(stat, 0)? == "Z" {
         return None;
@@ -134,7 +135,7 @@ fn resident(statm: &str) -> Option<u64> {
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// The larger of what was handed to `write` and what was made dirty, which also counts mapped files.
+/// Returns the larger of two counts: bytes passed to `write`, and bytes made dirty, which also counts mapped files.
 fn written(io: &str) -> u64 {
     let value = |name: &str| -> u64 {
         let line = io.lines().find_map(|line| line.strip_prefix(name));
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_cannot_hide_behind_its_name() {
+    fn stat_is_parsed_despite_a_misleading_process_name() {
         let stat = "42 (a) S 1 (x) Z 7) S 41 42 42 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 3 0 5";
         assert_eq!((parent(stat), threads(stat)), (Some(41), Some(3)));
         assert_eq!(parent("42 (a) Z 41"), None);
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_the_larger_count() {
+    fn written_bytes_are_the_larger_count() {
         assert_eq!(written("rchar: 9\nwchar: 5\nwrite_bytes: 4096\ncancelled_write_bytes: 0\n"), 4096);
         assert_eq!(written("wchar: 5000\nwrite_bytes: 0\n"), 5000);
         assert_eq!(written("garbage"), 0);

@@ -1,8 +1,8 @@
-//! The warden: starts one program, looks on, ends what is left of it, and reports.
+//! The warden: starts one program, looks on, ends all its remaining processes, and reports.
 //!
-//! Three processes. The *warden* talks to the daemon and counts. Its child, the *first*, is number one of a PID
-//! namespace where there can be one: when it ends, the kernel ends everything in it, whatever it did to get away. Its
-//! child becomes the program.
+//! There are three processes. The *warden* talks to the daemon and counts. Its child, the *first*, is number one of a
+//! PID namespace where there can be one. When it ends, the kernel ends everything in the namespace, so no process can
+//! escape. Its child becomes the program.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
@@ -31,16 +31,16 @@ const SPARE: u64 = 64 << 20;
 /// The longest complaint that is taken from a process that did not become the program.
 const LONGEST: u64 = 8192;
 
-/// What stands before a word of a process that did not become the program.
+/// The mark before the complaint of a process that did not become the program.
 const COMPLAINT: u8 = b'!';
-/// What stands before the status with which the program ended.
+/// The mark before the status with which the program ended.
 const STATUS: u8 = b'=';
 
-/// The life of the process that `almoner sandbox` is: takes one question from standard input, answers on standard
-/// output. Must be called before there are threads.
+/// Runs the process behind `almoner sandbox`: reads one request from standard input, and writes the report to
+/// standard output. Must be called before there are threads.
 ///
 /// # Errors
-/// When nobody asks anything that can be understood.
+/// When no valid request arrives.
 pub fn warden() -> Result<(), SandboxError> {
     let failed = |e: io::Error| SandboxError::Warden(e.to_string());
     // Not a byte more than the question: the rest may be for the program.
@@ -58,7 +58,7 @@ pub fn warden() -> Result<(), SandboxError> {
     }
 }
 
-/// What the program is connected to, and what the warden keeps of it.
+/// The streams of the program, and the warden's ends of them.
 struct Connected {
     ends: Ends,
     feed: Option<PipeWriter>,
@@ -66,8 +66,8 @@ struct Connected {
     err: PipeReader,
 }
 
-/// Connects the program to the warden, or, if it is talked to, to whoever asked for it: then the warden lets go of its own
-/// standard streams, so that each side sees when the other has gone.
+/// Connects the program to the warden or, if it is talked to, to the process that asked for it. In that case the
+/// warden lets go of its own standard streams, so that each side sees when the other has gone.
 fn connect(live: bool) -> io::Result<Connected> {
     let (err, stderr) = io::pipe()?;
     if !live {
@@ -82,7 +82,7 @@ fn connect(live: bool) -> io::Result<Connected> {
     Ok(Connected { ends: Ends { stdin, stdout, stderr }, feed: None, out: None, err })
 }
 
-/// Whether nobody is left who would read what the warden reports.
+/// Returns whether the warden's report has no reader any more.
 fn is_unheard() -> bool {
     let stderr = io::stderr();
     let mut set = [PollFd::new(&stderr, PollFlags::empty())];
@@ -103,7 +103,7 @@ fn guard(question: &Question, input: Vec<u8>) -> io::Result<Report> {
     let parent = i32::try_from(question.parent).ok().and_then(Pid::from_raw);
     let watched = |now: Option<Pid>| now == parent;
     let apart = leave();
-    // Whatever loses its parent becomes a child of the warden.
+    // Every process that loses its parent becomes a child of the warden.
     rustix::process::set_child_subreaper(Some(getpid())).map_err(doing("take in orphans"))?;
     if apart.numbers {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
@@ -149,7 +149,7 @@ fn guard(question: &Question, input: Vec<u8>) -> io::Result<Report> {
     Ok(Report { end, stdout, stderr })
 }
 
-/// Leaves for namespaces of its own, as far as the kernel lets it. What is missing is made up for elsewhere.
+/// Moves into new namespaces, as far as the kernel allows it. Other mechanisms make up for a missing one.
 fn leave() -> Apart {
     if raw::leave(UnshareFlags::NEWPID).is_ok() {
         return Apart { numbers: true, users: false };
@@ -158,7 +158,7 @@ fn leave() -> Apart {
     if raw::leave(UnshareFlags::NEWUSER | UnshareFlags::NEWPID).is_err() {
         return Apart { numbers: false, users: false };
     }
-    // The same numbers inside as outside. Without them the program would be nobody, and could do less, not more.
+    // The same numbers inside as outside. Without them the program would have no user, and could do less, not more.
     let map = |file: &str, text: String| std::fs::write(format!("/proc/self/{file}"), text);
     let mapped = map("setgroups", "deny".to_owned())
         .and_then(|()| map("uid_map", format!("{user} {user} 1")))
@@ -167,7 +167,7 @@ fn leave() -> Apart {
 }
 
 #[expect(clippy::exit, reason = "a forked process must not go on with what its parent was doing")]
-/// The life of the first process: starts the program, waits for it, says how it ended.
+/// Runs the first process: starts the program, waits for it, and reports how it ended.
 fn first(spec: &Spec, ends: Ends, setting: &Setting, mut say: PipeWriter) -> ! {
     let complain = |mut say: &PipeWriter, error: &io::Error| {
         let _ = say.write_all(&[COMPLAINT]);
@@ -197,19 +197,19 @@ fn first(spec: &Spec, ends: Ends, setting: &Setting, mut say: PipeWriter) -> ! {
     }
 }
 
-/// Waits for `program` and gives its status as the kernel does; takes the status of whatever else ends meanwhile.
+/// Waits for `program` and returns its status in the kernel's form. Reaps every other process that ends meanwhile.
 fn wait_for(program: Pid) -> i32 {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == program => return status.as_raw(),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // There is nobody left to wait for, which cannot be: as if it had been killed.
+            // No process is left to wait for, which cannot happen: treated as if the program had been killed.
             Err(_) => return Signal::KILL.as_raw(),
         }
     }
 }
 
-/// How the program ended, or why it never began.
+/// Returns how the program ended, or why it never began.
 fn told(words: &[u8]) -> End {
     match words.split_first() {
         Some((&STATUS, status)) => {
@@ -230,7 +230,7 @@ fn told(words: &[u8]) -> End {
     }
 }
 
-/// Waits until the first process has ended. Why it was not waited for any longer, if it was not.
+/// Waits until the first process has ended. Returns the reason for stopping earlier, if there is one.
 fn look_on(
     first: Pid,
     spec: &Spec,
@@ -275,12 +275,12 @@ fn look_on(
 struct Room {
     /// Bytes that are free.
     free: u64,
-    /// Whether what lies there lies in memory.
+    /// Whether its files lie in memory.
     in_memory: bool,
 }
 
 fn rooms(spec: &Spec) -> Vec<Room> {
-    // What `statfs` says of tmpfs and ramfs.
+    // The type numbers of tmpfs and ramfs in `statfs`.
     const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
     let of = |path| match rustix::fs::statfs(path) {
         Ok(found) => Room {
@@ -293,8 +293,8 @@ fn rooms(spec: &Spec) -> Vec<Room> {
     spec.within.writable.iter().map(of).collect()
 }
 
-/// What became too little where the program may write, if something did. Files that lie in memory belong to no process
-/// that could be measured, so what such a place loses counts as the program's.
+/// Returns the place where the program may write and that ran low, if there is one. Files in memory belong to no
+/// measurable process, so the loss of such a place counts as the program's.
 fn cramped(before: &[Room], now: &[Room], limits: &Limits) -> Option<String> {
     before.iter().zip(now).find_map(|(before, now)| {
         let lost = before.free.saturating_sub(now.free);
@@ -309,7 +309,7 @@ fn cramped(before: &[Room], now: &[Room], limits: &Limits) -> Option<String> {
     })
 }
 
-/// Which limit was broken, if one was.
+/// Returns which limit was broken, if one was.
 fn over(used: &tree::Use, limits: &Limits) -> Option<String> {
     if used.tasks > limits.processes {
         return Some(format!("it made more than {} processes and threads", limits.processes));
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_process_is_believed_only_as_far_as_it_said_something() {
+    fn end_is_parsed_from_the_first_process_report() {
         for (words, end) in [
             (&b"=\0\x03\0\0"[..], End::Exited { status: 3 }),
             (b"=\x09\0\0\0", End::Killed { signal: 9 }),
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_fill_up_are_noticed_and_those_in_memory_count_as_memory() {
+    fn full_places_are_noticed_on_disk_and_in_memory() {
         let limits = Limits { memory: 100 << 20, ..Limits::default() };
         let room = |mib: u64, in_memory| Room { free: mib << 20, in_memory };
         for (before, now, word) in [
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn every_limit_that_the_warden_keeps_is_named() {
+    fn exceeded_limit_is_named() {
         let limits = Limits::default();
         assert_eq!(over(&tree::Use::default(), &limits), None);
         for (used, word) in [
