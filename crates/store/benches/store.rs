@@ -1,5 +1,5 @@
-//! What a durable write costs here: operations per second and syncs per operation, beside the rate at which this
-//! machine makes small writes durable. `cargo bench -p store`; an argument is the seconds per row.
+//! The cost of a durable write here: operations per second and syncs per operation. Beside it stands the rate at
+//! which this machine makes small writes durable. `cargo bench -p store`; an argument is the seconds per row.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -118,7 +118,7 @@ fn main() {
     println!("{:<34} {open:>10.1} ms ({} MB)", "open and close again", health.database_bytes / 1_000_000);
 }
 
-/// One thread that keeps `flight` writes under way, as the control socket does.
+/// Keeps `flight` writes pending from one thread, as the control socket does, and returns their rate.
 fn pipelined(store: &Store, start: u64, flight: usize, time: Duration) -> f64 {
     let (send, answers) = channel();
     let submit = |n: u64| {

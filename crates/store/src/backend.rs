@@ -1,4 +1,4 @@
-//! What every backend offers, so that one conformance suite and one simulation run on all of them.
+//! The interface of every backend, so that one conformance suite and one simulation run on all of them.
 
 use std::sync::Arc;
 

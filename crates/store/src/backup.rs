@@ -30,7 +30,7 @@ pub enum BackupError {
     /// The copy could not be written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// What could not be written.
+        /// The path that could not be written.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -39,7 +39,7 @@ pub enum BackupError {
 
 /// Copies the rows as they are now, then the blobs: all that those rows name is there by then.
 pub(crate) fn copy(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupError> {
-    // What the copied rows name must be there when it is its turn.
+    // The blobs that the copied rows name must still be there when it is their turn.
     let _frozen = blobs.marks().freeze();
     let exists = |path: &Path| BackupError::Exists { path: path.to_path_buf() };
     if to.symlink_metadata().is_ok() {
@@ -57,7 +57,7 @@ pub(crate) fn copy(from: &Path, blobs: &Blobs, to: &Path) -> Result<(), BackupEr
         place::sync_parent(to).map_err(failed(to))
     });
     if outcome.is_err() {
-        // What is left of it is removed by the next attempt.
+        // The next attempt removes any rest of it.
         let _ = fs::remove_dir_all(&partial);
     }
     outcome

@@ -1,8 +1,8 @@
-//! Bytes addressed by their content: one file each, named by the BLAKE3 hash, written once; or, if they are small and
-//! kept in the transaction that names them, a row ([`crate::small`]).
+//! Bytes addressed by their content: one file each, named by the BLAKE3 hash, written once. Small bytes that are kept
+//! in the transaction that names them are a row instead ([`crate::inline_blob`]).
 //!
-//! A hash may be named in a row only after `put` has returned it: by then the bytes and the name of the file
-//! are on disk. What is read is verified.
+//! A hash may be named in a row only after `put` has returned it: by then the bytes and the name of the file are on
+//! disk. All bytes are verified when they are read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -28,10 +28,10 @@ pub enum BlobError {
     /// There is no such blob.
     #[error("there is no blob {hash}")]
     NotFound {
-        /// What was asked for.
+        /// The requested hash.
         hash: BlobHash,
     },
-    /// The file no longer holds what was put there. Putting the same bytes again repairs it.
+    /// The file no longer holds the bytes that were put there. Putting the same bytes again repairs it.
     #[error("the blob {} is damaged", path.display())]
     Corrupt {
         /// The damaged file.
@@ -56,7 +56,7 @@ pub enum BlobError {
     /// The disk or the quota is full; nothing was kept.
     #[error("no space is left for {}", path.display())]
     Full {
-        /// What could not be written.
+        /// The path that could not be written.
         path: PathBuf,
     },
     /// The source of the bytes failed; nothing was kept.
@@ -65,7 +65,7 @@ pub enum BlobError {
     /// Any other failure of the medium.
     #[error("{}: {source}", path.display())]
     Io {
-        /// What was being done it to.
+        /// The path of the failed operation.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -101,12 +101,12 @@ enum Source {
 }
 
 impl Blob {
-    /// How many bytes there are.
+    /// Returns how many bytes there are.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -175,7 +175,8 @@ impl Blobs {
         self.put_where(bytes, Room::Always)
     }
 
-    /// The same for bytes that somebody else brings: they are refused when there would be more than the quota.
+    /// Returns the same for bytes that somebody else brings: they are refused when there would be more than the
+    /// quota.
     pub fn put_within(&self, bytes: &[u8]) -> Result<BlobHash, BlobError> {
         self.put_where(bytes, Room::WithinQuota)
     }
@@ -187,7 +188,7 @@ impl Blobs {
         if self.confirm(&hash)? {
             return Ok(hash);
         }
-        // What cannot be kept is not written either.
+        // Bytes that cannot be kept are not written either.
         if room == Room::WithinQuota {
             self.expect_room(&hash, bytes.len() as u64, *self.used()?)?;
         }
@@ -197,23 +198,23 @@ impl Blobs {
         Ok(hash)
     }
 
-    /// How many bytes lie in files.
+    /// Returns how many bytes lie in files.
     pub fn bytes(&self) -> Result<u64, BlobError> {
         Ok(*self.used()?)
     }
 
-    /// As long as this is there, nothing that is put stays without being named and is removed for that.
+    /// Returns a hold. While it lives, a sweep does not remove bytes that were put since, even if no row names them.
     pub fn hold(&self) -> Hold {
         self.marks.hold(None)
     }
 
-    /// The same for somebody who may hang: once nothing has moved for so long ([`Hold::moves`]), a sweep does not wait
-    /// any more, and what was put must not be named ([`Hold::has_lapsed`]).
+    /// Returns the same for a caller that may hang. After so long without progress ([`Hold::moves`]), a sweep no
+    /// longer waits. The caller must then not name the bytes that it put ([`Hold::has_lapsed`]).
     pub fn hold_within(&self, patience: Duration) -> Hold {
         self.marks.hold(Some(patience))
     }
 
-    /// The bytes of a blob, as they are: nothing is verified.
+    /// Returns the bytes of a blob, as they are: nothing is verified.
     pub(crate) fn raw(&self, hash: &BlobHash) -> Result<Vec<u8>, BlobError> {
         match fs::read(self.path(hash)).map_err(|e| self.missing(hash, e)) {
             Err(missing @ BlobError::NotFound { .. }) => self.rows.raw(hash)?.ok_or(missing),
@@ -221,7 +222,7 @@ impl Blobs {
         }
     }
 
-    /// The rows of small ones.
+    /// Returns the rows of small ones.
     pub(crate) fn rows(&self) -> &Rows {
         &self.rows
     }
@@ -230,7 +231,7 @@ impl Blobs {
         &self.marks
     }
 
-    /// Whether a blob begins so. Nothing is verified.
+    /// Returns whether a blob begins so. Nothing is verified.
     pub(crate) fn begins_with(&self, hash: &BlobHash, with: &[u8], most: u64) -> Result<bool, BlobError> {
         let path = self.path(hash);
         let file = match File::open(&path).map_err(|e| self.missing(hash, e)) {
@@ -244,12 +245,12 @@ impl Blobs {
         Ok(beginning.starts_with(with))
     }
 
-    /// How many bytes there are, if they have been counted, for whoever changes that.
+    /// Returns the number of bytes in files, if they have been counted, locked for a change.
     fn known(&self) -> Used<'_> {
         Used(self.used.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same, counted if they have not been.
+    /// Returns the same, counted if they have not been.
     fn used(&self) -> Result<Used<'_>, BlobError> {
         let Used(mut used) = self.known();
         if used.is_none() {
@@ -272,8 +273,8 @@ impl Blobs {
         }
     }
 
-    /// Stores what a reader gives, at most `limit` bytes, without holding it in memory. Returns hash and
-    /// length when the bytes are durable.
+    /// Stores the bytes of a reader, at most `limit`, without holding them in memory. Returns hash and length when
+    /// the bytes are durable.
     pub fn put_reader(&self, mut reader: impl Read, limit: u64) -> Result<(BlobHash, u64), BlobError> {
         let mut temporary = self.temporary()?;
         let mut hasher = blake3::Hasher::new();
@@ -302,7 +303,7 @@ impl Blobs {
         Ok((hash, len))
     }
 
-    /// All bytes of a blob, verified.
+    /// Returns all bytes of a blob, verified.
     pub fn get(&self, hash: &BlobHash) -> Result<Vec<u8>, BlobError> {
         if let Some(bytes) = self.rows.remembered(hash) {
             return Ok(bytes);
@@ -318,7 +319,7 @@ impl Blobs {
         }
     }
 
-    /// A blob for reading piece by piece. All of it is read and verified first, so that no caller acts on
+    /// Returns a blob for reading piece by piece. All of it is read and verified first, so that no caller acts on
     /// bytes that turn out to be damaged.
     pub fn open(&self, hash: &BlobHash) -> Result<Blob, BlobError> {
         match self.open_file(hash) {
@@ -344,7 +345,7 @@ impl Blobs {
         Ok((file, len))
     }
 
-    /// How many bytes a blob has, or None if there is no such blob. Nothing is verified.
+    /// Returns how many bytes a blob has, or None if there is no such blob. Nothing is verified.
     pub fn len(&self, hash: &BlobHash) -> Result<Option<u64>, BlobError> {
         match self.len_of_file(hash)? {
             None => self.rows.len(hash),
@@ -377,14 +378,14 @@ impl Blobs {
         }
     }
 
-    /// The hashes of all blobs, in no order.
+    /// Returns the hashes of all blobs, in no order.
     pub fn list(&self) -> Result<Vec<BlobHash>, BlobError> {
         let mut all = self.rows.all()?;
         all.extend(self.files()?.into_iter().map(|hash| (hash, 0)));
         Ok(all.into_keys().collect())
     }
 
-    /// The hashes of those that are files. Files with other names are left out.
+    /// Returns the hashes of those that are files. Files with other names are left out.
     pub(crate) fn files(&self) -> Result<Vec<BlobHash>, BlobError> {
         let io = |source| BlobError::Io { path: self.root.clone(), source };
         let mut hashes = Vec::new();
@@ -401,19 +402,19 @@ impl Blobs {
         Ok(hashes)
     }
 
-    /// Where a blob is or would be.
+    /// Returns where a blob is or would be.
     pub fn path(&self, hash: &BlobHash) -> PathBuf {
         Self::path_in(&self.root, hash)
     }
 
-    /// The same under another root.
+    /// Returns the same under another root.
     pub(crate) fn path_in(root: &Path, hash: &BlobHash) -> PathBuf {
         let name = hash.to_string();
         let (shelf, rest) = name.split_at(2);
         root.join(shelf).join(rest)
     }
 
-    /// Whether the file is there, undamaged and durable. Another process may have died between its rename and
+    /// Returns whether the file is there, undamaged and durable. Another process may have died between its rename and
     /// its sync of the directory, so the directories are synced here as well.
     fn confirm(&self, hash: &BlobHash) -> Result<bool, BlobError> {
         match self.open_file(hash) {

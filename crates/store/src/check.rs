@@ -1,4 +1,4 @@
-//! What `doctor` asks of a store.
+//! The examination of a store for `doctor`.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -16,9 +16,9 @@ use crate::place::{self, Kind};
 pub struct Finding {
     /// Where.
     pub path: PathBuf,
-    /// What, in words for a person.
+    /// The problem, in words for a person.
     pub problem: String,
-    /// What to do about it.
+    /// The way to fix it.
     pub remedy: String,
 }
 
@@ -33,7 +33,7 @@ pub struct Health {
     pub blobs: Option<u64>,
     /// Bytes that the file system has free for this user.
     pub free_bytes: u64,
-    /// What is wrong. Empty for a healthy store.
+    /// The problems that were found. Empty for a healthy store.
     pub findings: Vec<Finding>,
 }
 
@@ -91,7 +91,7 @@ fn verify(blobs: &Blobs, findings: &mut Vec<Finding>) -> Result<u64, StoreFault>
             Ok(_) => {}
             Err(BlobError::Corrupt { path }) => findings.push(Finding {
                 path,
-                // A sweep goes by what a list still says, so this is the one to mend first.
+                // A sweep goes by the remaining names in a list, so this is the one to mend first.
                 problem: match blobs.begins_with(&hash, crate::TREE, 16).unwrap_or(false) {
                     true => {
                         "the list of what is in a tree is damaged: what it no longer names is not kept".into()

@@ -1,4 +1,4 @@
-//! What every backend must do, as one list of cases.
+//! The requirements on every backend, as one list of cases.
 
 use std::fmt::Debug;
 use std::sync::Barrier;
@@ -193,7 +193,7 @@ fn own_writes_of<B: Backend>(backend: &B, table: Table) -> Result<(), String> {
     same("seen", seen, (Some(b"2".to_vec()), None, vec![(b"new".to_vec(), b"2".to_vec())]))
 }
 
-/// Changes, adds and removes rows of every table: what a rolled-back closure did.
+/// Changes, adds and removes rows of every table, on behalf of a closure that is rolled back.
 fn havoc(txn: &mut dyn Txn) -> Result<(), StoreFault> {
     for table in Table::ALL {
         txn.put(table, &ALICE, b"kept", b"overwritten", None)?;
@@ -206,7 +206,7 @@ fn havoc(txn: &mut dyn Txn) -> Result<(), StoreFault> {
     Ok(())
 }
 
-/// What `havoc` finds, in every table; and all rows, by table.
+/// Puts the rows that `havoc` expects into every table, and returns all rows, by table.
 fn before_havoc<B: Backend>(backend: &B) -> Result<Vec<Vec<RawRow>>, String> {
     each_table(|table| {
         put(backend, table, b"kept", b"1").and_then(|()| put(backend, table, b"removed", b"2"))
@@ -364,7 +364,7 @@ impl Dice {
     }
 }
 
-/// One random operation; returns all that it made visible.
+/// Makes one random operation; returns all rows that it made visible.
 fn step(dice: &mut Dice, txn: &mut dyn Txn) -> Result<Vec<RawRow>, StoreFault> {
     let (table, owner) = dice.place();
     let key = dice.key();
@@ -384,7 +384,7 @@ fn step(dice: &mut Dice, txn: &mut dyn Txn) -> Result<Vec<RawRow>, StoreFault> {
     }
 }
 
-/// Forty steps, of which the last may be a refusal.
+/// Makes forty steps, and may refuse at the end.
 fn steps(seed: u64, txn: &mut dyn Txn) -> Result<Vec<Vec<RawRow>>, String> {
     let mut dice = Dice(seed);
     let seen = (0..40).map(|_| step(&mut dice, txn)).collect::<Result<Vec<_>, _>>();

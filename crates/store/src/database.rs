@@ -1,4 +1,4 @@
-//! The database file: made whole or not at all, opened with the settings that keep what has been acknowledged.
+//! The database file: made whole or not at all, opened with the settings that keep every acknowledged write.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -35,7 +35,7 @@ pub(crate) fn writer(dir: &Path, max_pages: Option<u32>) -> Result<Connection, O
             return Err(OpenError::Corrupt { path, detail });
         }
     }
-    // A copy, or what was read out of a damaged file, does not have it.
+    // A copy, or a database recovered from a damaged file, does not have this mode.
     conn.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
     if let Some(pages) = max_pages {
         conn.pragma_update(None, "max_page_count", pages).map_err(failed)?;
@@ -63,14 +63,14 @@ pub(crate) fn reader(path: &Path) -> Result<Connection, StoreFault> {
     open().map_err(|e: rusqlite::Error| fault::of(&e))
 }
 
-/// Copies the log into the database file and closes; what fails here is made good by the next opening.
+/// Copies the log into the database file and closes. The next opening makes good for a failure here.
 pub(crate) fn close(conn: Connection) {
     let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     let _ = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
     drop(conn);
 }
 
-/// At most `limit` inconsistencies that SQLite finds in the structure of the file.
+/// Returns at most `limit` inconsistencies that SQLite finds in the structure of the file.
 pub(crate) fn quick_check(conn: &Connection, limit: usize) -> Result<Vec<String>, StoreFault> {
     let run = || {
         let mut statement = conn.prepare(&format!("PRAGMA quick_check({limit})"))?;
@@ -103,7 +103,7 @@ fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     conn.pragma_update(None, "fullfsync", true)?;
     conn.pragma_update(None, "checkpoint_fullfsync", true)?;
     conn.pragma_update(None, "foreign_keys", true)?;
-    // What is deleted is overwritten: rows may hold what somebody wants to be gone.
+    // Deleted rows are overwritten: their content may be something that a user wants to be gone.
     conn.pragma_update(None, "secure_delete", true)?;
     conn.pragma_update(None, "journal_size_limit", 64 << 20)?;
     // Where the journal of a savepoint goes. It is gone after a crash in any case, and a file costs system calls.
@@ -114,8 +114,8 @@ fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     Ok(conn)
 }
 
-/// Makes the database under another name and moves it into place when it is whole, so that an empty or half
-/// file under the real name is always damage, never a birth cut short.
+/// Makes the database under another name and moves it into place when it is complete. So an empty or half file under
+/// the real name is always damage, and never an interrupted creation.
 fn create(dir: &Path, path: &Path) -> Result<(), OpenError> {
     let new = dir.join(place::TEMPORARY).join("new.sqlite");
     let io = |error: io::Error| OpenError::from_io(path, &error);
@@ -123,7 +123,7 @@ fn create(dir: &Path, path: &Path) -> Result<(), OpenError> {
     let fill = || -> Result<(), StoreFault> {
         let of = |e: rusqlite::Error| fault::of(&e);
         let conn = connect(&new).map_err(of)?;
-        // Nobody looks at the file before it is renamed, and it is synced once before that.
+        // No process looks at the file before it is renamed, and it is synced once before that.
         conn.pragma_update(None, "synchronous", "OFF").map_err(of)?;
         conn.pragma_update(None, "application_id", header::APPLICATION).map_err(of)?;
         conn.pragma_update(None, "journal_mode", "WAL").map_err(of)?;
@@ -146,7 +146,7 @@ fn failure(dir: &Path, path: &Path, fault: StoreFault) -> OpenError {
 mod tests {
     use super::*;
 
-    /// What only a power failure would show otherwise: 2 is FULL.
+    /// Checks a setting that only a power failure would show otherwise: 2 is FULL.
     #[test]
     fn every_commit_is_synced() {
         let dir = std::env::temp_dir().join(format!("store-settings-{}", std::process::id()));

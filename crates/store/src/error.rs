@@ -29,9 +29,9 @@ pub enum OpenError {
     /// There is something else in the place of a directory or file of the store.
     #[error("cannot open the store: {} is not {expected}", path.display())]
     InTheWay {
-        /// What is in the way.
+        /// The path that is in the way.
         path: PathBuf,
-        /// What should be there: "a directory", "a regular file".
+        /// The kind that should be there: "a directory", "a regular file".
         expected: &'static str,
     },
     /// A build that came before this schema wrote the store.
@@ -58,18 +58,18 @@ pub enum OpenError {
         /// The database file.
         path: PathBuf,
     },
-    /// What is in the store cannot be what was written to it.
+    /// The content of the store differs from the content that was written.
     #[error("cannot open the store: {} is damaged: {detail}", path.display())]
     Corrupt {
         /// The damaged file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         detail: String,
     },
     /// The directory, a file in it, or the file system can not be written.
     #[error("cannot open the store: {} cannot be written: {detail}", path.display())]
     ReadOnly {
-        /// What cannot be written.
+        /// The path that cannot be written.
         path: PathBuf,
         /// The system's reason.
         detail: String,
@@ -77,20 +77,20 @@ pub enum OpenError {
     /// The disk or the quota is full.
     #[error("cannot open the store: no space is left for {}", path.display())]
     Full {
-        /// What could not be written.
+        /// The path that could not be written.
         path: PathBuf,
     },
     /// Any other failure of the medium.
     #[error("cannot open the store: {}: {detail}", path.display())]
     Io {
-        /// What was being done it to.
+        /// The path of the failed operation.
         path: PathBuf,
         /// The system's or the database's reason.
         detail: String,
     },
 }
 
-/// A path as a shell takes it.
+/// Returns a path as a shell takes it.
 fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
@@ -102,7 +102,7 @@ fn by(pid: &Option<u32>) -> String {
 }
 
 impl OpenError {
-    /// One line for the person in front of it: the way out, and what has become of the data.
+    /// Returns one line for the person in front of it: the way out, and the state of the data.
     pub fn help(&self) -> String {
         match self {
             OpenError::Owned { pid: Some(pid), .. } => format!(
@@ -156,7 +156,7 @@ impl OpenError {
         }
     }
 
-    /// Sorts a failure of the system by what a person can do about it.
+    /// Sorts a failure of the system by the remedies that a person has.
     pub(crate) fn from_io(path: &Path, error: &io::Error) -> OpenError {
         let path = path.to_path_buf();
         match error.raw_os_error().map(Errno::from_raw_os_error) {
@@ -200,7 +200,7 @@ pub enum WriteError<E> {
 }
 
 impl<E: From<StoreFault>> WriteError<E> {
-    /// The closure's own kind of error, for callers that treat all three alike.
+    /// Returns the closure's own kind of error, for callers that treat all three alike.
     pub fn into_inner(self) -> E {
         match self {
             WriteError::Refused(e) => e,
@@ -216,13 +216,13 @@ pub enum ReadError<E> {
     /// The closure refused.
     #[error("{0}")]
     Refused(E),
-    /// The store could not begin the read. (What fails inside the closure is the closure's to return.)
+    /// The store could not begin the read. (The closure itself returns the failures inside it.)
     #[error(transparent)]
     Store(StoreFault),
 }
 
 impl<E: From<StoreFault>> ReadError<E> {
-    /// The closure's own kind of error, for callers that treat both alike.
+    /// Returns the closure's own kind of error, for callers that treat both alike.
     pub fn into_inner(self) -> E {
         match self {
             ReadError::Refused(e) => e,

@@ -1,9 +1,8 @@
 //! Points at which a test can end the process, as `kill -9` would.
 //!
-//! With the feature `failpoints`, the environment variable `FAILPOINTS` names what happens where, in the
-//! notation of the `fail` crate. The action `return` means SIGKILL:
-//! `FAILPOINTS="store.after_commit=16*off->return"` ends the process right after its 17th commit. Without the
-//! feature there is nothing here, and nothing is read.
+//! With the feature `failpoints`, the environment variable `FAILPOINTS` gives the action at each point, in the
+//! notation of the `fail` crate. The action `return` means SIGKILL: `FAILPOINTS="store.after_commit=16*off->return"`
+//! ends the process right after its 17th commit. Without the feature there is nothing here, and nothing is read.
 
 /// All points of this crate, in the order in which one write with a blob passes them.
 pub const NAMES: [&str; 4] =
@@ -12,7 +11,7 @@ pub const NAMES: [&str; 4] =
 /// The points that a sweep passes for each file.
 pub const SWEEP: [&str; 2] = ["sweep.before_remove", "sweep.after_remove"];
 
-/// Arms what `FAILPOINTS` names; later calls do nothing. [`Store::open`](crate::Store::open) calls it.
+/// Arms the points that `FAILPOINTS` names; later calls do nothing. [`Store::open`](crate::Store::open) calls it.
 #[cfg(feature = "failpoints")]
 pub fn install() -> Result<(), String> {
     use std::sync::OnceLock;
@@ -35,7 +34,7 @@ pub(crate) fn reach(name: &'static str) {
     reached();
 }
 
-/// Whether a point is armed that does something else than end the process.
+/// Returns whether a point is armed that does something else than end the process.
 #[cfg(feature = "failpoints")]
 pub fn is_armed(name: &'static str) -> bool {
     let armed = || -> bool {
@@ -45,7 +44,7 @@ pub fn is_armed(name: &'static str) -> bool {
     armed()
 }
 
-/// Nothing is armed: the feature is off.
+/// Returns `false`: the feature is off, so no point is armed.
 #[cfg(not(feature = "failpoints"))]
 #[inline(always)]
 pub fn is_armed(_name: &'static str) -> bool {

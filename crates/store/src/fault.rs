@@ -22,14 +22,15 @@ pub(crate) fn of(error: &Error) -> StoreFault {
     }
 }
 
-/// Whether a sync to disk failed. The kernel drops pages it could not write, so a second sync would succeed
+/// Returns whether a sync to disk failed. The kernel drops pages it could not write, so a second sync would succeed
 /// without them: after this, nothing more may be acknowledged until the store has been opened anew.
 pub(crate) fn lost_sync(error: &Error) -> bool {
     let code = error.sqlite_error().map(|e| e.extended_code);
     matches!(code, Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC))
 }
 
-/// SQLite reports some full disks and quotas as a plain I/O error; writing a little file tells.
+/// Tells a full disk or quota from other I/O errors: SQLite reports some of them as plain I/O errors. Writing a
+/// little file shows the difference.
 pub(crate) fn refine(dir: &Path, fault: StoreFault) -> StoreFault {
     let StoreFault::Io(text) = fault else { return fault };
     let probe = dir.join("tmp").join("probe");

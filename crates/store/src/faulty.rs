@@ -1,7 +1,7 @@
-//! A backend that fails where a test wants it to, and forgets what a disk would forget.
+//! A backend that fails where a test wants it to, and forgets the writes that a disk would forget.
 //!
-//! It keeps two images: what the running program sees, and what would be left if the power failed. An honest
-//! disk brings them together at every commit. A lying one acknowledges without writing; a test of durability
+//! It keeps two images: the rows that the running program sees, and the rows that a power failure would leave. An
+//! honest disk brings them together at every commit. A lying one acknowledges without writing. A test of durability
 //! that passes on it proves nothing, so every such test should also show that it fails there.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,7 +43,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// One step nearer; true when it has come.
+    /// Counts one step towards the fault; returns whether it is due.
     fn due(&mut self, commit: bool) -> bool {
         let nth = match self {
             Trouble::Operation { nth, .. } if !commit => nth,
@@ -92,7 +92,7 @@ pub struct FaultyStore {
 }
 
 impl FaultyStore {
-    /// A store that holds `rows`, all durable.
+    /// Returns a store that holds `rows`, all durable.
     pub fn with(rows: Rows) -> Self {
         let disk = Disk { live: Arc::new(rows.clone()), durable: rows, ..Disk::default() };
         FaultyStore { disk: Mutex::new(disk) }
@@ -103,13 +103,13 @@ impl FaultyStore {
         self.disk().armed.push(trouble);
     }
 
-    /// From now on the disk lies about having synced, or is honest again. Honesty does not bring back what a lie
-    /// left out; the next honest commit does.
+    /// Makes the disk lie about having synced from now on, or be honest again. Honesty does not bring back the
+    /// changes that a lie left out; the next honest commit does.
     pub fn lie(&self, lying: bool) {
         self.disk().lying = lying;
     }
 
-    /// The power fails, if it has not already, and comes back: only what was durable is there.
+    /// Cuts the power, if it has not failed already, and brings it back: only durable rows are there.
     pub fn reboot(&self) {
         let mut disk = self.disk();
         disk.live = Arc::new(disk.durable.clone());
@@ -118,27 +118,27 @@ impl FaultyStore {
         disk.armed.clear();
     }
 
-    /// Whether the power is off.
+    /// Returns whether the power is off.
     pub fn is_dead(&self) -> bool {
         self.disk().dead
     }
 
-    /// How many commits have been made, acknowledged or not.
+    /// Returns how many commits have been made, acknowledged or not.
     pub fn commits(&self) -> u64 {
         self.disk().commits
     }
 
-    /// How many acknowledged changes of rows a power failure would take now. Above zero only on a lying disk.
+    /// Returns how many acknowledged changes of rows a power failure would take now. Above zero only on a lying disk.
     pub fn unsynced(&self) -> usize {
         self.disk().unsynced.len()
     }
 
-    /// What the running program sees.
+    /// Returns the rows that the running program sees.
     pub fn live(&self) -> Arc<Rows> {
         Arc::clone(&self.disk().live)
     }
 
-    /// What a power failure would leave.
+    /// Returns the rows that a power failure would leave.
     pub fn durable(&self) -> Rows {
         self.disk().durable.clone()
     }
@@ -181,7 +181,7 @@ impl Backend for FaultyStore {
     }
 }
 
-/// One write. What is not to be kept of it is undone when the inner transaction is dropped.
+/// Makes one write. Dropping the inner transaction undoes the changes that must not be kept.
 fn attempt<T, E>(
     disk: &mut Disk,
     rows: &mut Rows,

@@ -82,7 +82,7 @@ pub(crate) fn recognise(dir: &Path) -> Result<bool, OpenError> {
     Ok(!head.is_empty())
 }
 
-/// Whose database a head belongs to, and which version wrote it.
+/// Checks which program a head belongs to, and which version wrote it.
 fn identify(dir: &Path, head: &[u8]) -> Result<(), OpenError> {
     if head[68..72] != APPLICATION.to_be_bytes() {
         return Err(OpenError::Foreign { path: dir.join(place::DATABASE) });
@@ -95,7 +95,7 @@ fn identify(dir: &Path, head: &[u8]) -> Result<(), OpenError> {
     }
 }
 
-/// The begin of the database's first page as the last commit in the log has it, if it has it at all.
+/// Returns the begin of the database's first page as the last commit in the log has it, if it has it at all.
 fn first_page(log: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut log = BufReader::new(File::open(log)?);
     let mut head = [0; LOG_HEAD];
@@ -157,7 +157,7 @@ impl Sum {
     }
 }
 
-/// The number of four bytes at `at`, the highest first.
+/// Returns the number of four bytes at `at`, the highest first.
 fn number(bytes: &[u8], at: usize) -> u32 {
     bytes[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
@@ -178,7 +178,7 @@ fn fill(from: &mut impl Read, room: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-/// At most the first `N` bytes of a file.
+/// Returns at most the first `N` bytes of a file.
 fn head<const N: usize>(path: &Path) -> Result<Vec<u8>, OpenError> {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(N as u64).read_to_end(&mut head));

@@ -9,10 +9,9 @@
 //! tmp/              half-written blobs; emptied when the store opens
 //! ```
 //!
-//! One thread writes. Closures that wait for it are run one after the other over what those before them have changed;
-//! what they leave is written in one transaction, and they are answered only after COMMIT has returned: one sync to
-//! disk pays for all of them.
-//! Readers have connections of their own and see the last committed state.
+//! One thread writes. It runs the waiting closures one after the other, each on top of the changes of those before.
+//! One transaction writes all changes, and the closures are answered only after COMMIT has returned. So one sync to
+//! disk pays for all of them. Readers have connections of their own and see the last committed state.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "the store owns its files, and times its own patience")]
 
@@ -45,7 +44,8 @@ pub mod faulty;
 #[cfg(feature = "testing")]
 pub mod memory;
 
-/// How bytes begin that list, in hexadecimal digits, the hashes of other bytes: what keeps such a list keeps those too.
+/// The beginning of a list of other bytes, which holds their hashes in hexadecimal digits. A reference to such a list
+/// keeps those bytes too.
 pub const TREE: &[u8] = b"almoner tree 1\n";
 
 pub use backend::Backend;

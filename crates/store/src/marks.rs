@@ -1,9 +1,9 @@
-//! Which bytes are in use: what a sweep must leave alone, whatever it has found in rows.
+//! The bytes in use, which a sweep must leave alone beside those that rows name.
 //!
-//! Bytes are put before a row names them, so for a while no row does. What was put is left alone for some time, and as
-//! long as anybody who holds on to bytes has not let go. While a sweep looks for references, every row that is
-//! written counts as looked at: a reference that moves from where it has not looked yet to where it already has is not
-//! missed.
+//! Bytes are put before a row names them, so for a while no row does. Such bytes are left alone for some time, and
+//! for as long as any caller that holds on to bytes has not let go. While a sweep looks for references, every row
+//! that is written counts as looked at. So the sweep does not miss a reference that moves from a row ahead of it to
+//! one behind it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use kernel::BlobHash;
 /// How many hashes are remembered before those that have had their time are forgotten.
 const MANY: usize = 4096;
 
-/// How many hashes are marked at a time: a text may consist of what looks like them.
+/// The number of hashes that are marked at a time: a text may consist of strings that look like hashes.
 const BATCH: usize = 1024;
 
 pub(crate) struct Marks {
@@ -29,18 +29,18 @@ struct State {
     /// When each was put last.
     put: HashMap<BlobHash, Instant>,
     forget_at: usize,
-    /// Who holds on to what is put.
+    /// The holds on put bytes.
     holds: BTreeMap<u64, Held>,
     next: u64,
     /// How many want that nothing at all goes.
     frozen: usize,
-    /// What the sweep has found no reference to.
+    /// The hashes to which the sweep has found no reference.
     unmarked: HashSet<BlobHash>,
-    /// What it has found one to, and has not looked into.
+    /// The hashes with a reference that the sweep has not looked into.
     marked: Vec<BlobHash>,
 }
 
-/// Somebody who holds on to what is put.
+/// The state of one hold on put bytes.
 struct Held {
     /// Since when.
     since: Instant,
@@ -53,7 +53,7 @@ struct Held {
 }
 
 impl State {
-    /// Whether something that was put then may not have been named yet.
+    /// Returns whether something that was put then may not have been named yet.
     fn is_fresh(&self, put: Instant, lease: Duration) -> bool {
         put.elapsed() < lease || self.holds.values().any(|held| !held.lapsed && held.since <= put)
     }
@@ -73,7 +73,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// There is progress: it is waited for anew. `false` if that comes too late.
+    /// Reports progress: a sweep waits for the hold anew. Returns `false` if that comes too late.
     pub fn moves(&self) -> bool {
         let mut state = self.marks.lock();
         let Some(held) = state.holds.get_mut(&self.number) else { return false };
@@ -81,7 +81,8 @@ impl Hold {
         !held.lapsed
     }
 
-    /// Whether a sweep has not waited: what was put may be gone, and must not be named without being put again.
+    /// Returns whether a sweep has not waited. The bytes may then be gone, and must not be named without being put
+    /// again.
     pub fn has_lapsed(&self) -> bool {
         self.marks.lock().holds.get(&self.number).is_none_or(|held| held.lapsed)
     }
@@ -93,7 +94,7 @@ impl Drop for Hold {
     }
 }
 
-/// As long as this is there, nothing is removed. What a sweep would have removed, a later one does.
+/// A guard that keeps everything: nothing is removed while it lives. A later sweep removes the garbage.
 pub(crate) struct Freeze(Arc<Marks>);
 
 impl Drop for Freeze {
@@ -125,7 +126,7 @@ impl Marks {
         Hold { marks: Arc::clone(self), number }
     }
 
-    /// Somebody puts these bytes, there or not.
+    /// Records that a caller puts these bytes, whether they are there or not.
     pub(crate) fn put(&self, hash: &BlobHash) {
         let mut state = self.lock();
         state.put.insert(*hash, Instant::now());
@@ -166,7 +167,7 @@ impl Marks {
         self.is_sweeping.store(false, Ordering::SeqCst);
     }
 
-    /// A row is written: what it names is named.
+    /// Marks the hashes in a row that is written while a sweep is under way.
     pub(crate) fn written(&self, row: &[u8]) {
         if self.is_sweeping.load(Ordering::SeqCst) {
             self.look_at(row);
@@ -192,12 +193,12 @@ impl Marks {
         }
     }
 
-    /// One that is marked, and was not looked into yet.
+    /// Returns one that is marked, and was not looked into yet.
     pub(crate) fn next_marked(&self) -> Option<BlobHash> {
         self.lock().marked.pop()
     }
 
-    /// Some of what nothing refers to.
+    /// Returns some of the hashes without references.
     pub(crate) fn garbage(&self, most: usize) -> Vec<BlobHash> {
         self.lock().unmarked.iter().take(most).copied().collect()
     }
@@ -212,13 +213,14 @@ impl Marks {
         if !state.unmarked.remove(hash) || state.frozen > 0 {
             return Ok(false);
         }
-        // Nobody puts anything meanwhile: whoever wants to finds it gone, and writes it anew.
+        // The lock keeps callers from putting bytes meanwhile: the next one finds them gone, and writes them anew.
         remove().map(|()| true)
     }
 }
 
-/// Everything in these bytes that has the form of a hash. Of longer runs of digits only their two ends: nothing that is
-/// written here has a hash in the middle of one, and looking everywhere would let a text cost as much as it likes.
+/// Calls `found` for everything in these bytes that has the form of a hash. Of longer runs of digits only the two
+/// ends count: no row here has a hash in the middle of one. Looking everywhere would let a text cost any amount of
+/// time.
 fn hashes(bytes: &[u8], found: &mut dyn FnMut(BlobHash)) {
     const DIGITS: usize = 64;
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

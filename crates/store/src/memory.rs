@@ -1,4 +1,4 @@
-//! A store in memory, for tests of what is built on the traits.
+//! A store in memory, for tests of code that is built on the traits.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -24,17 +24,17 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// How many rows there are.
+    /// Returns how many rows there are.
     pub fn len(&self) -> usize {
         self.parts.values().map(BTreeMap::len).sum()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// All rows in order: table, owner, key, body, provenance.
+    /// Returns all rows in order: table, owner, key, body, provenance.
     pub fn iter(&self) -> impl Iterator<Item = (Table, &Owner, &[u8], &[u8], Option<&[u8]>)> {
         self.parts.iter().flat_map(|((table, owner), part)| {
             part.iter().map(move |(key, (body, provenance))| {
@@ -43,7 +43,7 @@ impl Rows {
         })
     }
 
-    /// Sets or removes a row and returns what was there.
+    /// Sets or removes a row and returns the row that was there.
     pub(crate) fn set(&mut self, (table, owner, key): Key, row: Option<Row>) -> Option<Row> {
         match row {
             Some(row) => self.parts.entry((table, owner)).or_default().insert(key, row),
@@ -120,7 +120,7 @@ impl Txn for Rows {
 #[derive(Debug)]
 pub struct MemTxn<'a> {
     rows: &'a mut Rows,
-    /// What was there before each change, oldest first.
+    /// The row before each change, oldest first.
     before: Vec<(Key, Option<Row>)>,
 }
 
@@ -135,7 +135,7 @@ impl<'a> MemTxn<'a> {
         self.before.clear();
     }
 
-    /// What the changed rows are now.
+    /// Returns the changed rows as they are now.
     pub(crate) fn changes(&self) -> Vec<(Key, Option<Row>)> {
         let now = |(table, owner, key): &Key| self.rows.parts.get(&(*table, *owner))?.get(key).cloned();
         self.before.iter().map(|(key, _)| (key.clone(), now(key))).collect()
@@ -201,7 +201,7 @@ pub struct MemStore {
 }
 
 impl MemStore {
-    /// A copy of all rows.
+    /// Returns a copy of all rows.
     pub fn rows(&self) -> Arc<Rows> {
         Arc::clone(&self.rows.lock().unwrap_or_else(PoisonError::into_inner))
     }

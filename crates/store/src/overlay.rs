@@ -1,10 +1,10 @@
-//! What a group of writes has changed and the database does not know yet.
+//! The changes of a group of writes that the database does not know yet.
 //!
-//! The closures of a group work on these rows instead of in a savepoint each: one that is refused takes its own changes
-//! back, and what all of them have left is written once, in the order of the keys, right before the commit. A row that
-//! every closure changes, such as a counter, is so written once for all of them.
+//! The closures of a group work on these rows instead of in a savepoint each. A closure that is refused takes its own
+//! changes back. The changes of all others are written once, in the order of the keys, right before the commit. So a
+//! row that every closure changes, such as a counter, is written once for all of them.
 //!
-//! Nobody else writes to the database meanwhile, so what was read of it is remembered until the group ends.
+//! Only this writer changes the database, so the rows that were read are remembered until the group ends.
 
 use std::collections::{BTreeMap, HashMap, btree_map};
 use std::ops::Bound;
@@ -34,7 +34,7 @@ const SHORT: usize = 4;
 #[derive(Default)]
 pub(crate) struct Overlay {
     changes: BTreeMap<Part, Changed>,
-    /// What stood in `changes` before each change of the closure that runs, oldest first.
+    /// The entry of `changes` before each change of the running closure, oldest first.
     before: Vec<(Part, Rc<[u8]>, Option<Change>)>,
     /// Bytes put so far, also those that were replaced.
     bytes: usize,
@@ -60,17 +60,17 @@ impl Overlay {
         self.bytes
     }
 
-    /// Whether there is nothing to write.
+    /// Returns whether there is nothing to write.
     pub(crate) fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// Keeps what the last closure changed.
+    /// Keeps the changes of the last closure.
     pub(crate) fn keep(&mut self) {
         self.before.clear();
     }
 
-    /// Takes back what the last closure changed.
+    /// Takes back the changes of the last closure.
     pub(crate) fn take_back(&mut self) {
         while let Some((part, key, before)) = self.before.pop() {
             let Some(rows) = self.changes.get_mut(&part) else { continue };
@@ -98,7 +98,7 @@ impl Overlay {
         self.before.push((part, key, before));
     }
 
-    /// What is known of a row: `None` if the database must be asked.
+    /// Returns the known state of a row: `None` if the database must be asked.
     fn known(&self, part: Part, key: &[u8]) -> Option<Option<&Vec<u8>>> {
         if let Some(change) = self.changes.get(&part).and_then(|rows| rows.get(key)) {
             return Some(change.as_ref().map(|(body, _)| body));
@@ -115,7 +115,7 @@ impl Overlay {
     }
 }
 
-/// A transaction over a database and what the group has changed so far.
+/// A transaction over a database and the changes of the group so far.
 pub(crate) struct OverlayTxn<'a> {
     sql: SqlTxn<'a>,
     overlay: &'a mut Overlay,
@@ -124,12 +124,12 @@ pub(crate) struct OverlayTxn<'a> {
 }
 
 impl<'a> OverlayTxn<'a> {
-    /// Over a connection on which a transaction has begun.
+    /// Returns a transaction over a connection on which one has begun.
     pub(crate) fn new(conn: &'a Connection, overlay: &'a mut Overlay) -> Self {
         OverlayTxn { sql: SqlTxn::new(conn), overlay, wrote: false }
     }
 
-    /// Whether the database has failed. The closure must not be kept then, whatever it says.
+    /// Returns whether the database has failed. The closure must not be kept then, even if it returns success.
     pub(crate) fn has_failed(&self) -> bool {
         self.sql.fault.is_some()
     }
@@ -185,7 +185,7 @@ impl ReadTxn for OverlayTxn<'_> {
                 };
                 scan.whole = more.len() < ask;
                 scan.rows.extend(more);
-                // What comes next is needed because rows were removed; there may be many of those.
+                // More rows are needed because some were removed; there may be many of those.
                 ask = ask.saturating_mul(2);
                 continue;
             }
@@ -272,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    /// A generator of which the next seed decides everything.
+    /// A generator that only its seed decides.
     struct Random(u64);
 
     impl Random {
@@ -287,7 +287,7 @@ mod tests {
         }
     }
 
-    /// One operation on each; what they answer must be the same.
+    /// Makes one operation on each transaction, and checks that their answers are the same.
     fn step(random: &mut Random, txns: &mut [&mut dyn Txn]) {
         let table = Table::ALL[random.below(2) as usize];
         let owner = [random.below(2) as u8; 32];
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_leave_what_savepoints_in_the_database_would_leave() {
+    fn groups_leave_the_same_rows_as_savepoints() {
         for seed in 0..300 {
             let random = &mut Random(seed);
             let [ours, plain] = [(); 2].map(|()| Connection::open_in_memory().unwrap());

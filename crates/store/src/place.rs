@@ -25,14 +25,14 @@ pub(crate) const TEMPORARY: &str = "tmp";
 /// A directory that this process owns for as long as the value lives.
 pub(crate) struct Place {
     pub(crate) dir: PathBuf,
-    /// What was open to others and has been closed to them.
+    /// The paths that were open to others and have been closed to them.
     pub(crate) repaired: Vec<PathBuf>,
     /// Held open for its lock, also by the writer, which may live a little longer.
     pub(crate) lock: Arc<File>,
 }
 
 impl Place {
-    /// Makes the directory if there is none, takes the lock, and closes to others what is open to them.
+    /// Makes the directory if there is none, takes the lock, and closes to others every part that is open to them.
     pub(crate) fn claim(dir: &Path) -> Result<Place, OpenError> {
         let io = |path: &Path| {
             let path = path.to_path_buf();
@@ -73,7 +73,7 @@ impl Place {
     }
 }
 
-/// What a part of the store must be.
+/// The required kind of a part of the store.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     /// A directory, mode 0700.
@@ -91,8 +91,8 @@ impl Kind {
     }
 }
 
-/// The parts of a store whose permissions are looked at whenever it opens. What lies inside the directories
-/// is behind their permissions, and is looked at by `check`.
+/// Returns the parts of a store whose permissions are checked whenever it opens. Files inside the directories are
+/// behind their permissions, and `check` looks at them.
 pub(crate) fn parts(dir: &Path) -> Vec<(PathBuf, Kind)> {
     let database = dir.join(DATABASE);
     vec![
@@ -112,17 +112,17 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Whether anyone but the owner may read or write.
+/// Returns whether anyone but the owner may read or write.
 pub(crate) fn is_open(meta: &fs::Metadata, kind: Kind) -> bool {
     meta.mode() & 0o7777 & !kind.mode() != 0
 }
 
-/// The path of the log beside the database.
+/// Returns the path of the log beside the database.
 pub(crate) fn log_of(database: &Path) -> PathBuf {
     beside(database, "-wal")
 }
 
-/// What is at a path of the store, which must be ours and no link. None if there is nothing.
+/// Returns the metadata of a path of the store, which must be ours and no link. Returns `None` if nothing is there.
 fn examine(path: &Path, kind: Kind) -> Result<Option<fs::Metadata>, OpenError> {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,

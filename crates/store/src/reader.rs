@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::database;
 use crate::fault;
 
-/// How long a read waits for a connection before it gives up; also what a read inside a read runs into.
+/// The timeout of a read that waits for a connection; a read inside a read runs into it too.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Connections are opened when first needed and kept.
@@ -32,7 +32,7 @@ impl Readers {
         Readers { file, limit: limit.max(1), pool: Mutex::default(), returned: Condvar::new() }
     }
 
-    /// A connection in a transaction of its own, given back when dropped.
+    /// Returns a connection in a transaction of its own, given back when dropped.
     pub(crate) fn lease(&self) -> Result<Lease<'_>, StoreFault> {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         while pool.idle.is_empty() && pool.open >= self.limit {

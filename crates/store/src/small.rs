@@ -1,7 +1,7 @@
 //! Small bytes: rows of the database, kept in the transaction of the first row that names them.
 //!
-//! A file of its own costs two syncs before a row may name it. What a model is asked and answers is mostly a few
-//! kilobytes, and there are two of them for each turn; as rows they go out with the commit that names them.
+//! A file of its own costs two syncs before a row may name it. The requests and replies of a model are mostly a few
+//! kilobytes, and there are two of them for each turn. As rows they go out with the commit that names them.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ const SMALL: usize = 16 << 10;
 /// How many bytes of those that were read lately are remembered.
 const REMEMBERED: usize = 4 << 20;
 
-/// How many connections read rows for whoever wants bytes. They are not the store's own: bytes may be wanted in the
+/// The number of connections that read rows of small bytes. They are not the store's own: bytes may be needed in the
 /// middle of a read.
 const READERS: usize = 2;
 
@@ -33,7 +33,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// What they are called by.
+    /// Returns the hash of the bytes.
     pub fn hash(&self) -> BlobHash {
         self.hash
     }
@@ -45,7 +45,7 @@ impl Kept {
     pub fn keep(&self, txn: &mut dyn Txn) -> Result<(), StoreFault> {
         let Some(bytes) = &self.bytes else { return Ok(()) };
         let there = txn.get(Table::Bytes, &NOBODY, &self.hash.0)?;
-        // What is damaged is put right.
+        // A damaged row is repaired.
         match there.is_some_and(|there| there == *bytes) {
             true => Ok(()),
             false => txn.put(Table::Bytes, &NOBODY, &self.hash.0, bytes, None),
@@ -77,7 +77,7 @@ pub(crate) struct Rows {
     recent: Mutex<Recent>,
 }
 
-/// What was read lately, verified.
+/// The bytes that were read lately, verified.
 #[derive(Default)]
 struct Recent {
     bytes: HashMap<BlobHash, Arc<[u8]>>,
@@ -111,12 +111,12 @@ impl Rows {
         Rows { readers: Readers::new(file.clone(), READERS), file, recent: Mutex::default() }
     }
 
-    /// Closes the connections that nobody uses.
+    /// Closes the connections that are not in use.
     pub(crate) fn close(&self) {
         self.readers.close();
     }
 
-    /// The bytes, verified, if there is such a row.
+    /// Returns the bytes, verified, if there is such a row.
     pub(crate) fn get(&self, hash: &BlobHash) -> Result<Option<Vec<u8>>, BlobError> {
         let Some(bytes) = self.raw(hash)? else { return Ok(None) };
         if BlobHash::of(&bytes) != *hash {
@@ -126,29 +126,29 @@ impl Rows {
         Ok(Some(bytes))
     }
 
-    /// The bytes, if they were read lately.
+    /// Returns the bytes, if they were read lately.
     pub(crate) fn remembered(&self, hash: &BlobHash) -> Option<Vec<u8>> {
         self.recent().bytes.get(hash).map(|bytes| bytes.to_vec())
     }
 
-    /// They are about to go.
+    /// Forgets bytes that are about to be removed.
     pub(crate) fn forget(&self, hash: &BlobHash) {
         self.recent().forget(hash);
     }
 
-    /// The bytes as they are.
+    /// Returns the bytes as they are.
     pub(crate) fn raw(&self, hash: &BlobHash) -> Result<Option<Vec<u8>>, BlobError> {
         self.ask(hash, "SELECT body FROM bytes WHERE owner = ?1 AND key = ?2")
     }
 
-    /// How many they are.
+    /// Returns how many they are.
     pub(crate) fn len(&self, hash: &BlobHash) -> Result<Option<u64>, BlobError> {
         let len: Option<i64> =
             self.ask(hash, "SELECT length(body) FROM bytes WHERE owner = ?1 AND key = ?2")?;
         Ok(len.map(i64::unsigned_abs))
     }
 
-    /// All that there are, and how many bytes each has.
+    /// Returns all that there are, and how many bytes each has.
     pub(crate) fn all(&self) -> Result<HashMap<BlobHash, u64>, BlobError> {
         let lease = self.readers.lease().map_err(|fault| self.failed(fault))?;
         let read = |conn: &rusqlite::Connection| {
@@ -160,7 +160,7 @@ impl Rows {
         };
         let conn = lease.conn().map_err(|fault| self.failed(fault))?;
         let found = read(conn).map_err(|error| self.failed(fault::of(&error)))?;
-        // What has another key than a hash is none of ours.
+        // A row whose key is no hash is none of ours.
         let named = |(key, len): (Vec<u8>, i64)| Some((BlobHash(key.try_into().ok()?), len.unsigned_abs()));
         Ok(found.into_iter().filter_map(named).collect())
     }

@@ -16,7 +16,7 @@ struct Statements {
     range: [String; 4],
 }
 
-/// Which of the four range statements: bit 0 for "has an end", bit 1 for "reverse".
+/// Returns which of the four range statements: bit 0 for "has an end", bit 1 for "reverse".
 fn shape(bounded: bool, reverse: bool) -> usize {
     usize::from(bounded) | usize::from(reverse) << 1
 }
@@ -53,9 +53,9 @@ pub(crate) const CACHED: usize = Table::ALL.len() * 7 + 16;
 /// A transaction that the caller has begun and will end.
 pub(crate) struct SqlTxn<'a> {
     conn: &'a Connection,
-    /// The first fault. Once there is one, the closure must not be committed, whatever it says.
+    /// The first fault. Once there is one, the closure must not be committed, even if it returns success.
     pub(crate) fault: Option<StoreFault>,
-    /// What must hear of every row that is written.
+    /// The marks that record every row that is written.
     marks: Option<&'a Marks>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> SqlTxn<'a> {
         SqlTxn { conn, fault: None, marks: None }
     }
 
-    /// The same, telling of every row that is written.
+    /// Returns the same, telling of every row that is written.
     pub(crate) fn watched(conn: &'a Connection, marks: &'a Marks) -> Self {
         SqlTxn { marks: Some(marks), ..SqlTxn::new(conn) }
     }
@@ -134,7 +134,7 @@ impl ReadTxn for SqlTxn<'_> {
     }
 }
 
-/// What the changes of a group are compared with.
+/// The reference with which the changes of a group are compared.
 #[cfg(test)]
 impl kernel::txn::Txn for SqlTxn<'_> {
     fn put(

@@ -1,4 +1,4 @@
-//! What the store has done since it was opened.
+//! The work of the store since it was opened, in figures.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

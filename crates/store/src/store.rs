@@ -38,7 +38,7 @@ pub struct Options {
     pub quota: Option<u64>,
 }
 
-/// Whoever puts bytes names them at once: this is for those who are slow.
+/// The lease for callers that are slow to name the bytes that they put. Others name them at once.
 const LEASE: Duration = Duration::from_secs(15 * 60);
 
 impl Default for Options {
@@ -47,8 +47,8 @@ impl Default for Options {
     }
 }
 
-/// A directory of rows and blobs that this process owns. Share it as `Arc<Store>`; dropping the last one
-/// finishes what is queued, copies the log into the database file, and gives up the ownership.
+/// A directory of rows and blobs that this process owns. Share it as `Arc<Store>`. Dropping the last one finishes the
+/// queued writes, copies the log into the database file, and gives up the ownership.
 pub struct Store {
     // Fields are dropped in this order: the database is closed by the last connection, the writer's, and the
     // lock is given up last.
@@ -87,11 +87,11 @@ impl Store {
         Ok(Store { readers, writer, blobs, counters, place })
     }
 
-    /// Runs a closure in a transaction and returns when it is durable. An `Err` of the closure rolls back what
-    /// it did and records nothing; so does a panic.
+    /// Runs a closure in a transaction and returns when it is durable. An `Err` of the closure rolls back its changes
+    /// and records nothing; so does a panic.
     ///
-    /// The closure runs on the writer's thread, in a group with others. It must be quick, and must not call
-    /// `write` again (that is refused) nor wait for anything that does.
+    /// The closure runs on the writer's thread, in a group with others. It must be quick. It must not call `write`
+    /// again (that is refused) nor wait for anything that does.
     pub fn write<T, E, F>(&self, closure: F) -> Result<T, WriteError<E>>
     where
         T: Send + 'static,
@@ -107,11 +107,11 @@ impl Store {
         answered.recv().unwrap_or(Err(WriteError::Store(StoreFault::Closed)))
     }
 
-    /// As [`Store::write`], but returns at once; `done` gets the answer when it is durable. For callers that
-    /// have many writes under way and no thread to spare for each.
+    /// Runs a closure as [`Store::write`] does, but returns at once; `done` gets the answer when it is durable. This
+    /// is for callers that have many pending writes and no thread to spare for each.
     ///
-    /// `done` runs on the writer's thread: it should pass the answer on and return. Closures are run in the
-    /// order in which one thread submits them.
+    /// `done` runs on the writer's thread: it should pass the answer on and return. Closures are run in the order in
+    /// which one thread submits them.
     pub fn submit<T, E, F, D>(&self, closure: F, done: D)
     where
         T: Send + 'static,
@@ -122,8 +122,8 @@ impl Store {
         self.writer.submit(closure, done);
     }
 
-    /// Runs a closure on one consistent committed state, on the caller's thread. All that has been
-    /// acknowledged before the call is seen; what is committed during it is not, from the first row read on.
+    /// Runs a closure on one consistent committed state, on the caller's thread. The closure sees every write that
+    /// was acknowledged before the call. From the first row read on, it sees no later commit.
     ///
     /// The connection is one of a few: do not read inside a read, nor wait in one.
     pub fn read<T, E, F>(&self, closure: F) -> Result<T, ReadError<E>>
@@ -136,17 +136,17 @@ impl Store {
         closure(&mut txn).map_err(ReadError::Refused)
     }
 
-    /// The bytes addressed by content.
+    /// Returns the bytes addressed by content.
     pub fn blobs(&self) -> &Blobs {
         &self.blobs
     }
 
-    /// The bytes, for a closure that the writer runs.
+    /// Returns the bytes, for a closure that the writer runs.
     pub(crate) fn shared_blobs(&self) -> Arc<Blobs> {
         Arc::clone(&self.blobs)
     }
 
-    /// Overwrites what deleted rows have left in the log. Rows themselves are overwritten when they are deleted.
+    /// Overwrites the traces of deleted rows in the log. Rows themselves are overwritten when they are deleted.
     pub(crate) fn scrub(&self) -> Result<(), StoreFault> {
         self.writer.scrub();
         // The log is cut behind the first of these; the second is answered after that.
@@ -161,12 +161,12 @@ impl Store {
         &self.readers
     }
 
-    /// What has been done since the store was opened.
+    /// Returns the counters of the store's work since it was opened.
     pub fn stats(&self) -> Stats {
         self.counters.snapshot()
     }
 
-    /// The directory, with links resolved.
+    /// Returns the directory, with links resolved.
     pub fn dir(&self) -> &Path {
         &self.place.dir
     }
@@ -216,7 +216,7 @@ impl Backend for Store {
     }
 }
 
-/// Removes what a process that was killed has left half-written.
+/// Removes the half-written files of a process that was killed.
 fn empty(dir: &Path) -> Result<(), OpenError> {
     let clear = || {
         for entry in fs::read_dir(dir)? {

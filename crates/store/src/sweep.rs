@@ -1,9 +1,9 @@
-//! Sweeping: bytes beside the store that no row names, and nobody holds on to, go.
+//! Sweeping: the garbage collection of bytes beside the store that no row names and no caller holds.
 //!
-//! A sweep is taken step by step, each of a bounded number of rows or files, so that nobody waits for it. It looks at
-//! every row for anything that has the form of a hash, whatever the row says, so a kind of row that is made up later is
-//! looked at too; what only looks like a reference keeps bytes that could go, never the other way round. All that it
-//! knows is in memory: a process that ends half way has removed only what nothing refers to.
+//! A sweep is taken step by step, each of a bounded number of rows or files, so that no caller waits for it. It looks
+//! at every row for anything that has the form of a hash. So it also covers kinds of rows that are added later. A
+//! false reference keeps bytes that could go, but a true one is never missed. All of its state is in memory: a
+//! process that ends half way has removed only garbage.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const BEGINNING: u64 = 16;
 /// How many files are looked into or removed in one step.
 const FILES: usize = 256;
 
-/// A sweep under way. Dropping it ends it; what it has not removed stays.
+/// A sweep under way. Dropping it ends it; the remaining garbage stays.
 pub struct Sweep<'s> {
     store: &'s Store,
     forgotten: Runs,
@@ -48,7 +48,7 @@ struct Runs {
 }
 
 impl Runs {
-    /// Whether a row of this table, which begins with a run's number, is one of theirs.
+    /// Returns whether a row of this table, which begins with a run's number, is one of theirs.
     fn have(&self, owner: &[u8], key: &[u8]) -> bool {
         let at = owner.try_into().ok().zip(key.first_chunk().copied());
         at.is_some_and(|at| self.runs.contains(&at))
@@ -56,31 +56,31 @@ impl Runs {
 }
 
 enum Phase {
-    /// Rows are looked at: of which table, and behind which key.
+    /// The sweep looks at rows: of this table, behind this key.
     Rows {
         table: usize,
         behind: Option<(Vec<u8>, Vec<u8>)>,
     },
     /// Lists of other bytes are looked into.
     Lists,
-    /// What is left goes.
+    /// The sweep removes the garbage.
     Removing,
     Done,
 }
 
-/// What a sweep has done.
+/// The result of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
     /// How many were removed.
     pub blobs: u64,
     /// How many bytes they had.
     pub bytes: u64,
-    /// How many lists were found damaged: what they no longer say may have gone.
+    /// The number of damaged lists: bytes that they no longer name may have gone.
     pub damaged: u64,
 }
 
 impl Store {
-    /// Begins a sweep; `None` if one is under way. What is in `pinned` stays, with all that it leads to.
+    /// Begins a sweep; `None` if one is under way. The bytes in `pinned` stay, with all that they lead to.
     ///
     /// # Errors
     /// When the directory of the bytes cannot be read, or the store fails.
@@ -101,7 +101,8 @@ impl Store {
             swept: Swept::default(),
         };
         pinned.iter().for_each(|hash| marks.look_at(hash.to_string().as_bytes()));
-        // What was being written when the sweep began was not seen being written, and must be there to be read.
+        // The sweep saw no rows of a write that was under way when it began, so that write must end before rows are
+        // read.
         let done: Result<(), crate::WriteError<StoreFault>> = self.write(|_| Ok(()));
         done.map_err(|e| StoreFault::Io(e.to_string()))?;
         sweep.forgotten = self.forgotten()?;
@@ -125,14 +126,14 @@ impl Sweep<'_> {
         Ok(matches!(self.phase, Phase::Done))
     }
 
-    /// What was removed so far.
+    /// Returns the result so far.
     pub fn swept(&self) -> Swept {
         self.swept
     }
 
     fn rows(&self, table: usize, behind: Option<(Vec<u8>, Vec<u8>)>) -> Result<Phase, StoreFault> {
         let Some(which) = Table::ALL.get(table) else { return Ok(Phase::Lists) };
-        // What is known of bytes does not keep them, and bytes are looked into only once they are kept.
+        // Metadata of bytes does not keep them, and the sweep looks into bytes only once they are kept.
         if matches!(which, Table::Blob | Table::Bytes) {
             return Ok(Phase::Rows { table: table + 1, behind: None });
         }
@@ -159,8 +160,8 @@ impl Sweep<'_> {
         })
     }
 
-    /// Marks what a row names. What a run that is forgotten worked on is named by nothing of it, but what it was made
-    /// from is: others may be made from it too.
+    /// Marks the hashes that a row names. The rows of a forgotten run do not keep the documents that it worked on.
+    /// They do keep its definition and includes: other runs may be made from those too.
     fn look_at(&self, table: Table, owner: &[u8], key: &[u8], body: &[u8]) {
         let marks = self.store.blobs().marks();
         match table {
@@ -187,7 +188,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Looks into a list. One that is damaged keeps what can still be read of it, and ends no sweep.
+    /// Marks the hashes in a list. A damaged list keeps the bytes whose hashes can still be read, and ends no sweep.
     fn look_into(&mut self, hash: &BlobHash) -> Result<(), StoreFault> {
         let (marks, blobs) = (self.store.blobs().marks(), self.store.blobs());
         match blobs.get(hash) {
@@ -208,7 +209,7 @@ impl Sweep<'_> {
             let Some(hash) = marks.next_marked() else { return Ok(Phase::Removing) };
             match blobs.begins_with(&hash, crate::TREE, BEGINNING) {
                 Ok(true) => self.look_into(&hash)?,
-                // What is gone names nothing.
+                // Missing bytes name nothing.
                 Ok(false) | Err(BlobError::NotFound { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -245,8 +246,8 @@ impl Sweep<'_> {
         Ok(Phase::Removing)
     }
 
-    /// Removes those that are rows. It is the writer that looks whether they are still garbage: whoever keeps the same
-    /// bytes in a transaction has said so before, or finds them gone.
+    /// Removes the garbage that is stored as rows. The writer checks whether it is still garbage. A caller that keeps
+    /// the same bytes in a transaction has marked them before, or finds them gone.
     fn remove_rows(&mut self, some: Vec<BlobHash>) -> Result<(), StoreFault> {
         if some.is_empty() {
             return Ok(());
@@ -283,10 +284,11 @@ impl Drop for Sweep<'_> {
     }
 }
 
-/// What stands before the hash of a document on which something depends, if there is one; the hash; and what follows.
+/// Returns the part of a row before the hash of the next source document, the hash, and the part after it. Returns
+/// `None` if there is no such document.
 ///
-/// Rows are JSON: in a text of somebody's the quotation marks would be written with a backslash. A value can have this
-/// form, and then it keeps a document that is forgotten no more than what depends on it does.
+/// Rows are JSON: inside a text, quotation marks would be written with a backslash. A value can have this form. It
+/// then keeps a forgotten document no more than a true dependency does.
 fn next_source(body: &[u8]) -> Option<(&[u8], BlobHash, &[u8])> {
     const BEGIN: &[u8] = b"{\"document\":{\"name\":\"";
     const BETWEEN: &[u8] = b",\"hash\":\"";
@@ -311,7 +313,7 @@ fn find(body: &[u8], what: &[u8]) -> Option<usize> {
     body.windows(what.len()).position(|window| window == what)
 }
 
-/// Where what follows a JSON text begins, behind its closing quotation mark.
+/// Returns the position behind the closing quotation mark of a JSON text.
 fn end_of_text(body: &[u8]) -> Option<usize> {
     let mut escaped = false;
     body.iter()
@@ -324,7 +326,7 @@ fn end_of_text(body: &[u8]) -> Option<usize> {
 }
 
 impl Store {
-    /// The runs that are forgotten.
+    /// Returns the runs that are forgotten.
     fn forgotten(&self) -> Result<Runs, StoreFault> {
         let sql = format!("SELECT key, body FROM {} WHERE key >= ?1 AND key < ?2", Table::Meta.name());
         let rows = self.scan(|conn| {
@@ -359,7 +361,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_something_depends_on_is_found() {
+    fn source_documents_in_a_row_are_found() {
         macro_rules! json {
             ($row:expr) => {
                 String::from_utf8(kernel::txn::encode_row($row).unwrap()).unwrap()

@@ -50,7 +50,7 @@ where
     fn run(&mut self, txn: &mut OverlayTxn<'_>) -> bool {
         let Some(closure) = self.closure.take() else { return false };
         let result = match catch_unwind(AssertUnwindSafe(|| closure(txn))) {
-            // A fault outweighs what the closure made of it: it may have overlooked it.
+            // A fault outweighs the closure's result, since the closure may have overlooked it.
             Ok(_) if txn.has_failed() => Err(WriteError::Store(StoreFault::Closed)),
             Ok(Ok(value)) => Ok(value),
             Ok(Err(refusal)) => Err(WriteError::Refused(refusal)),
@@ -72,7 +72,7 @@ where
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub(crate) fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
@@ -93,7 +93,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// found out for the whole group: who stands behind a large write should not fail with it.
 const LARGEST: usize = 1 << 20;
 
-/// The handle to the thread. Dropping it finishes what is queued, then ends the thread.
+/// The handle to the thread. Dropping it finishes the queued writes, then ends the thread.
 pub(crate) struct Writer {
     queue: Option<Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
@@ -131,7 +131,7 @@ impl Writer {
         Ok(Writer { queue: Some(queue), thread: Some(thread), id, scrub })
     }
 
-    /// After the next group the log is copied into the database file, and cut.
+    /// Asks the writer to copy the log into the database file after the next group, and to cut it.
     pub(crate) fn scrub(&self) {
         self.scrub.store(true, Ordering::SeqCst);
     }
@@ -155,7 +155,7 @@ impl Writer {
         }
     }
 
-    /// Whether the caller is the writer itself, so that waiting for an answer would be waiting for ever.
+    /// Returns whether the caller is the writer itself, so that waiting for an answer would be waiting for ever.
     pub(crate) fn is_me(&self) -> bool {
         thread::current().id() == self.id
     }
@@ -166,7 +166,7 @@ impl Drop for Writer {
         self.queue = None;
         let me = self.is_me();
         if let Some(thread) = self.thread.take().filter(|_| !me) {
-            // The thread catches what closures throw; if it panicked all the same, there is nothing to add.
+            // The thread catches the panics of closures; if it panicked all the same, there is nothing to add.
             let _ = thread.join();
         }
     }
@@ -182,7 +182,7 @@ struct State {
     pages: Arc<AtomicU64>,
     /// Whether nothing is to be left in the log.
     scrub: Arc<AtomicBool>,
-    /// Set when what is on disk is no longer certain; every later write gets it.
+    /// The fault after which the data on disk is no longer certain; every later write gets it.
     broken: Option<StoreFault>,
     /// The store stays owned until the connection has been closed.
     _lock: Arc<File>,
@@ -228,7 +228,7 @@ impl State {
         self.close();
     }
 
-    /// Runs a group and commits it. Whatever was taken from the queue is in `group` afterwards.
+    /// Runs a group and commits it. Afterwards, `group` holds every job that was taken from the queue.
     fn transaction(
         &mut self,
         first: Box<dyn Job>,

@@ -10,7 +10,7 @@ use store::{BackupError, BlobError};
 use crate::{get, keys, open, put};
 
 #[test]
-fn is_a_store_with_all_that_was_acknowledged() {
+fn backup_holds_every_acknowledged_write() {
     let root = tempfile::tempdir().unwrap();
     let store = open(&root.path().join("store"));
     let hash = store.blobs().put(b"blob").unwrap();
@@ -52,7 +52,7 @@ fn is_a_store_with_all_that_was_acknowledged() {
 }
 
 #[test]
-fn is_not_made_of_damaged_bytes() {
+fn backup_of_damaged_bytes_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let store = open(&root.path().join("store"));
     let hash = store.blobs().put(b"blob").unwrap();

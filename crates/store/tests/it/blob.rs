@@ -14,7 +14,7 @@ fn leftovers(dir: &Path) -> usize {
 }
 
 #[test]
-fn what_was_put_is_there() {
+fn put_blob_can_be_read() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let blobs = store.blobs();
@@ -45,7 +45,7 @@ fn what_was_put_is_there() {
 }
 
 #[test]
-fn what_is_damaged_is_noticed_and_can_be_put_again() {
+fn damaged_blob_is_detected_and_repaired_by_put() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let blobs = store.blobs();
@@ -70,7 +70,7 @@ impl Read for Broken {
 }
 
 #[test]
-fn what_cannot_be_stored_leaves_nothing() {
+fn failed_put_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let blobs = store.blobs();
@@ -91,7 +91,7 @@ fn what_cannot_be_stored_leaves_nothing() {
 }
 
 #[test]
-fn many_can_put_the_same() {
+fn concurrent_puts_of_equal_bytes_succeed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     std::thread::scope(|scope| {

@@ -13,7 +13,7 @@ use store::{BlobError, OpenError, Options, Store, WriteError};
 
 use crate::{get, keys, open, put};
 
-/// A command that runs `job` on the store in `dir`. Its output is what the job says, a line each.
+/// Returns a command that runs `job` on the store in `dir`. The job prints its messages, a line each.
 pub(crate) fn command(job: &str, dir: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     settings(&mut command, job, dir);
@@ -28,7 +28,7 @@ pub(crate) fn settings(command: &mut Command, job: &str, dir: &Path) {
     command.env("STORE_JOB", job).env("STORE_DIR", dir);
 }
 
-/// What a job said: the lines that begin with `word`, without it.
+/// Returns the messages of a job that begin with `word`, without it.
 pub(crate) fn said(output: &Output, word: &str) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines().filter_map(|line| line.strip_prefix(word)?.strip_prefix(' ')).map(str::to_owned).collect()
@@ -47,7 +47,7 @@ fn job() {
     let Ok(job) = std::env::var("STORE_JOB") else { return };
     let dir = std::env::var_os("STORE_DIR").unwrap();
     let dir = Path::new(&dir);
-    // A panic message on stdout would be taken for what the job says.
+    // A panic message on stdout would be taken for a message of the job.
     say("");
     match job.as_str() {
         "hold" => hold(dir),
@@ -72,7 +72,7 @@ fn hold(dir: &Path) {
     }
 }
 
-/// One commit after the other, each with a blob and two rows.
+/// Makes one commit after the other, each with a blob and two rows.
 fn lone(dir: &Path) {
     let store = open(dir);
     for n in 0..200 {
@@ -81,7 +81,7 @@ fn lone(dir: &Path) {
     }
 }
 
-/// The same from four threads.
+/// Makes the same commits from four threads.
 fn crowd(dir: &Path) {
     let store = Arc::new(open(dir));
     let threads = (0..4).map(|i| {
@@ -108,7 +108,7 @@ fn work(store: &Store, name: &str) -> Result<(), WriteError<StoreFault>> {
     })
 }
 
-/// What `work` left: the names, after checking that each has its twin and its blob.
+/// Returns the names that `work` left, after checking that each has its twin and its blob.
 pub(crate) fn survivors(store: &Store) -> Vec<String> {
     let read = |txn: &mut dyn ReadTxn| {
         let rows = txn.range(Table::Journal, &NOBODY, b"", b"", usize::MAX, false)?;
@@ -169,7 +169,7 @@ fn fill(dir: &Path) {
     say(&format!("acked {}", acked.len()));
 }
 
-/// As `fill`, but with many closures in each group, so that it is COMMIT that finds the disk full.
+/// Fills the disk as `fill` does, but with many closures in each group, so that COMMIT finds the disk full.
 fn fill_commit(dir: &Path) {
     let store = Arc::new(open(dir));
     let threads = (0..8).map(|i| {

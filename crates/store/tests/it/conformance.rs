@@ -28,10 +28,10 @@ fn faulty() {
     check(FaultyStore::default);
 }
 
-/// What a backend does wrong with one table.
+/// The defect of a backend in one table.
 #[derive(Clone, Copy, Debug)]
 enum Lie {
-    /// What is deleted stays.
+    /// Deleted rows stay.
     KeepsDeleted,
     /// Ranges always rise.
     NeverFalls,
@@ -125,7 +125,7 @@ impl Backend for Lying {
 }
 
 #[test]
-fn a_backend_that_is_wrong_about_any_one_table_is_found() {
+fn defect_in_any_table_of_a_backend_is_found() {
     for table in Table::ALL {
         for lie in [Lie::KeepsDeleted, Lie::NeverFalls, Lie::MixesOwners] {
             let failures = conformance::run(|| Lying { inner: MemStore::default(), table, lie });

@@ -14,7 +14,7 @@ fn killed(output: &Output) -> bool {
     output.status.signal() == Some(9)
 }
 
-/// Runs `job` until the fail point kills it. Returns what it had acknowledged and what is there afterwards.
+/// Runs `job` until the fail point kills it. Returns the acknowledged names, and the names that are there afterwards.
 fn crash(job: &str, dir: &Path, point: &str, after: u32) -> (Vec<String>, Vec<String>) {
     let armed = format!("{point}={after}*off->return");
     let output = command(job, dir).env("FAILPOINTS", armed).output().unwrap();
@@ -24,7 +24,7 @@ fn crash(job: &str, dir: &Path, point: &str, after: u32) -> (Vec<String>, Vec<St
 }
 
 #[test]
-fn at_every_point_exactly() {
+fn kill_at_each_fail_point_keeps_acknowledged_commits() {
     let names = |n: usize| (0..n).map(|i| format!("{i:03}")).collect::<Vec<_>>();
     for point in store::failpoint::NAMES {
         for after in [0, 1, 16] {
@@ -40,7 +40,7 @@ fn at_every_point_exactly() {
 }
 
 #[test]
-fn at_every_point_under_load_and_again() {
+fn kill_under_load_keeps_acknowledged_commits() {
     for point in store::failpoint::NAMES {
         let dir = tempfile::tempdir().unwrap();
         let mut acked = BTreeSet::new();
@@ -54,7 +54,7 @@ fn at_every_point_under_load_and_again() {
 }
 
 #[test]
-fn from_outside_at_any_moment() {
+fn kill_from_outside_keeps_acknowledged_commits() {
     let dir = tempfile::tempdir().unwrap();
     let mut acked = BTreeSet::new();
     // The first rounds end while the store is being made or opened.

@@ -9,7 +9,7 @@ use store::{OpenError, Options, ReadError, Store, WriteError};
 
 use crate::{get, keys, open, put};
 
-/// A store with enough rows that every kind of page is in use, closed.
+/// Returns a store with enough rows that every kind of page is in use, closed.
 fn sample(root: &Path) -> PathBuf {
     let dir = root.join("store");
     let store = open(&dir);
@@ -49,7 +49,7 @@ fn is_missing(error: &OpenError) -> bool {
 type Damage = (&'static str, fn(&Path), fn(&OpenError) -> bool);
 
 #[test]
-fn is_refused_and_left_alone() {
+fn damaged_store_is_refused_and_not_changed() {
     let cases: [Damage; 11] = [
         ("empty", |db| fs::write(db, b"").unwrap(), is_corrupt),
         ("a text", |db| fs::write(db, "hello\n".repeat(100)).unwrap(), is_corrupt),
@@ -85,9 +85,9 @@ fn is_refused_and_left_alone() {
     assert_eq!(get(&store, "007").unwrap(), [7; 500]);
 }
 
-/// Damage inside a page is looked for when the last owner ended without closing.
+/// Checks that opening finds damage inside a page when the last owner ended without closing.
 #[test]
-fn is_looked_for_after_an_unclean_end() {
+fn damage_is_found_after_an_unclean_end() {
     let root = tempfile::tempdir().unwrap();
     let dir = sample(root.path());
     let database = dir.join("almoner.sqlite");
@@ -105,9 +105,9 @@ fn is_looked_for_after_an_unclean_end() {
     assert!(before == image(&dir), "something was changed");
 }
 
-/// `check` finds damage in an open store, and what runs into it is not committed.
+/// Checks that `check` finds damage in an open store, and that a write that runs into it is not committed.
 #[test]
-fn is_reported_by_check_and_stops_a_write() {
+fn check_reports_damage_and_the_write_fails() {
     let root = tempfile::tempdir().unwrap();
     let dir = sample(root.path());
     let database = dir.join("almoner.sqlite");
@@ -122,7 +122,7 @@ fn is_reported_by_check_and_stops_a_write() {
     assert!(paths.contains(&store.dir().join("almoner.sqlite").as_path()), "{paths:?}");
     assert!(paths.contains(&blob.as_path()), "{paths:?}");
 
-    // A closure that overlooks what it could not read must not be committed.
+    // A closure that overlooks a failed read must not be committed.
     let answer: Result<(), WriteError<StoreFault>> = store.write(|txn| {
         let _ = txn.range(Table::Meta, &NOBODY, b"", b"", usize::MAX, false);
         txn.put(Table::Event, &NOBODY, b"k", b"v", None)
@@ -131,9 +131,9 @@ fn is_reported_by_check_and_stops_a_write() {
     assert_eq!(store.read(|txn| txn.get(Table::Event, &NOBODY, b"k")), Ok::<_, ReadError<StoreFault>>(None));
 }
 
-/// A log that was cut off anywhere, or whose end is noise, gives exactly the commits that lie before the cut.
+/// Checks that a log that was cut off anywhere, or whose end is noise, gives exactly the commits before the cut.
 #[test]
-fn a_torn_log_keeps_all_that_was_synced() {
+fn torn_log_keeps_synced_commits() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("store");
     let store = open(&dir);

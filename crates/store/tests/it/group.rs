@@ -1,4 +1,4 @@
-//! Group commit: who is committed with whom, who is answered when, and who is told what.
+//! Group commit: which writes share a commit, when each is answered, and with which result.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier};
@@ -34,7 +34,7 @@ fn together(store: &Store, bodies: Vec<Vec<u8>>) -> Vec<Answer> {
 }
 
 #[test]
-fn one_commit_pays_for_all() {
+fn group_of_writes_costs_one_commit() {
     for (limit, commits, largest) in [(256, 1, 20), (8, 3, 8), (1, 20, 1)] {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), Options { group: limit, ..Options::default() }).unwrap();
@@ -47,7 +47,7 @@ fn one_commit_pays_for_all() {
 }
 
 #[test]
-fn a_refusal_costs_its_neighbours_nothing() {
+fn refused_write_does_not_affect_its_group() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let bodies = vec![b"x".to_vec(), b"refuse".to_vec(), b"x".to_vec()];
@@ -58,7 +58,7 @@ fn a_refusal_costs_its_neighbours_nothing() {
 }
 
 #[test]
-fn what_changes_nothing_costs_no_sync() {
+fn write_without_changes_costs_no_sync() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     assert_eq!(together(&store, vec![b"refuse".to_vec()]), [Err(WriteError::Refused(StoreFault::Closed))]);
@@ -69,9 +69,9 @@ fn what_changes_nothing_costs_no_sync() {
     assert_eq!((store.stats().commits, store.stats().syncs_per_write()), (0, None));
 }
 
-/// A full database: SQLite throws the whole transaction away, so everyone in it must hear of it.
+/// Checks a full database: SQLite throws the whole transaction away, so every write in it must fail.
 #[test]
-fn nobody_is_told_yes_whose_rows_are_gone() {
+fn full_database_fails_every_write_of_the_group() {
     let dir = tempfile::tempdir().unwrap();
     let options = || Options { max_pages: Some(60), ..Options::default() };
     let store = Store::open(dir.path(), options()).unwrap();
@@ -86,7 +86,7 @@ fn nobody_is_told_yes_whose_rows_are_gone() {
 }
 
 #[test]
-fn an_answer_means_that_others_can_see_it() {
+fn answered_write_is_visible_to_readers() {
     let dir = tempfile::tempdir().unwrap();
     let store = Arc::new(open(dir.path()));
     let (send, answers) = channel();
@@ -106,7 +106,7 @@ fn an_answer_means_that_others_can_see_it() {
 }
 
 #[test]
-fn closing_finishes_what_is_queued() {
+fn closing_finishes_queued_writes() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let (send, answers) = channel();
@@ -123,7 +123,7 @@ fn closing_finishes_what_is_queued() {
 }
 
 #[test]
-fn what_would_wait_for_itself_is_refused() {
+fn nested_write_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let store = Arc::new(open(dir.path()));
     let inner = Arc::clone(&store);
@@ -141,7 +141,7 @@ fn what_would_wait_for_itself_is_refused() {
 }
 
 #[test]
-fn a_callback_that_panics_harms_nobody() {
+fn panicking_callback_does_not_stop_the_writer() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let closure = |txn: &mut dyn kernel::txn::Txn| txn.put(Table::Meta, &NOBODY, b"k", b"1", None);
@@ -153,7 +153,7 @@ fn a_callback_that_panics_harms_nobody() {
 }
 
 #[test]
-fn the_log_is_copied_while_work_goes_on() {
+fn log_is_checkpointed_during_writes() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path(), Options { checkpoint_pages: 20, ..Options::default() }).unwrap();
     for n in 0..100 {

@@ -52,7 +52,7 @@ fn get(store: &Store, key: &str) -> Option<Vec<u8>> {
     store.read(read).unwrap()
 }
 
-/// All keys of the table that `put` writes to, in order.
+/// Returns all keys of the table that `put` writes to, in order.
 fn keys(store: &Store) -> Vec<String> {
     let all = |txn: &mut dyn ReadTxn| txn.range(Table::Meta, &NOBODY, b"", b"", usize::MAX, false);
     store.read(all).unwrap().into_iter().map(|(key, _)| String::from_utf8(key).unwrap()).collect()

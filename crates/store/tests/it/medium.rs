@@ -1,5 +1,5 @@
-//! A full disk and a read-only one. Both need a mount, for which there are three ways; what cannot be mounted is
-//! done with permissions and with SQLite's own limit (see `group`), and said.
+//! A full disk and a read-only one. Both need a mount. Where none can be made, permissions and SQLite's own limit
+//! take its place (see `group`), and the test prints a note.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -12,8 +12,8 @@ use store::{BlobError, fsync_rate};
 use crate::child::{ARGS, command, said, settings};
 use crate::{get, open, put};
 
-/// Runs `script` in a mount namespace of its own, with `$1` a directory to mount on and `$2…` the command that
-/// runs a job named by `$STORE_JOB`. None if this machine lets nobody mount.
+/// Runs `script` in a mount namespace of its own, with `$1` a directory to mount on. `$2…` is the command that runs a
+/// job named by `$STORE_JOB`. Returns `None` if this machine allows no mount.
 fn with_mount(script: &str, root: &Path) -> Option<Output> {
     let (mount, store) = (root.join("mnt"), root.join("mnt/store"));
     fs::create_dir_all(&mount).unwrap();
@@ -42,7 +42,7 @@ fn assert_success(output: &Output) {
 }
 
 #[test]
-fn full_disk() {
+fn full_disk_refuses_writes_and_keeps_earlier_ones() {
     for job in ["fill", "fill-commit"] {
         let root = tempfile::tempdir().unwrap();
         let script = format!(
@@ -59,7 +59,7 @@ fn full_disk() {
 }
 
 #[test]
-fn read_only_disk() {
+fn read_only_disk_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let script = "mount -t tmpfs -o size=2m none \"$1\"; m=\"$1\"; shift; \
                   STORE_JOB=make \"$@\"; mount -o remount,bind,ro \"$m\"; STORE_JOB=refused \"$@\"; \
@@ -74,10 +74,10 @@ fn read_only_disk() {
     }
 }
 
-/// The same by permissions, each part of the store in turn. The administrator may write everywhere, so for him
-/// another user tries.
+/// Checks the same by permissions, for each part of the store in turn. The administrator may write everywhere, so
+/// another user tries in his place.
 #[test]
-fn read_only_files() {
+fn read_only_files_are_refused() {
     let root = tempfile::tempdir().unwrap();
     fs::set_permissions(root.path(), Permissions::from_mode(0o755)).unwrap();
     let dir = root.path().join("store");
@@ -114,9 +114,9 @@ fn read_only_files() {
     assert_eq!(get(&open(&dir), "kept"), Some(b"1".to_vec()));
 }
 
-/// A directory in the place of a blob's own: any failure has a name and a path.
+/// Checks that any other failure has a name and a path, with a directory in the place of a blob's own.
 #[test]
-fn other_failures_name_the_path() {
+fn io_failure_names_the_path() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let hash = kernel::BlobHash::of(b"bytes");
@@ -126,7 +126,7 @@ fn other_failures_name_the_path() {
 }
 
 #[test]
-fn the_probe_measures_and_leaves_nothing() {
+fn probe_measures_and_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let rate = fsync_rate(dir.path(), std::time::Duration::from_millis(20)).unwrap();
     assert!(rate > 0.0);

@@ -17,7 +17,7 @@ const ALMO: i32 = 0x414c_4d4f;
 /// Everything about a file that a process can change: its mode, the times of its last change, and its bytes.
 type Trace = (u32, (i64, i64), (i64, i64), Vec<u8>);
 
-/// The traces of all files and directories below `dir`.
+/// Returns the traces of all files and directories below `dir`.
 fn traces(dir: &Path) -> BTreeMap<PathBuf, Trace> {
     let mut found = BTreeMap::new();
     let mut look = vec![dir.to_path_buf()];
@@ -73,7 +73,7 @@ fn make(dir: &Path, application: i32, version: u32) -> Connection {
     conn
 }
 
-/// The files of a database as a killed process leaves them: with a log that no checkpoint has emptied.
+/// Copies the files of a database as a killed process leaves them: with a log that no checkpoint has emptied.
 fn killed(conn: &Connection, dir: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for name in ["almoner.sqlite", "almoner.sqlite-wal"] {
@@ -84,7 +84,7 @@ fn killed(conn: &Connection, dir: &Path, to: &Path) {
 }
 
 #[test]
-fn earlier_store_is_refused_byte_for_byte() {
+fn earlier_store_is_refused_unchanged() {
     let root = tempfile::tempdir().unwrap();
     for version in 0..=5 {
         let dir = root.path().join(format!("closed {version}/store"));
@@ -98,7 +98,8 @@ fn earlier_store_is_refused_byte_for_byte() {
     }
 }
 
-/// SQLite would copy the log into the file, or make an index beside it, if it were asked for the version.
+/// Checks that opening leaves the log alone. SQLite would copy the log into the file, or make an index beside it, if
+/// it were asked for the version.
 #[test]
 fn killed_earlier_store_keeps_its_log() {
     let root = tempfile::tempdir().unwrap();
@@ -119,9 +120,9 @@ fn killed_earlier_store_keeps_its_log() {
     }
 }
 
-/// The file says that it is ours, and the last commit in the log says that another build has written it since.
+/// Checks a file that says that it is ours, while the last commit in its log is one of another build.
 #[test]
-fn version_in_the_log_counts_when_it_is_committed() {
+fn committed_version_in_the_log_counts() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("store");
     put(&open(&dir), "k", b"1").unwrap();
@@ -150,7 +151,7 @@ fn version_in_the_log_counts_when_it_is_committed() {
 }
 
 #[test]
-fn later_and_foreign_stores_are_refused_byte_for_byte() {
+fn later_and_foreign_stores_are_refused_unchanged() {
     let root = tempfile::tempdir().unwrap();
     let (later, foreign) = (root.path().join("later"), root.path().join("foreign"));
     make(&later, ALMO, 7).close().unwrap();
@@ -164,7 +165,7 @@ fn later_and_foreign_stores_are_refused_byte_for_byte() {
 }
 
 #[test]
-fn damaged_heads_are_refused_byte_for_byte() {
+fn damaged_heads_are_refused_unchanged() {
     let root = tempfile::tempdir().unwrap();
     let cases: [(&str, &[u8]); 4] =
         [("empty", b""), ("short", b"SQLite format 3\0"), ("noise", &[7; 5000]), ("text", &[b'\n'; 80])];

@@ -1,4 +1,4 @@
-//! One process owns a store, and nobody else may look in.
+//! One process owns a store, and no other may look in.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
@@ -15,7 +15,7 @@ fn refused(dir: &Path) -> OpenError {
 }
 
 #[test]
-fn a_second_owner_is_refused_and_told_who_is_first() {
+fn second_owner_is_refused_with_the_pid_of_the_first() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let error = refused(dir.path());
@@ -35,12 +35,12 @@ fn a_second_owner_is_refused_and_told_who_is_first() {
 
     child.kill().unwrap();
     child.wait().unwrap();
-    // A dead owner is no owner, whatever its file says.
+    // A dead owner is no owner, even if its file names it.
     put(&open(dir.path()), "k", b"1").unwrap();
 }
 
 #[test]
-fn others_are_shut_out() {
+fn other_users_have_no_access_to_the_store() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("deep/down");
     let store = open(&dir);
@@ -76,7 +76,7 @@ fn others_are_shut_out() {
 }
 
 #[test]
-fn what_is_not_ours_is_refused() {
+fn foreign_paths_and_links_are_refused() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("store");
     put(&open(&dir), "k", b"1").unwrap();

@@ -4,7 +4,7 @@ use kernel::txn::{NOBODY, ReadTxn, StoreFault, Table};
 use store::faulty::{FaultyStore, Trouble};
 use store::{Backend, WriteError};
 
-/// Writes until the power fails, reboots, and compares with what was acknowledged.
+/// Writes until the power fails, reboots, and compares the rows with the acknowledged writes.
 fn survives(store: &FaultyStore) -> Result<(), String> {
     let mut acked = 0_u32;
     while !store.is_dead() {
@@ -29,7 +29,7 @@ fn survives(store: &FaultyStore) -> Result<(), String> {
 }
 
 #[test]
-fn honest_disk() {
+fn honest_disk_keeps_acknowledged_writes() {
     for nth in 1..20 {
         for trouble in [Trouble::CrashBefore { nth }, Trouble::CrashAfter { nth }] {
             let store = FaultyStore::default();
@@ -40,7 +40,7 @@ fn honest_disk() {
 }
 
 #[test]
-fn lying_disk_is_found_out() {
+fn lying_disk_is_detected() {
     for nth in 3..20 {
         let store = FaultyStore::default();
         store.lie(true);
@@ -50,7 +50,7 @@ fn lying_disk_is_found_out() {
 }
 
 #[test]
-fn a_fault_that_the_closure_overlooks_still_counts() {
+fn fault_ignored_by_the_closure_fails_the_write() {
     let full = StoreFault::Full("armed".into());
     let troubles =
         [Trouble::Operation { nth: 2, fault: full.clone() }, Trouble::Commit { nth: 1, fault: full.clone() }];

@@ -32,7 +32,7 @@ fn no_lease() -> Options {
     Options { lease: std::time::Duration::ZERO, ..Options::default() }
 }
 
-/// Whether any file of the store holds these bytes.
+/// Returns whether any file of the store holds these bytes.
 fn holds(dir: &Path, bytes: &[u8]) -> bool {
     fs::read_dir(dir).unwrap().any(|entry| {
         let path = entry.unwrap().path();
@@ -44,7 +44,7 @@ fn holds(dir: &Path, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn they_come_and_go_with_the_transaction_that_names_them() {
+fn inline_blobs_commit_and_roll_back_with_their_row() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let before = store.stats();
@@ -70,7 +70,7 @@ fn they_come_and_go_with_the_transaction_that_names_them() {
 }
 
 #[test]
-fn what_no_row_names_goes_and_leaves_nothing_behind() {
+fn unnamed_inline_blobs_are_removed_without_traces() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path(), no_lease()).unwrap();
     let text = "words that nobody is to find again ".repeat(100);
@@ -97,7 +97,7 @@ fn what_no_row_names_goes_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn damage_is_found_and_put_right_by_keeping_them_again() {
+fn damaged_inline_blob_is_repaired_by_keeping_again() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let hash = keep(&store, b"as it was", b"a", false);
@@ -112,7 +112,7 @@ fn damage_is_found_and_put_right_by_keeping_them_again() {
 }
 
 #[test]
-fn a_copy_has_them() {
+fn backup_holds_inline_blobs() {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("store"), dir.path().join("copy"));
     let store = open(&from);

@@ -1,4 +1,4 @@
-//! Bytes that nothing refers to go; all others stay, whoever is at work meanwhile.
+//! A sweep removes bytes without references. All others stay, even while other threads work.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn open(dir: &Path) -> Store {
     Store::open(dir, Options { lease: Duration::ZERO, ..Options::default() }).unwrap()
 }
 
-/// A row that names bytes, as rows do.
+/// Returns a row that names bytes, as rows do.
 fn row(hash: &BlobHash) -> Vec<u8> {
     format!(r#"{{"type":"readable-blob","hash":"{hash}","bytes":1}}"#).into_bytes()
 }
@@ -26,7 +26,7 @@ fn sweep(store: &Store) -> Swept {
     sweep.swept()
 }
 
-/// A list of other bytes.
+/// Returns a list of other bytes.
 fn list(of: &[BlobHash]) -> Vec<u8> {
     let mut bytes = TREE.to_vec();
     of.iter().for_each(|hash| bytes.extend(format!(r#"["x","tree","{hash}"]"#).bytes()));
@@ -38,14 +38,14 @@ fn there(store: &Store, hash: &BlobHash) -> bool {
 }
 
 #[test]
-fn garbage_goes_and_what_rows_name_stays() {
+fn sweep_removes_garbage_and_keeps_named_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let blobs = store.blobs();
     let named = blobs.put(b"named").unwrap();
     put(&store, "a", &row(&named)).unwrap();
     let lost: Vec<BlobHash> = (0..600_u32).map(|n| blobs.put(&n.to_le_bytes()).unwrap()).collect();
-    // What is known of bytes does not keep them.
+    // Metadata of bytes does not keep them.
     let known = format!(r#"{{"bytes":4,"about":"{}"}}"#, lost[0]).into_bytes();
     let key = lost[0].0;
     let written: Result<(), store::WriteError<StoreFault>> =
@@ -64,7 +64,7 @@ fn garbage_goes_and_what_rows_name_stays() {
 }
 
 #[test]
-fn every_table_and_many_rows_are_looked_at() {
+fn sweep_reads_every_table_and_row() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut named = Vec::new();
@@ -88,7 +88,7 @@ fn every_table_and_many_rows_are_looked_at() {
 }
 
 #[test]
-fn what_a_list_names_stays_with_it_however_deep() {
+fn nested_lists_keep_their_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let blobs = store.blobs();
@@ -96,7 +96,7 @@ fn what_a_list_names_stays_with_it_however_deep() {
     let inner = blobs.put(&list(&[leaf])).unwrap();
     let root = blobs.put(&list(&[inner])).unwrap();
     let other = blobs.put(&list(&[leaf])).unwrap();
-    // Only what says that it is a list is one.
+    // Only bytes that say that they are a list are one.
     let text = blobs.put(format!("about {}", blobs.put(b"gone").unwrap()).as_bytes()).unwrap();
     put(&store, "tree", &row(&root)).unwrap();
     put(&store, "text", &row(&text)).unwrap();
@@ -104,7 +104,7 @@ fn what_a_list_names_stays_with_it_however_deep() {
     assert_eq!(other, inner);
     assert!([leaf, inner, root, text].iter().all(|hash| there(&store, hash)));
     put(&store, "tree", b"{}").unwrap();
-    // What is pinned stays with all that it leads to.
+    // Pinned bytes stay with all that they lead to.
     let mut pinned = store.sweep(&[root]).unwrap().unwrap();
     while !pinned.step().unwrap() {}
     assert_eq!(pinned.swept().blobs, 0);
@@ -113,7 +113,7 @@ fn what_a_list_names_stays_with_it_however_deep() {
 }
 
 #[test]
-fn what_was_put_a_moment_ago_or_is_held_stays() {
+fn fresh_and_held_bytes_survive_a_sweep() {
     let dir = tempfile::tempdir().unwrap();
     let leased = Store::open(dir.path(), Options::default()).unwrap();
     leased.blobs().put(b"fresh").unwrap();
@@ -132,7 +132,7 @@ fn what_was_put_a_moment_ago_or_is_held_stays() {
 }
 
 #[test]
-fn a_hold_without_progress_lapses_and_says_so() {
+fn hold_without_progress_lapses() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let blobs = store.blobs();
@@ -155,7 +155,7 @@ fn a_hold_without_progress_lapses_and_says_so() {
 }
 
 #[test]
-fn a_damaged_list_ends_no_sweep_and_keeps_what_it_still_says() {
+fn damaged_list_keeps_its_readable_hashes_in_a_sweep() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let blobs = store.blobs();
@@ -176,7 +176,7 @@ fn a_damaged_list_ends_no_sweep_and_keeps_what_it_still_says() {
 }
 
 #[test]
-fn what_is_put_or_named_during_a_sweep_stays() {
+fn bytes_put_or_named_during_a_sweep_survive() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let blobs = store.blobs();
@@ -210,7 +210,7 @@ fn what_is_put_or_named_during_a_sweep_stays() {
 }
 
 #[test]
-fn those_who_are_at_work_lose_nothing() {
+fn concurrent_writers_lose_no_bytes_to_sweeps() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let is_over = AtomicBool::new(false);
@@ -250,7 +250,7 @@ fn those_who_are_at_work_lose_nothing() {
     assert!(swept > 0, "nothing was ever garbage");
 }
 
-/// What the child has before it sweeps.
+/// Puts the child's bytes into the store before it sweeps, and returns the hashes that rows name.
 fn prepare(store: &Store) -> Vec<BlobHash> {
     let named: Vec<BlobHash> = (0..20_u32)
         .map(|n| {
@@ -272,7 +272,7 @@ pub(crate) fn child(dir: &Path) {
 }
 
 #[test]
-fn a_process_that_is_killed_half_way_has_removed_only_garbage() {
+fn killed_sweep_has_removed_only_garbage() {
     for point in store::failpoint::SWEEP {
         for after in [0, 1, 7, 19] {
             let dir = tempfile::tempdir().unwrap();
@@ -290,7 +290,7 @@ fn a_process_that_is_killed_half_way_has_removed_only_garbage() {
 }
 
 #[test]
-fn a_quota_holds_for_what_others_bring_and_for_nothing_else() {
+fn quota_limits_only_put_within() {
     let dir = tempfile::tempdir().unwrap();
     let options = || Options { quota: Some(100), lease: Duration::ZERO, ..Options::default() };
     let store = Store::open(dir.path(), options()).unwrap();
@@ -301,7 +301,7 @@ fn a_quota_holds_for_what_others_bring_and_for_nothing_else() {
     assert!(matches!(refused, BlobError::OverQuota { bytes: 41, used: 60, quota: 100 }), "{refused:?}");
     assert_eq!(std::fs::read_dir(dir.path().join("tmp")).unwrap().count(), 0);
     blobs.put_within(&[3; 40]).unwrap();
-    // What is there takes no more room, and what is repaired takes its own.
+    // Bytes that are there take no more room, and repaired bytes take only their own.
     blobs.put_within(&[1; 60]).unwrap();
     std::fs::write(blobs.path(&first), [9; 60]).unwrap();
     blobs.put_within(&[1; 60]).unwrap();
