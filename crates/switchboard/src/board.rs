@@ -25,7 +25,7 @@ impl Default for Limits {
     }
 }
 
-/// What a side is like.
+/// The properties of a side.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Party {
     /// How much it may have.
@@ -38,20 +38,20 @@ pub struct Party {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many {what}: there can be {limit} at a time")]
 pub struct Full {
-    /// Of what.
+    /// The kind of items.
     pub what: &'static str,
     /// How many there can be.
     pub limit: usize,
 }
 
-/// How much is in the table.
+/// Returns how much is in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sides.
     pub sides: usize,
     /// Objects and promises.
     pub references: usize,
-    /// Actions that nobody has taken yet.
+    /// Actions that no side has taken yet.
     pub actions: usize,
 }
 
@@ -70,20 +70,20 @@ struct Seat {
     party: Party,
     owned: HashSet<Ref>,
     held: HashMap<Ref, u64>,
-    /// What was mentioned in actions that the side has taken.
+    /// The references mentioned in actions that the side has taken.
     lent: Vec<Ref>,
     actions: VecDeque<Action>,
     waiting: usize,
 }
 
-/// What is still to be done before a method returns. All that it mentions is counted.
+/// A step that must be done before a method returns. All references that it mentions are counted.
 enum Work {
     Route { from: Side, target: Ref, call: Call<Ref>, answer: Ref },
     Settle { promise: Ref, outcome: Outcome },
 }
 
 impl Switchboard {
-    /// An empty table.
+    /// Returns an empty table.
     pub fn new() -> Switchboard {
         Switchboard::default()
     }
@@ -104,7 +104,7 @@ impl Switchboard {
         side
     }
 
-    /// A new object of the side's.
+    /// Returns a new object of the side's.
     ///
     /// # Errors
     /// [`Full`].
@@ -112,7 +112,8 @@ impl Switchboard {
         self.own(side, Some(key), State::Object)
     }
 
-    /// A new promise that the side decides. Without a key, the side is not told when nobody waits for it any more.
+    /// Returns a new promise that the side decides. Without a key, the side does not learn that no side waits for it
+    /// any more.
     ///
     /// # Errors
     /// [`Full`].
@@ -163,7 +164,7 @@ impl Switchboard {
         self.uncount(vec![held]);
     }
 
-    /// Forgets a reference that was made and came to be used by nobody.
+    /// Forgets a new reference if no side has come to use it.
     pub fn release_unheld(&mut self, made: Ref) {
         self.sweep(vec![made]);
     }
@@ -194,7 +195,8 @@ impl Switchboard {
         self.run();
     }
 
-    /// Settles a promise that the side decides; nothing happens if it does not, or if nobody waits for it any more.
+    /// Settles a promise that the side decides. Does nothing if another side decides it, or if no side waits for it
+    /// any more.
     pub fn resolve(&mut self, by: Side, promise: Ref, outcome: Outcome) {
         let owner = self.entries.get(&promise).and_then(|entry| entry.owner);
         if owner.is_none_or(|(side, _)| side != by) {
@@ -221,7 +223,8 @@ impl Switchboard {
         self.tell(side, Action::Settled { tag, outcome });
     }
 
-    /// What the side must do, in order. What is mentioned is kept until [`Switchboard::give_back`].
+    /// Returns the actions of the side, in order. References that they mention are kept until
+    /// [`Switchboard::give_back`].
     pub fn take(&mut self, side: Side) -> Vec<Action> {
         self.ready.remove(&side);
         let Some(seat) = self.sides.get_mut(&side) else { return vec![] };
@@ -232,7 +235,7 @@ impl Switchboard {
         actions
     }
 
-    /// The side is done with all actions that it has taken.
+    /// Releases the references of all actions that the side has taken, once it is done with them.
     pub fn give_back(&mut self, side: Side) {
         if let Some(seat) = self.sides.get_mut(&side) {
             let lent = std::mem::take(&mut seat.lent);
@@ -240,7 +243,7 @@ impl Switchboard {
         }
     }
 
-    /// A side goes away: its objects are gone, and what it should have settled is broken with the reason.
+    /// Ends a side: its objects are gone, and the promises that it should have settled are broken with the reason.
     pub fn end(&mut self, side: Side, reason: Value<Ref>) {
         let Some(seat) = self.sides.remove(&side) else { return };
         self.ready.remove(&side);
@@ -268,28 +271,28 @@ impl Switchboard {
         self.forget_circles();
     }
 
-    /// The sides that have something to do, since this was last asked.
+    /// Returns the sides that have something to do, since this was last asked.
     pub fn take_ready(&mut self) -> BTreeSet<Side> {
         std::mem::take(&mut self.ready)
     }
 
-    /// Who has the object or decides the promise, and what that side calls it.
+    /// Returns the side that has the object or decides the promise, and the side's own key for it.
     pub fn owner(&self, of: Ref) -> Option<(Side, Option<Key>)> {
         self.entries.get(&of)?.owner
     }
 
-    /// Whether anybody still refers to the reference.
+    /// Returns whether anybody still refers to the reference.
     pub fn knows(&self, reference: Ref) -> bool {
         self.entries.contains_key(&reference)
     }
 
-    /// Whether the reference is a promise that has not settled.
+    /// Returns whether the reference is a promise that has not settled.
     pub fn is_pending(&self, promise: Ref) -> bool {
         let state = self.entries.get(&promise).map(|entry| &entry.state);
         matches!(state, Some(State::Open(_) | State::Following(..)))
     }
 
-    /// What a promise has come to; `None` if it has not settled, or is none.
+    /// Returns the outcome of a promise; `None` if it has not settled, or is none.
     pub fn outcome(&self, promise: Ref) -> Option<&Outcome> {
         match self.entries.get(&promise).map(|entry| &entry.state) {
             Some(State::Settled(outcome)) => Some(outcome),
@@ -297,7 +300,7 @@ impl Switchboard {
         }
     }
 
-    /// The open promise that a promise has become, if it has become another one.
+    /// Returns the open promise that a promise has become, if it has become another one.
     pub fn follows(&self, promise: Ref) -> Option<Ref> {
         let mut end = promise;
         while let Some(State::Following(next, _)) = self.entries.get(&end).map(|entry| &entry.state) {
@@ -306,7 +309,7 @@ impl Switchboard {
         (end != promise).then_some(end)
     }
 
-    /// How much is in the table.
+    /// Returns how much is in the table.
     pub fn counts(&self) -> Counts {
         Counts {
             sides: self.sides.len(),
@@ -315,7 +318,8 @@ impl Switchboard {
         }
     }
 
-    /// Whether each reference is counted as often as it is held or mentioned; what is wrong if not. Slow: for tests.
+    /// Checks whether each reference is counted as often as it is held or mentioned; the error names the difference.
+    /// Slow: for tests.
     pub fn audit(&self) -> Result<(), String> {
         let mut expected: HashMap<Ref, u64> = HashMap::new();
         let mut all = Vec::new();
@@ -381,7 +385,7 @@ impl Switchboard {
         self.sweep(unheld);
     }
 
-    /// Forgets those that nobody needs, and what only they mentioned.
+    /// Forgets those of the references that are no longer needed, and references that only they mentioned.
     fn sweep(&mut self, mut suspects: Vec<Ref>) {
         while let Some(suspect) = suspects.pop() {
             if self.entries.get(&suspect).is_none_or(Entry::is_needed) {
@@ -413,8 +417,9 @@ impl Switchboard {
         matches!(state, Some(State::Object | State::Gone(_)))
     }
 
-    /// Forgets what is kept by nothing but itself: values that mention the promises that became them. Counting does not
-    /// find these, and they would outlive whoever made them.
+    /// Forgets cycles: values that mention the promises that became them.
+    ///
+    /// Counting does not find these, and they would outlive the sides that made them.
     fn forget_circles(&mut self) {
         let mut queue: Vec<Ref> = Vec::new();
         for seat in self.sides.values() {
@@ -440,7 +445,7 @@ impl Switchboard {
         self.uncount(loose);
     }
 
-    /// The side is no longer the one that decides the promise.
+    /// Takes the decision of the promise away from its side.
     fn disown(&mut self, promise: Ref) {
         let Some(entry) = self.entries.get_mut(&promise) else { return };
         if let Some((side, _)) = entry.owner.take()
@@ -510,7 +515,7 @@ impl Switchboard {
     fn settle(&mut self, promise: Ref, outcome: Outcome) {
         let next = match &outcome {
             Ok(Value::Promise(next)) => Some(next.reference),
-            // Whoever calls a promise an object does not make it one.
+            // A promise stays a promise, even if a side calls it an object.
             Ok(Value::Remotable(next)) if !self.is_object(next.reference) => Some(next.reference),
             _ => None,
         };
@@ -554,7 +559,7 @@ impl Switchboard {
         self.reroute(promise, waiting.calls);
     }
 
-    /// Sends on what has waited. The first call must find the outcome, so the promise stays until then.
+    /// Routes calls that have waited. The first call must find the outcome, so the promise stays until then.
     fn reroute(&mut self, target: Ref, calls: VecDeque<Queued>) {
         for Queued { from, call, answer } in calls {
             if let Some(seat) = self.sides.get_mut(&from) {
@@ -564,8 +569,9 @@ impl Switchboard {
         }
     }
 
-    /// Lets a promise become what another one becomes. An outcome if that is known at once; the mention of the other
-    /// one has been used up then, and its outcome is counted.
+    /// Makes a promise settle as another one does. Returns the outcome if it is known at once.
+    ///
+    /// The mention of the other promise has been used up then, and its outcome is counted.
     fn follow(&mut self, promise: Ref, other: Ref) -> Option<Outcome> {
         let mut end = other;
         let outcome = loop {

@@ -1,32 +1,32 @@
-//! References, calls, and what sides are told to do.
+//! References, calls, and the actions of sides.
 
 use passable::{Symbol, Text, Value};
 
-/// A live reference: an object or a promise, whoever has it. Never used again for something else.
+/// A live reference: an object or a promise of any side. It is never used again for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ref(pub(crate) u64);
 
-/// Whoever has objects, or uses those of others.
+/// A party that has objects, or uses those of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Side(pub(crate) u64);
 
-/// What a side calls one of its own objects or promises.
+/// The key by which a side knows one of its own objects or promises.
 pub type Key = u64;
 
-/// What became of a promise: a value, or the error with which it was broken.
+/// The outcome of a promise: a value, or the error with which it was broken.
 pub type Outcome = Result<Value<Ref>, Value<Ref>>;
 
 /// The name of a method or a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// Text.
+    /// Returns text as a value.
     Text(Text),
-    /// A symbol.
+    /// Returns a symbol.
     Symbol(Symbol),
 }
 
 impl Name {
-    /// The name, if it is well-formed text.
+    /// Returns the name, if it is well-formed text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Name::Text(text) => text.as_str(),
@@ -34,7 +34,7 @@ impl Name {
         }
     }
 
-    /// The name as error messages show it.
+    /// Returns the name as error messages show it.
     pub fn shown(&self) -> String {
         match self {
             Name::Text(text) => format!("{:?}", text.to_str_lossy()),
@@ -43,19 +43,19 @@ impl Name {
     }
 }
 
-/// What is asked of a reference.
+/// A call on a reference.
 #[derive(Clone, Debug)]
 pub enum Call<C> {
     /// A property.
     Get(Name),
-    /// What it does as a function.
+    /// A call of it as a function.
     Apply(Vec<Value<C>>),
-    /// What one of its methods does.
+    /// A call of one of its methods.
     Method(Name, Vec<Value<C>>),
 }
 
 impl<C> Call<C> {
-    /// The arguments.
+    /// Returns the arguments.
     pub fn args(&self) -> &[Value<C>] {
         match self {
             Call::Get(_) => &[],
@@ -63,7 +63,7 @@ impl<C> Call<C> {
         }
     }
 
-    /// The same call with every reference exchanged, or the first error in doing so.
+    /// Returns the same call with every reference exchanged, or the first error in doing so.
     ///
     /// # Errors
     /// Those of `exchange`.
@@ -83,13 +83,13 @@ impl<C> Call<C> {
 }
 
 impl Call<Ref> {
-    /// Every reference that the call mentions, repeats included.
+    /// Returns every reference that the call mentions, repeats included.
     pub(crate) fn mentions(&self) -> Vec<Ref> {
         self.args().iter().flat_map(Value::references).copied().collect()
     }
 }
 
-/// To what a call is delivered.
+/// The target to which a call is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
     /// One of the side's objects.
@@ -98,26 +98,26 @@ pub enum To {
     Promise(Ref),
 }
 
-/// What a side is told.
+/// An action that a side must take.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// A call has come; its answer is to be settled with [`crate::Switchboard::resolve`].
     Deliver {
-        /// To what.
+        /// The target.
         to: To,
-        /// What is asked.
+        /// The call.
         call: Call<Ref>,
         /// The promise for the answer, which the side decides.
         answer: Ref,
     },
     /// A promise that the side watches has settled.
     Settled {
-        /// What the side called it when it began to watch.
+        /// The tag that the side gave when it began to watch.
         tag: u64,
-        /// What became of it. Never a promise.
+        /// The outcome of the promise. Never a promise.
         outcome: Outcome,
     },
-    /// Nobody refers any more to one of the side's objects or promises: it is forgotten here.
+    /// No side refers any more to one of the side's objects or promises: it is forgotten here.
     Released {
         /// Which.
         key: Key,
@@ -139,7 +139,7 @@ impl Action {
     }
 }
 
-/// Every reference in an outcome, repeats included.
+/// Returns every reference in an outcome, repeats included.
 pub(crate) fn mentions(outcome: &Outcome) -> Vec<Ref> {
     let (Ok(value) | Err(value)) = outcome;
     value.references().into_iter().copied().collect()

@@ -1,10 +1,10 @@
-//! Calls to what turns out to be data. The texts are those of Endo's `eventual-send`.
+//! Calls to promises that have settled to data. The texts are those of Endo's `eventual-send`.
 
 use passable::Value;
 
 use crate::call::{Call, Name, Outcome, Ref};
 
-/// What comes of a call to data.
+/// Returns the outcome of a call to data.
 pub(crate) fn answer(data: &Value<Ref>, call: &Call<Ref>) -> Outcome {
     match call {
         Call::Get(name) => get(data, name),
@@ -26,7 +26,7 @@ fn no_method(data: &Value<Ref>, name: &Name) -> String {
             let found = property(record, name).map_or("undefined", type_of);
             format!("invoked method {shown} is not a function; it is a {found:?}")
         }
-        // Upstream lists what every array and text inherits, which nobody means.
+        // Upstream lists the methods that every array and text inherits, which no caller means.
         _ => format!("target has no method {shown}, has []"),
     }
 }
@@ -79,7 +79,7 @@ fn type_of_null(data: &Value<Ref>) -> &'static str {
     if matches!(data, Value::Null) { "null" } else { "undefined" }
 }
 
-/// JavaScript's `typeof`, but for null.
+/// Returns JavaScript's `typeof`, but for null.
 fn type_of(data: &Value<Ref>) -> &'static str {
     match data {
         Value::Undefined => "undefined",

@@ -6,11 +6,11 @@ use passable::Value;
 
 use crate::call::{self, Call, Key, Outcome, Ref, Side};
 
-/// What is known of one reference.
+/// The state of one reference.
 pub(crate) struct Entry {
     /// How often it is held or mentioned.
     pub(crate) count: u64,
-    /// Who has the object or decides the promise, and what that side calls it.
+    /// The side that has the object or decides the promise, and the side's own key for it.
     pub(crate) owner: Option<(Side, Option<Key>)>,
     pub(crate) state: State,
 }
@@ -20,16 +20,16 @@ pub(crate) enum State {
     Object,
     /// An object whose side went away.
     Gone(Value<Ref>),
-    /// A promise of which nothing is known.
+    /// A promise without an outcome.
     Open(Waiting),
-    /// A promise that will be what another one becomes. Calls go to that one.
+    /// A promise that settles as another one does. Calls go to that one.
     Following(Ref, Waiting),
     /// A promise that has become something: never another promise.
     Settled(Outcome),
 }
 
 impl State {
-    /// What is counted because of this entry.
+    /// Collects the references that are counted because of this entry.
     pub(crate) fn mentions(&self, found: &mut Vec<Ref>) {
         match self {
             State::Object | State::Gone(_) => {}
@@ -42,7 +42,7 @@ impl State {
         }
     }
 
-    /// What must stay while this entry does.
+    /// Collects the references that must stay while this entry does.
     pub(crate) fn leads_to(&self, found: &mut Vec<Ref>) {
         self.mentions(found);
         if let State::Open(waiting) | State::Following(_, waiting) = self {
@@ -57,7 +57,7 @@ impl State {
 pub(crate) struct Waiting {
     /// Calls, in order.
     pub(crate) calls: VecDeque<Queued>,
-    /// Sides that want to know, and what they call it.
+    /// Sides that watch, each with its tag.
     pub(crate) watchers: Vec<(Side, u64)>,
     /// Promises that become the same.
     pub(crate) followers: Vec<Ref>,
@@ -85,7 +85,7 @@ impl Entry {
         Entry { count: 0, owner, state }
     }
 
-    /// Whether the entry must stay.
+    /// Returns whether the entry must stay.
     pub(crate) fn is_needed(&self) -> bool {
         self.count > 0
             || match &self.state {

@@ -1,21 +1,22 @@
 //! The one table of live references.
 //!
-//! A *side* is whoever has objects, or uses those of others: a connection, the daemon's own objects, a heap of code.
-//! Each side knows its objects by keys of its own; everybody else knows them by [`Ref`]. A side sends a [`Call`] to a
-//! reference and gets a promise for the answer at once; calls to a promise wait until it is settled, or go on to the
-//! side that decides it if that side can take them (*pipelining*). What a side must do comes to it as [`Action`]s.
+//! A *side* is a party that has objects, or uses those of others: a connection, the daemon's own objects, a heap of
+//! code. Each side knows its objects by keys of its own; all others know them by [`Ref`]. A side sends a [`Call`] to
+//! a reference and gets a promise for the answer at once. Calls to a promise wait until it is settled. They go on at
+//! once to the side that decides it, if that side can take them (*pipelining*). A side receives its work as
+//! [`Action`]s.
 //!
-//! Everything here may be lost at any instant: nothing in the table is a truth of its own. When a side goes away, what
-//! it had is gone, and all promises that it should have settled are broken, with a reason.
+//! The whole table may be lost at any instant: no fact lives only here. When a side goes away, its objects are gone.
+//! All promises that it should have settled are broken, with a reason.
 //!
-//! # Who keeps what
+//! # Lifetime of references
 //!
-//! A reference lives while a side holds it, or while it is mentioned in a call or an outcome on its way. What a side
-//! is handed with an action is kept for it until [`Switchboard::give_back`]; what it wants to keep longer it holds. A
-//! side's own objects and promises are not held by being its own: when nobody else refers to one, it is forgotten, and
-//! the side is told ([`Action::Released`]).
+//! A reference lives while a side holds it, or while it is mentioned in a call or an outcome on its way. The
+//! references of an action are kept for its side until [`Switchboard::give_back`]; to keep one longer, the side holds
+//! it. A side does not hold its own objects and promises by owning them. When no other side refers to one, it is
+//! forgotten, and the side learns of it ([`Action::Released`]).
 //!
-//! There is no I/O, no clock and no thread here; whoever shares a table between threads puts it behind a lock.
+//! There is no I/O, no clock and no thread here; threads that share a table put it behind a lock.
 
 #![forbid(unsafe_code)]
 

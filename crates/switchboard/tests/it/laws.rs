@@ -6,7 +6,7 @@ use passable::{Text, Value};
 use proptest::prelude::*;
 use switchboard::{Action, Call, Limits, Name, Outcome, Party, Ref, Side, Switchboard, To};
 
-/// One thing that a side does; numbers choose among what is there.
+/// One step of a side; its numbers choose among the references that exist.
 #[derive(Clone, Debug)]
 enum Step {
     Object,
@@ -145,7 +145,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_left_when_all_have_gone(steps in steps()) {
+    fn random_steps_leave_no_references_when_all_sides_end(steps in steps()) {
         let mut world = World::new();
         for (who, step) in steps {
             world.step(who, step);

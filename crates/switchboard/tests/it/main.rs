@@ -1,4 +1,4 @@
-//! What the table promises to those who share it.
+//! The guarantees of the table to the sides that share it.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -54,7 +54,7 @@ impl Desk {
         self.board.send(self.client, target, call).unwrap()
     }
 
-    /// What came to the server: keys, methods and answers.
+    /// Returns the calls delivered to the server: keys, methods and answers.
     fn delivered(&mut self) -> Vec<(To, String, Ref)> {
         let actions = self.board.take(self.server);
         let shown = actions.into_iter().filter_map(|action| match action {
@@ -68,7 +68,7 @@ impl Desk {
         shown.collect()
     }
 
-    /// What became of the promises that the side watches, with their tags.
+    /// Returns the outcomes of the promises that the side watches, with their tags.
     fn settled(&mut self, side: Side) -> Vec<(u64, Outcome)> {
         let actions = self.board.take(side);
         let shown = actions.into_iter().filter_map(|action| match action {
@@ -89,7 +89,7 @@ impl Desk {
 }
 
 #[test]
-fn a_call_comes_to_whoever_has_the_object_and_its_answer_goes_back() {
+fn call_reaches_the_owner_and_answer_returns() {
     let mut desk = Desk::new();
     let object = desk.object(7);
     let answer = desk.send(object, method("ping", &[]));
@@ -105,13 +105,13 @@ fn a_call_comes_to_whoever_has_the_object_and_its_answer_goes_back() {
 }
 
 #[test]
-fn calls_to_a_promise_wait_in_order_and_go_where_it_leads() {
+fn calls_to_a_promise_wait_and_follow_its_outcome_in_order() {
     let mut desk = Desk::new();
     let (door, room) = (desk.object(1), desk.object(2));
     let opened = desk.send(door, method("open", &[]));
     let first = desk.send(opened, method("sit", &[]));
     let second = desk.send(opened, method("stand", &[]));
-    // What comes of a call can be called before it came.
+    // The answer of a call can be called before it settles.
     let third = desk.send(first, method("rest", &[]));
     assert_eq!(desk.delivered(), [(To::Object(1), "open".to_owned(), opened)]);
     desk.board.resolve(desk.server, opened, Ok(Value::remotable(room)));
@@ -124,7 +124,7 @@ fn calls_to_a_promise_wait_in_order_and_go_where_it_leads() {
 }
 
 #[test]
-fn a_side_that_pipelines_gets_calls_to_its_promises_at_once() {
+fn pipelining_side_gets_calls_to_its_promises_at_once() {
     let mut desk = Desk::with(Party { pipelines: true, ..Party::default() });
     // Here the one that pipelines decides the promise.
     let promise = desk.board.promise(desk.client, None).unwrap();
@@ -144,7 +144,7 @@ fn a_side_that_pipelines_gets_calls_to_its_promises_at_once() {
 }
 
 #[test]
-fn data_answers_for_itself_as_javascript_would() {
+fn calls_to_data_answer_as_in_javascript() {
     let record = Value::record([("a", Value::number(1.0)), ("length", Value::bool(true))]).unwrap();
     let array = Value::array([Value::string("x"), Value::undefined()]);
     let check = |data: &V, call: Call<Ref>, expected: Result<V, &str>| {
@@ -174,7 +174,7 @@ fn data_answers_for_itself_as_javascript_would() {
 }
 
 #[test]
-fn a_promise_becomes_what_another_one_becomes() {
+fn following_promise_settles_with_the_other_one() {
     let mut desk = Desk::new();
     let promises: Vec<Ref> = (0..5_000).map(|_| desk.board.promise(desk.server, None).unwrap()).collect();
     desk.board.watch(desk.client, promises[0], 9);
@@ -193,7 +193,7 @@ fn a_promise_becomes_what_another_one_becomes() {
 }
 
 #[test]
-fn a_promise_that_would_become_itself_is_broken() {
+fn promise_cycle_is_broken_with_an_error() {
     let mut desk = Desk::new();
     let [a, b, c] = [(); 3].map(|()| {
         let promise = desk.board.promise(desk.server, None).unwrap();
@@ -209,7 +209,7 @@ fn a_promise_that_would_become_itself_is_broken() {
 }
 
 #[test]
-fn when_a_side_goes_its_objects_are_gone_and_its_promises_broken() {
+fn ended_side_loses_objects_and_breaks_promises() {
     let mut desk = Desk::new();
     let object = desk.object(1);
     let promise = desk.board.promise(desk.server, None).unwrap();
@@ -227,7 +227,7 @@ fn when_a_side_goes_its_objects_are_gone_and_its_promises_broken() {
 }
 
 #[test]
-fn who_asked_may_go_and_the_call_is_made_all_the_same() {
+fn call_of_an_ended_side_is_still_delivered() {
     let mut desk = Desk::new();
     let object = desk.object(1);
     let promise = desk.board.promise(desk.server, Some(5)).unwrap();
@@ -243,7 +243,7 @@ fn who_asked_may_go_and_the_call_is_made_all_the_same() {
 }
 
 #[test]
-fn what_nobody_refers_to_is_forgotten_and_its_side_told() {
+fn unused_reference_is_forgotten_and_released() {
     let mut desk = Desk::new();
     let object = desk.object(1);
     let inner = desk.board.object(desk.server, 2).unwrap();
@@ -267,7 +267,7 @@ fn what_nobody_refers_to_is_forgotten_and_its_side_told() {
 }
 
 #[test]
-fn each_side_has_only_so_much() {
+fn side_beyond_its_limits_is_refused() {
     let limits = Limits { owned: 2, held: 3, waiting: 1 };
     let mut desk = Desk::with(Party { limits, pipelines: false });
     let own = [1, 2].map(|key| desk.board.object(desk.client, key).unwrap());
