@@ -1,8 +1,9 @@
 //! The language part of test262 in vats: `cargo xtask test262`.
 //!
-//! `test262 FOLDER [PART]` runs the tests below `FOLDER/test/language` whose paths have that part, each in a new vat, and
-//! again in an unlocked realm of the same engine: so a failure is the engine's, or the lock's. What is left out, and how
-//! many of which class fail, is printed; `TEST262_LIST=1` names each that fails.
+//! `test262 FOLDER [PART]` runs the tests below `FOLDER/test/language` whose paths have that part. Each test runs in
+//! a new vat, and again in an unlocked realm of the same engine: so a failure is the engine's, or the lock's. The
+//! program prints the tests that are left out, and the number of failures in each class. `TEST262_LIST=1` names each
+//! test that fails.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -24,7 +25,7 @@ use passable::Value;
 use rquickjs::{Context, Ctx, Runtime};
 use vat::{Language, Limits, Module, ModuleName, Modules, Order, Outcome, Report, Vat};
 
-/// Stands for the suite's own: what is thrown is an error, so that it can be told from others outside.
+/// Stands for the suite's own functions: they throw errors, which can be told from others outside.
 const PREFIX: &str = "
 function Test262Error(message) {
   const made = new Error(message || '');
@@ -36,7 +37,7 @@ function $ERROR(message) { throw new Test262Error(message); }
 function $DONOTEVALUATE() { throw new Test262Error('this should not run'); }
 ";
 
-/// What a test says of itself, as far as it matters here.
+/// A test's description of itself, as far as it matters here.
 #[derive(Default)]
 struct Test {
     source: String,
@@ -76,7 +77,7 @@ impl Test {
         self.flags.iter().any(|own| own == flag)
     }
 
-    /// Why it is not run at all.
+    /// Returns why it is not run at all.
     fn left_out(&self) -> Option<&'static str> {
         if self.has("noStrict") {
             return Some("for sloppy mode, and a vat is strict");
@@ -87,7 +88,7 @@ impl Test {
         None
     }
 
-    /// All of it as one source.
+    /// Returns all of it as one source.
     fn whole(&self, harness: &Path) -> String {
         if self.has("raw") {
             return self.source.clone();
@@ -105,7 +106,7 @@ impl Test {
         whole
     }
 
-    /// Whether it went as it must: what was thrown, and what was printed.
+    /// Checks the outcome of the test: the thrown error, and the printed lines.
     fn judge(&self, thrown: Option<&(String, String)>, printed: &[String]) -> Result<(), String> {
         match (&self.negative, thrown) {
             (Some(expected), Some((name, _))) if expected == name => Ok(()),
@@ -138,7 +139,7 @@ fn in_a_vat(test: &Test, path: &Path, whole: &str) -> Result<(), String> {
             vat: 1,
             answer: 1,
             id: String::new(),
-            // The completion value is nobody's business: it might not be one that can be passed.
+            // The completion value does not matter: it might not be one that can be passed.
             source: format!("{whole}\n;void 0;"),
             names: vec![],
             values: Value::array([]),
@@ -169,7 +170,7 @@ fn in_a_vat(test: &Test, path: &Path, whole: &str) -> Result<(), String> {
     test.judge(thrown.as_ref(), &printed)
 }
 
-/// The test, and all that lies beside it, as one package.
+/// Returns the test, and all that lies beside it, as one package.
 fn modules(path: &Path, whole: &str) -> Modules {
     let folder = path.parent().unwrap();
     let mut files = BTreeMap::new();
@@ -187,7 +188,7 @@ fn modules(path: &Path, whole: &str) -> Modules {
     Modules { entry, packages: BTreeMap::from([(String::new(), files)]), maps: BTreeMap::new() }
 }
 
-/// The same in a realm that nobody has locked. Modules are not tried there.
+/// Returns the outcome of the test in an unlocked realm; `None` for modules, which are not tried there.
 fn unlocked(test: &Test, whole: &str) -> Option<Result<(), String>> {
     if test.has("module") {
         return None;
@@ -218,7 +219,7 @@ fn unlocked(test: &Test, whole: &str) -> Option<Result<(), String>> {
     }))
 }
 
-/// What kind of failure it is, by what came of it.
+/// Returns the class of a failure, by its message and by the outcome in an unlocked realm.
 fn class(why: &str, source: &str, unlocked: Option<&Result<(), String>>) -> &'static str {
     let has = |parts: &[&str]| parts.iter().any(|part| why.contains(part));
     if has(&["SyntaxError and not ReferenceError"]) {
@@ -338,6 +339,6 @@ fn main() -> ExitCode {
             println!("    {name}: {}", passable::visible_line(why).chars().take(150).collect::<String>());
         }
     }
-    // What is meant to fail is no failure of this program; running nothing is.
+    // An expected failure is no failure of this program; running nothing is.
     if tally.ran > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The limit that a vat went over, or what else ended it. A vat with a fault is gone; nothing of the turn in which it
-/// happened has left the vat.
+/// The limit that a vat exceeded, or another reason for its end. A vat with a fault is gone; nothing of the turn in
+/// which it happened has left the vat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FaultKind {
@@ -35,7 +35,7 @@ impl FaultKind {
         FaultKind::Engine,
     ];
 
-    /// One plain line for a person.
+    /// Returns one plain line for a person.
     pub fn line(self) -> &'static str {
         match self {
             FaultKind::Memory => "the code used more memory than it may have",

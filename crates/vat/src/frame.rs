@@ -1,8 +1,8 @@
 //! The messages between a vat and its host, in frames.
 //!
 //! Values travel as they are stored, as smallcaps with slots. Slots say where a thing lives, so they mean the same on
-//! both sides. Whoever receives a value counts each of its slots once; what is let go of is told with that count, so a
-//! reference that is on its way meanwhile is not lost.
+//! both sides. The receiver of a value counts each of its slots once. When it releases a thing, it reports that
+//! count. So a reference that is on its way meanwhile is not lost.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -31,10 +31,10 @@ pub enum Slot {
     /// An object or promise of the vat, by the vat's number.
     #[serde(rename = "v")]
     Vat(u32),
-    /// What will be the answer to a send of the vat.
+    /// The future answer to a send of the vat.
     #[serde(rename = "q")]
     Question(u32),
-    /// What will be the answer to an order of the host.
+    /// The future answer to an order of the host.
     #[serde(rename = "a")]
     Answer(u32),
 }
@@ -49,7 +49,7 @@ pub enum Name {
     Symbol(String),
 }
 
-/// What is asked of an object.
+/// The operation that a message asks of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
@@ -61,13 +61,13 @@ pub enum Verb {
     Get(Name),
 }
 
-/// What came of something: a result, or what was thrown instead.
+/// The outcome of a call or a promise: a result or a thrown value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The result.
     Ok(Value<Slot>),
-    /// What was thrown.
+    /// The thrown value.
     Err(Value<Slot>),
 }
 
@@ -81,8 +81,8 @@ pub struct Place {
     /// That line of the source, cut to a bounded length, made safe to show. Empty if it is not known which source of
     /// several it was, or a source map does not have it.
     pub excerpt: String,
-    /// The module that it is in, or what that was made of, if a source map says so; none for source text that was
-    /// evaluated as it was written. A name out of the guest's own program, made safe to show.
+    /// The module that it is in, or the module's original file, if a source map names it; `None` for source text that
+    /// was evaluated as it was written. A name out of the guest's own program, made safe to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
 }
@@ -95,7 +95,7 @@ impl Place {
     }
 }
 
-/// What a host tells a vat.
+/// An order of a host to a vat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -103,17 +103,17 @@ pub enum Order {
     Open {
         /// Its number; none that is in use.
         vat: VatId,
-        /// What it may use.
+        /// Its limits.
         limits: Limits,
     },
     /// Evaluate source text.
     Evaluate {
         /// The vat.
         vat: VatId,
-        /// The number of the answer; none that is in use. The vat keeps what came of it, for messages to it, until it
-        /// is dropped.
+        /// The number of the answer, which must not be in use. The vat keeps the outcome, for messages to it, until
+        /// it is dropped.
         answer: u32,
-        /// What the code sees as `$id`.
+        /// The value of `$id` in the code.
         id: String,
         /// The source.
         source: String,
@@ -130,11 +130,11 @@ pub enum Order {
         vat: VatId,
         /// The number of the answer, as for [`Order::Evaluate`].
         answer: u32,
-        /// What the context gives as its `id`.
+        /// The `id` that the context gives.
         id: String,
         /// The modules. Each such order runs them anew; none sees those of another.
         modules: Modules,
-        /// What `env` has.
+        /// The entries of `env`.
         env: BTreeMap<String, String>,
         /// The first argument. Its slots are counted by themselves, as are those of the second.
         powers: Value<Slot>,
@@ -149,7 +149,7 @@ pub enum Order {
         answer: Option<u32>,
         /// [`Slot::Vat`] or [`Slot::Answer`].
         target: Slot,
-        /// What is asked.
+        /// The operation.
         verb: Verb,
         /// An array with the arguments.
         args: Value<Slot>,
@@ -161,7 +161,7 @@ pub enum Order {
         vat: VatId,
         /// The promise.
         promise: Slot,
-        /// What it is now.
+        /// The outcome of the promise.
         outcome: Outcome,
     },
     /// Let go of the vat's objects, each with the count of times that it was received, and of answers.
@@ -208,7 +208,7 @@ pub enum Level {
     Error,
 }
 
-/// What a vat tells its host.
+/// A report of a vat to its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Report {
@@ -223,7 +223,7 @@ pub enum Report {
         vat: VatId,
         /// [`Slot::Host`] or [`Slot::Question`].
         target: Slot,
-        /// What is asked.
+        /// The operation.
         verb: Verb,
         /// An array with the arguments.
         args: Value<Slot>,
@@ -236,7 +236,7 @@ pub enum Report {
         vat: VatId,
         /// The number that the order gave it.
         answer: u32,
-        /// What came of it.
+        /// The outcome of the order.
         outcome: Outcome,
         /// For an error: where it arose, if that is known.
         place: Option<Place>,
@@ -247,10 +247,10 @@ pub enum Report {
         vat: VatId,
         /// Its number.
         promise: u32,
-        /// What it is now.
+        /// The outcome of the promise.
         outcome: Outcome,
     },
-    /// An object of the vat's that goes out has a guard. It comes before what the object is in.
+    /// An object of the vat's that goes out has a guard. This report comes before the value that holds the object.
     Guard {
         /// The vat.
         vat: VatId,
@@ -274,7 +274,7 @@ pub enum Report {
         vat: VatId,
         /// How loud.
         level: Level,
-        /// What; foreign text.
+        /// The line; foreign text.
         text: String,
     },
     /// The vat is gone.
@@ -300,12 +300,12 @@ pub enum Report {
     },
     /// The process is alive.
     Pong {
-        /// What was asked with.
+        /// The number of the ping.
         number: u32,
     },
     /// An order made no sense; nothing came of it.
     Refused {
-        /// What was wrong, in one line.
+        /// The error, in one line.
         line: String,
     },
 }

@@ -1,27 +1,27 @@
-//! Vats: guest code that holds what it was endowed with, and nothing else.
+//! Vats: guest code that holds its endowments, and nothing else.
 //!
 //! A vat is a QuickJS realm with a heap of its own: no files, no network, no clock, no randomness, no code from text.
-//! It is spoken to in [`Order`]s and answers in [`Report`]s, which travel as [`frame`]s; the values in them are
-//! [`passable`]'s, as everywhere. [`serve`] is the loop of a process that hosts vats; it touches nothing but the two
-//! streams and the clock that it is given, so what kind of process that is, and what it may do, is the caller's choice.
+//! It takes [`Order`]s and answers in [`Report`]s, which travel as [`frame`]s; the values in them are [`passable`]'s,
+//! as everywhere. [`serve`] is the loop of a process that hosts vats. It touches nothing but the two streams and the
+//! clock that it is given. So the caller chooses the kind of that process, and its rights.
 //!
-//! Code is source text, or a program of [`Modules`], which can import what its own map names; [`archive`] makes such a
-//! program of the bytes of an archive, on the side of the host.
+//! Code is source text, or a program of [`Modules`], which can import the modules that its own map names. [`archive`]
+//! makes such a program of the bytes of an archive, on the side of the host.
 //!
-//! - A turn is whole or nothing: what a vat says leaves it when an order is carried out, and if a limit was passed
+//! - A turn is whole or nothing: a vat's reports leave it when an order is carried out. If a limit was passed
 //!   meanwhile, nothing leaves but the [`Report::Fault`].
 //! - A limit cannot be caught. Guest code may see an exception, but the fault sticks and ends it.
 //! - The same orders give the same reports, byte for byte. Only time is not the vat's own: it decides when a vat is
-//!   ended, never what it says.
+//!   ended, never the content of its reports.
 //!
-//! A stack that runs out is a fault, but for one that runs out within a single native function (JSON that nests too
-//! deep): that is an ordinary `RangeError`, since no code of the realm was cut short by it.
+//! A stack that runs out is a fault, with one exception. Within a single native function (JSON that nests too deep),
+//! it is an ordinary `RangeError`: no code of the realm was cut short by it.
 //!
-//! What does not hold inside one process: native loops of the engine that never look up (reversing an array-like of
-//! 2^53 elements) are ended by killing the process; and vats that share a process wait for each other.
+//! Two things do not hold inside one process. Native loops of the engine that never look up (reversing an array-like
+//! of 2^53 elements) end only when the process is killed. And vats that share a process wait for each other.
 //!
-//! Not hidden from guests: the bits of a NaN, by writing it to a typed array; they are the processor's, and the same on
-//! the same kind of machine.
+//! Not hidden from guests: the bits of a NaN, by writing it to a typed array; they are the processor's, and the same
+//! on the same kind of machine.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod archive;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a vat may use. Fuel and time are given anew with each order; all else counts for as long as the vat lives.
+/// The limits of a vat. Fuel and time are given anew with each order; all else counts for as long as the vat lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Bytes of its heap, at least [`Limits::LEAST_MEMORY`].
@@ -17,7 +17,7 @@ pub struct Limits {
     pub sends: usize,
     /// Bytes of one message: a send's arguments, an answer, a settled promise.
     pub message: usize,
-    /// Bytes that it may write to its console per order; what is more is left out, and said so once.
+    /// Bytes that it may write to its console per order. The vat leaves out the rest, and says so once.
     pub console: usize,
 }
 
@@ -45,15 +45,15 @@ impl Limits {
     /// The most stack that is accepted: threads have rarely more than 8 MiB.
     pub const MOST_STACK: usize = 6 << 20;
 
-    /// The most bytes of one frame that a vat of these limits has reason to send: a message, however it is written, a
-    /// console full, or all that it lets go of in one turn.
+    /// Returns the most bytes of one frame that a vat of these limits has reason to send: a message, however it is
+    /// written, a console full, or all that it lets go of in one turn.
     pub(crate) fn frame(&self) -> usize {
         let limits = self.sane();
         let written = limits.message.saturating_add(limits.console).saturating_mul(8);
         written.saturating_add(limits.memory / 16).saturating_add(64 << 10)
     }
 
-    /// These limits with the stack put between what is needed and what there is.
+    /// Returns these limits with memory, stack and message size clamped to the bounds that work.
     pub(crate) fn sane(self) -> Limits {
         Limits {
             memory: self.memory.max(Limits::LEAST_MEMORY),

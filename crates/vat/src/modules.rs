@@ -1,4 +1,4 @@
-//! Modules that code is made of: sources by name, and what each name in an `import` leads to. Nothing is looked for
+//! The modules of a program: sources by name, and the target of each name in an `import`. Nothing is looked for
 //! anywhere else.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ const MOST_NAME: usize = 512;
 /// How many names may lead to another name, one after the other.
 const MOST_HOPS: usize = 16;
 
-/// What the bytes of a module are.
+/// The language of a module's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
@@ -29,13 +29,13 @@ pub enum Language {
     Text,
 }
 
-/// What a name leads to.
+/// The target of a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Module {
     /// A source of this package.
     Source {
-        /// What it is.
+        /// Its language.
         language: Language,
         /// Its text.
         text: String,
@@ -49,14 +49,15 @@ pub enum Module {
 /// A module by its package and its name there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ModuleName {
-    /// The package, by whatever name it has in [`Modules::packages`].
+    /// The package, by its name in [`Modules::packages`].
     pub package: String,
-    /// The name in that package, such as `./src/index.js`, or `dep` for what its sources import by that name.
+    /// The name in that package, such as `./src/index.js`, or `dep` for a module that its sources import by that
+    /// name.
     pub module: String,
 }
 
 impl ModuleName {
-    /// What a person is shown: `dep/src/index.js`, or `src/index.js` in a package without a name.
+    /// Returns the name for people: `dep/src/index.js`, or `src/index.js` in a package without a name.
     pub fn label(&self) -> String {
         let path = self.module.strip_prefix("./").unwrap_or(&self.module);
         if self.package.is_empty() { path.to_owned() } else { format!("{}/{path}", self.package) }
@@ -76,10 +77,10 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// Whether all of it is within bounds and of the shape that names have, in one line if not.
+    /// Checks that all of it is within bounds, and that its names have the right shape.
     ///
     /// # Errors
-    /// What is wrong, and with which module.
+    /// The first problem and its module, in one line.
     pub fn check(&self) -> Result<(), String> {
         let (mut count, mut bytes) = (0usize, 0usize);
         for (package, modules) in &self.packages {
@@ -120,12 +121,12 @@ impl Modules {
         self.maps.values().flat_map(BTreeMap::values).map(String::len).sum()
     }
 
-    /// The source map that lies beside a source.
+    /// Returns the source map that lies beside a source.
     pub(crate) fn map(&self, name: &ModuleName) -> Option<&str> {
         self.maps.get(&name.package)?.get(&name.module).map(String::as_str)
     }
 
-    /// The bytes of all sources and their maps.
+    /// Returns the bytes of all sources and their maps.
     pub(crate) fn bytes(&self) -> usize {
         let lengths = self.packages.values().flat_map(BTreeMap::values).map(|module| match module {
             Module::Source { text, .. } => text.len(),
@@ -134,10 +135,10 @@ impl Modules {
         lengths.sum::<usize>().saturating_add(self.bytes_of_maps())
     }
 
-    /// What an `import` of this specifier means in the source of a module.
+    /// Returns the module that an `import` of this specifier means in the source of a module.
     ///
     /// # Errors
-    /// Why it means nothing, in one line.
+    /// The reason why it means none, in one line.
     pub fn import(&self, from: &ModuleName, specifier: &str) -> Result<ModuleName, String> {
         let said = || format!("{} imports \"{}\"", from.label(), visible_line(specifier));
         let module = match specifier.starts_with("./") || specifier.starts_with("../") {
@@ -174,7 +175,7 @@ impl Modules {
         Err(format!("{} leads nowhere but to other names", visible_line(&name.label())))
     }
 
-    /// The module of exactly this name.
+    /// Returns the module of exactly this name.
     pub(crate) fn get(&self, name: &ModuleName) -> Option<&Module> {
         self.packages.get(&name.package)?.get(&name.module)
     }
@@ -192,7 +193,8 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// A specifier that begins with a dot, as seen from a module of the same package. `None` if it leads out of that.
+/// Returns a specifier that begins with a dot, as seen from a module of the same package. `None` if it leads out of
+/// that.
 pub(crate) fn join(from: &str, specifier: &str) -> Option<String> {
     let folder = from.strip_prefix("./")?.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_specifier_means_what_its_package_says_and_never_leads_out() {
+    fn import_specifier_resolves_only_within_its_package() {
         let modules = modules();
         for (from, specifier, expected) in [
             ("app ./index.js", "./src/a.js", "app ./src/a.js"),
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_bounds_is_refused() {
+    fn modules_out_of_bounds_are_refused() {
         let with = |change: &dyn Fn(&mut Modules)| {
             let mut modules = modules();
             change(&mut modules);

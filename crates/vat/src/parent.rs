@@ -21,14 +21,15 @@ pub const GRACE_MS: u64 = 60;
 const HOUSEKEEPING_MS: u64 = 5_000;
 /// The most bytes of a frame of a process that has no vats.
 const LEAST_FRAME: usize = 64 << 10;
-/// Reports that may wait to be read, and their bytes. If nobody reads, the process waits with them.
+/// The most reports that may wait to be read, and the most bytes of them. If the caller does not read, the process
+/// waits with them.
 const WAITING: usize = 4_096;
 const WAITING_BYTES: usize = 32 << 20;
 
 /// A clock that only goes forward, in milliseconds from anywhere; for more than one thread.
 pub type SharedClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// What comes from a host process.
+/// An event of a host process.
 #[derive(Debug)]
 pub enum Event {
     /// It says something.
@@ -37,16 +38,16 @@ pub enum Event {
     Refused {
         /// The vat.
         vat: Option<VatId>,
-        /// What was wrong, in one line.
+        /// The error, in one line.
         line: String,
     },
-    /// Somebody wants whoever listens to look around.
+    /// A [`Waker`] asks the caller of [`Host::next`] to look around.
     Woken,
     /// It is gone, and so are all its vats. Nothing more comes.
     Ended(End),
 }
 
-/// Ends somebody's wait for what a process says.
+/// A handle that ends the wait for the next event of a process.
 #[derive(Clone)]
 pub struct Waker(SyncSender<(Event, usize)>);
 
@@ -66,7 +67,7 @@ pub struct End {
     pub suspect: Option<VatId>,
     /// All vats that were in it.
     pub vats: Vec<VatId>,
-    /// What was wrong with its last words, if they could not be read.
+    /// The error of its last bytes, if they could not be read.
     pub broken: Option<String>,
 }
 
@@ -117,7 +118,7 @@ struct Inner {
     state: Mutex<State>,
     /// The watchdog must look: there is a deadline before the one that it sleeps for, or the process is gone.
     due: Condvar,
-    /// There is room for reports again, or nobody needs it any more.
+    /// There is room for reports again, or no thread needs it any more.
     room: Condvar,
     child: Mutex<Child>,
     clock: SharedClock,
@@ -128,8 +129,8 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets when what the process is at must be done. The watchdog is woken only for what comes before the time until
-    /// which it sleeps: one that slept too short looks again.
+    /// Sets the deadline of the order that the process is at. The watchdog is woken only for a deadline before the
+    /// time until which it sleeps: one that slept too short looks again.
     fn set_deadline(&self, state: &mut State, deadline: Option<u64>) {
         state.deadline = deadline;
         if deadline.is_some_and(|deadline| state.watched_until.is_none_or(|until| deadline < until)) {
@@ -137,7 +138,7 @@ impl Inner {
         }
     }
 
-    /// Everybody looks again.
+    /// Wakes all waiting threads, so that they look again.
     fn wake_all(&self) {
         self.due.notify_all();
         self.room.notify_all();
@@ -159,8 +160,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts a process that runs [`crate::serve`] over its standard input and output. What it may do is the caller's
-    /// choice: the command is taken as it is, but for those two streams.
+    /// Starts a process that runs [`crate::serve`] over its standard input and output. The caller chooses the rights
+    /// of the process: the command is taken as it is, but for those two streams.
     ///
     /// # Errors
     /// [`HostError::Start`].
@@ -246,9 +247,9 @@ impl Host {
         self.waker.clone()
     }
 
-    /// The next event, or `None` if there is none within the time. After [`Event::Ended`] there are none.
+    /// Returns the next event, or `None` if there is none within the time. After [`Event::Ended`] there are none.
     ///
-    /// Somebody must ask: a process that cannot get rid of what it says is taken for one that is stuck.
+    /// The caller must keep asking: a process that cannot get rid of its reports is taken for one that is stuck.
     pub fn next(&self, within: Duration) -> Option<Event> {
         let (event, bytes) = self.events.recv_timeout(within).ok()?;
         if bytes > 0 {
@@ -276,7 +277,7 @@ impl Drop for Host {
     }
 }
 
-/// What a report says of the process' progress.
+/// The progress of the process, as a report shows it.
 enum Progress {
     /// It is at an order, of this vat.
     At(VatId),
@@ -317,12 +318,12 @@ fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<(Ev
                 }
             }
             Ok(None) => break None,
-            // An end inside of a frame is what a kill looks like.
+            // After a kill the stream ends inside of a frame.
             Err(FrameError::Stream(_)) => break None,
             Err(error) => break Some(error.to_string()),
         }
     };
-    // What cannot be understood is not kept.
+    // A process that cannot be understood is not kept.
     inner.kill();
     drop(inner.child.lock().unwrap_or_else(PoisonError::into_inner).wait());
     let end = {
@@ -336,7 +337,7 @@ fn read(inner: &Inner, reports: &mut impl std::io::Read, sender: &SyncSender<(Ev
         End { culprit, suspect, vats: vats.into_iter().collect(), broken }
     };
     inner.wake_all();
-    // Nobody may be there any more to hear it.
+    // The receiver may be gone.
     drop(sender.send((Event::Ended(end), 0)));
 }
 
@@ -352,8 +353,8 @@ fn room(inner: &Inner, bytes: usize) -> bool {
     !state.killed
 }
 
-/// Keeps count of what the process is at. False if it cannot be there: a process that is not what it was started as
-/// could speak for a vat of somebody else, or shake off the watchdog.
+/// Records the progress of the process. Returns whether the report fits it: a process that was taken over could speak
+/// for a vat of another agent, or shake off the watchdog.
 fn note(inner: &Inner, report: &Report) -> bool {
     let mut state = inner.state();
     let Some(at) = state.pending.front().map(|pending| pending.vat) else { return false };
@@ -366,7 +367,7 @@ fn note(inner: &Inner, report: &Report) -> bool {
         state.vats.remove(vat);
     }
     state.pending.pop_front();
-    // What is said to be done must have been taken.
+    // A process that is done with an order must also have taken it, so the write has a deadline too.
     let handing = state.handing.map(|_| HOUSEKEEPING_MS);
     let next = state.pending.front().map(|pending| pending.patience_ms).or(handing);
     let deadline = next.map(|patience| (inner.clock)().saturating_add(patience));

@@ -11,9 +11,9 @@ pub const MOST_VATS: usize = 4_096;
 
 /// Carries out orders until the stream of them ends.
 ///
-/// All vats share the thread, and an order is carried out before the next is read: what is said about a vat comes in
-/// the order in which it was asked, and the same orders give the same reports, byte for byte. A vat that works keeps the
-/// others waiting, until its deadline at most; one that is stuck in native code is ended by whoever ends the process.
+/// All vats share the thread, and an order is carried out before the next is read. So the reports on a vat come in
+/// the order of its orders, and the same orders give the same reports, byte for byte. A vat that works keeps the
+/// others waiting, until its deadline at most. One that is stuck in native code ends only with the process.
 ///
 /// # Errors
 /// A stream that fails, and orders that cannot be read.

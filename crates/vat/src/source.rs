@@ -1,4 +1,4 @@
-//! Source text before and after the engine: what is refused unseen, and where errors arose.
+//! Source text before and after the engine: the syntax that is refused unseen, and the places of errors.
 
 use passable::{is_binding, visible_line};
 
@@ -84,7 +84,7 @@ impl Tokens<'_> {
                         self.at += 1;
                         self.template_part();
                     }
-                    // What follows a block begins anew; what follows an object divides, which is rarer.
+                    // A `/` after a block begins anew; after an object it divides, which is rarer.
                     _ => self.token(1, false),
                 },
                 b')' | b']' => self.token(1, true),
@@ -107,7 +107,7 @@ impl Tokens<'_> {
         self.line_is_empty = false;
     }
 
-    /// A property's name is a value, also when it is a keyword.
+    /// Skips a property's name, which is a value, also when it is a keyword.
     fn after_dot(&mut self) {
         let start = self.at;
         while self.bytes.get(self.at).is_some_and(|byte| is_word(*byte)) {
@@ -163,7 +163,7 @@ impl Tokens<'_> {
         }
     }
 
-    /// A comment that spans lines ends the line, for what `-->` means after it.
+    /// Skips a comment. One that spans lines ends the line, which matters for a `-->` after it.
     fn block_comment(&mut self) {
         self.at += 2;
         while self.at < self.bytes.len() && !self.begins(b"*/") {
@@ -214,7 +214,7 @@ impl Tokens<'_> {
         }
     }
 
-    /// A division, or a regular expression. One that does not end on its line is none.
+    /// Skips a division, or a regular expression. One that does not end on its line is none.
     fn slash(&mut self) {
         let end = if self.value_before { None } else { self.end_of_regexp() };
         match end {
@@ -253,7 +253,7 @@ pub(crate) const EVALUATED: &str = "<input>";
 /// A place in the engine's account of its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spot<'a> {
-    /// The name, within `<` and `>`, of what was run there.
+    /// The name, within `<` and `>`, of the source that ran there.
     pub(crate) name: &'a str,
     /// Line and column, from 1.
     pub(crate) at: (u32, u32),
@@ -261,8 +261,9 @@ pub(crate) struct Spot<'a> {
     pub(crate) in_json: Option<(u32, u32)>,
 }
 
-/// Finds the guest's own places in the engine's account of its stack, the innermost first. What is the realm's own has
-/// no name of the kind. A place in a text of JSON is given like one in a source that is evaluated, by whoever reads it.
+/// Returns the guest's own places in the engine's account of its stack, the innermost first. The realm's own code has
+/// no name of the kind. The engine gives a place in a text of JSON like one in an evaluated source: it is kept with
+/// the place of the code that reads the text.
 pub(crate) fn spots(stack: &str) -> Vec<Spot<'_>> {
     let mut spots = Vec::new();
     let mut in_json = None;
@@ -295,7 +296,7 @@ impl From<Original> for Place {
     }
 }
 
-/// A place, with the line of its source.
+/// Returns a place, with the line of its source.
 pub(crate) fn place(line: u32, column: u32, source: Option<&str>) -> Place {
     let text = source.and_then(|source| source.lines().nth((line as usize).saturating_sub(1)));
     let cut: String = text.unwrap_or_default().chars().take(EXCERPT).collect();
@@ -307,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn html_comments_are_found_and_nothing_else() {
+    fn only_html_comments_are_refused() {
         for (source, expected) in [
             ("<!-- x", Some((1, 1))),
             ("1 <!-- x", Some((1, 3))),
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn names_must_be_names() {
+    fn endowment_names_must_be_identifiers() {
         for (name, good) in [
             ("counter", true),
             ("$x_1", true),
@@ -361,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_the_guests_own() {
+    fn stack_places_exclude_realm_code() {
         let stack = "    at fail (realm:1:2)\n    at f (<input>:2:7)\n    at <eval> (<a/b.js>:3:1)\n    at <input>:9:9";
         let found: Vec<_> = spots(stack).iter().map(|spot| (spot.name, spot.at)).collect();
         assert_eq!(found, [("<input>", (2, 7)), ("<a/b.js>", (3, 1)), ("<input>", (9, 9))]);

@@ -1,6 +1,6 @@
-//! What a vat costs: to make, to ask, to hear from, to keep, to lose. `cargo xtask bench vat`.
+//! The cost of a vat: to make, to ask, to hear from, to keep, to lose. `cargo xtask bench vat`.
 //!
-//! It starts itself again as the process that hosts vats.
+//! The program starts itself again as the process that hosts vats.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -52,7 +52,7 @@ fn made() -> Vat {
     Vat::new(1, Limits { sends: 1 << 20, ..Limits::default() }, clock()).unwrap()
 }
 
-/// Lets a vat send `count` messages, `in_flight` at a time, each of which is answered at once.
+/// Measures a vat that sends `count` messages, `in_flight` at a time. The host answers each at once.
 fn sends(count: u32, in_flight: u32) -> f64 {
     let mut vat = made();
     let source = format!(
@@ -84,7 +84,7 @@ fn sends(count: u32, in_flight: u32) -> f64 {
     })
 }
 
-/// Resident memory of this process, in KiB.
+/// Returns the resident memory of this process, in KiB.
 fn resident_kib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -106,7 +106,7 @@ fn answered(event: &Event) -> bool {
     matches!(event, Event::Report(Report::Answer { .. }))
 }
 
-/// The same over the border of a process.
+/// Measures the same sends over the border of a process.
 fn sends_over_border(count: u32, in_flight: u32) -> f64 {
     let mut host = started();
     host.order(&Order::Open { vat: 1, limits: Limits::default() }).unwrap();
@@ -133,7 +133,7 @@ fn sends_over_border(count: u32, in_flight: u32) -> f64 {
     })
 }
 
-/// A process whose vat is stuck is killed, and another one gives a result.
+/// Returns a process whose vat is stuck is killed, and another one gives a result.
 fn recovery() -> f64 {
     let mut host = started();
     host.order(&Order::Open { vat: 1, limits: Limits { wall_ms: 60_000, ..Limits::default() } }).unwrap();

@@ -1,4 +1,4 @@
-//! `compartment-map.json`: which files are modules, and what each compartment can import.
+//! `compartment-map.json`: the files that are modules, and the modules that each compartment can import.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ struct Compartment {
     modules: BTreeMap<String, Entry>,
 }
 
-/// One name. Exactly one of the ways to say what it leads to is there.
+/// The target of one name. Exactly one of the ways to give it is there.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
@@ -40,9 +40,9 @@ struct Entry {
     /// A module of a compartment, of this one if it is not said.
     compartment: Option<String>,
     module: Option<String>,
-    /// What only the outside has.
+    /// A module that only the outside has.
     exit: Option<String>,
-    /// What could not be found when the archive was made.
+    /// The error for a module that was not found when the archive was made.
     deferred_error: Option<String>,
 }
 
@@ -127,8 +127,8 @@ fn language(name: &str, parser: Option<&str>) -> Result<Language, ArchiveError> 
     Err(ArchiveError::Shape(format!("the module `{name}` cannot be run ({parser}): {why}")))
 }
 
-/// A file's path in the archive. Nothing is looked up by it but entries of this archive; one that climbs is refused all
-/// the same, since no tool writes it.
+/// Returns a file's path in the archive. Nothing is looked up by it but entries of this archive; one that climbs is
+/// refused all the same, since no tool writes it.
 fn inside(folder: &str, location: &str) -> Result<String, ArchiveError> {
     let path = format!("{folder}/{location}");
     match path.split('/').any(|part| matches!(part, "" | "." | "..")) {
@@ -137,7 +137,7 @@ fn inside(folder: &str, location: &str) -> Result<String, ArchiveError> {
     }
 }
 
-/// The digits of a digest, two by two.
+/// Returns the digits of a digest, two by two.
 fn pairs(digits: &str) -> impl Iterator<Item = String> {
     let digits: Vec<char> = digits.chars().collect();
     digits.chunks(2).map(|pair| pair.iter().collect()).collect::<Vec<String>>().into_iter()

@@ -1,9 +1,9 @@
-//! Programs of modules as people hand them over: an archive, or a tree of files. Bytes in, [`Modules`] out; nothing is
-//! run, and nothing is read but what is given.
+//! Programs of modules as people hand them over: an archive, or a tree of files. Bytes in, [`Modules`] out; nothing
+//! is run, and nothing else is read.
 //!
-//! An archive is a ZIP file of sources with a `compartment-map.json`, as Endo's `bundle-source` and `compartment-mapper`
-//! write it. Only what the map names is unpacked, and each file must have the digest that the map says; source maps that a
-//! source names come along, if they lie in its package.
+//! An archive is a ZIP file of sources with a `compartment-map.json`, as Endo's `bundle-source` and
+//! `compartment-mapper` write it. Only the files that the map names are unpacked, and each file must have the digest
+//! that the map says. Source maps that a source names come along, if they lie in its package.
 
 mod map;
 mod tree;
@@ -23,9 +23,9 @@ use crate::{ModuleName, Modules};
 pub const MOST_ARCHIVE: usize = 16 << 20;
 /// The most entries of an archive, whether the map names them or not.
 pub const MOST_ENTRIES: usize = 4_000;
-/// What an entry of the directory of a ZIP file begins with.
+/// The first bytes of an entry in the directory of a ZIP file.
 const ENTRY: &[u8] = b"PK\x01\x02";
-/// The file that says what is what.
+/// The file that describes an archive.
 pub const MAP: &str = "compartment-map.json";
 
 /// Why an archive or a tree is no program.
@@ -34,7 +34,7 @@ pub enum ArchiveError {
     /// It is larger than any may be, packed or unpacked.
     #[error("the archive has {what}, but {most} is the limit")]
     TooLarge {
-        /// What there is too much of, such as `9000000 bytes`.
+        /// The amount that is too large, such as `9000000 bytes`.
         what: String,
         /// How much there may be.
         most: usize,
@@ -55,7 +55,7 @@ pub enum ArchiveError {
 
 /// Where files are taken from, by their paths.
 trait Files {
-    /// The bytes of a file, at most so many.
+    /// Returns the bytes of a file, at most so many.
     fn file(&mut self, path: &str, most: usize) -> Result<Vec<u8>, ArchiveError>;
 }
 
@@ -88,8 +88,8 @@ impl<'a> Taken<'a> {
         }
     }
 
-    /// The maps that were noted. They come after all sources, and one that cannot be had is left out: nothing that runs
-    /// depends on them.
+    /// Returns the maps that were noted. They come after all sources, and one that cannot be had is left out: nothing
+    /// that runs depends on them.
     fn maps(&mut self) -> BTreeMap<String, BTreeMap<String, String>> {
         let mut maps: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         let mut left = MOST_MAP;
@@ -120,9 +120,9 @@ pub fn unpack(bytes: &[u8]) -> Result<Modules, ArchiveError> {
     program(&mut Packed { zip, left: bytes.len() as u64 })
 }
 
-/// Whether a file of a tree can be of use, by its name: `.js` and `.mjs` are modules, `.json` is JSON, `.txt` and `.md`
-/// are text, `.map` says where compiled code comes from. All others are passed over, unless the tree is an unpacked
-/// archive.
+/// Returns whether a file of a tree can be of use, by its name: `.js` and `.mjs` are modules, `.json` is JSON, `.txt`
+/// and `.md` are text, `.map` says where compiled code comes from. All others are passed over, unless the tree is an
+/// unpacked archive.
 pub fn is_of_use(path: &str) -> bool {
     tree::language(path).is_some() || path.ends_with(".map")
 }
@@ -170,7 +170,7 @@ impl Files for Packed<'_> {
         })?;
         let left = self.left.checked_sub(file.compressed_size());
         self.left = left.ok_or_else(|| ArchiveError::Damaged("its files overlap".to_owned()))?;
-        // What the archive says of its sizes is not believed.
+        // The sizes that the archive states are not believed.
         let mut bytes = Vec::new();
         let read = file.take(most as u64 + 1).read_to_end(&mut bytes);
         read.map_err(|error| ArchiveError::Damaged(visible_line(&error.to_string()).into_owned()))?;
@@ -196,7 +196,7 @@ fn within(bytes: usize, most: usize) -> Result<(), ArchiveError> {
     }
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 fn text(path: &str, bytes: Vec<u8>) -> Result<String, ArchiveError> {
     let text = String::from_utf8(bytes)
         .map_err(|_| ArchiveError::Shape(format!("the file `{}` is not UTF-8", visible_line(path))))?;

@@ -18,7 +18,7 @@ pub(super) fn program(
     let mut modules = BTreeMap::new();
     let mut left = MOST_SOURCE;
     for (path, bytes) in files {
-        // What cannot be imported may lie there.
+        // Files that cannot be imported may lie there.
         let Some(language) = language(path) else { continue };
         if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(ArchiveError::Shape(format!("`{}` is no path in a tree", visible_line(path))));
@@ -47,7 +47,7 @@ pub(super) fn program(
     Ok(Modules { entry, packages: BTreeMap::from([(String::new(), modules)]), maps: taken.maps() })
 }
 
-/// What a file is by its name, if it can be imported.
+/// Returns the language of a file by its name, if it can be imported.
 pub(super) fn language(path: &str) -> Option<Language> {
     match path.rsplit_once('.')?.1 {
         "js" | "mjs" => Some(Language::Module),
@@ -57,7 +57,7 @@ pub(super) fn language(path: &str) -> Option<Language> {
     }
 }
 
-/// The first module by a package's own description: what it exports, or its main file.
+/// Returns the first module by a package's own description: its export, or its main file.
 fn described(bytes: &[u8]) -> Result<String, ArchiveError> {
     let described: Value = serde_json::from_slice(bytes).map_err(|error| {
         let why = error.to_string();

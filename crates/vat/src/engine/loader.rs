@@ -18,7 +18,7 @@ use crate::source::EVALUATED;
 pub(crate) struct Programs {
     programs: RefCell<Vec<Rc<Modules>>>,
     names: RefCell<BTreeMap<String, (usize, ModuleName)>>,
-    /// The last import that led nowhere: whose, and of what.
+    /// The last import that led nowhere: the importing module, and the specifier.
     stray: RefCell<Option<(String, String)>>,
 }
 
@@ -39,7 +39,7 @@ impl Programs {
         self.programs.borrow().get(number).cloned().ok_or_else(|| "there is no such program".to_owned())
     }
 
-    /// The engine's name for a module of a program, or for what a specifier in it means.
+    /// Returns the engine's name for a module of a program, or for the module that a specifier in it means.
     fn import(
         &self,
         number: usize,
@@ -83,25 +83,26 @@ impl Programs {
         found
     }
 
-    /// A module by the engine's name: what a person calls it, and itself.
+    /// Returns a module by the engine's name, with its name for people.
     pub(crate) fn get(&self, name: &str) -> Option<(String, Module)> {
         let (number, found) = self.names.borrow().get(name).cloned()?;
         let module = self.program(number).ok()?.get(&found)?.clone();
         Some((found.label(), module))
     }
 
-    /// The source map that came beside a module, by the engine's name for that.
+    /// Returns the source map that came beside a module, by the engine's name for that.
     pub(crate) fn map(&self, name: &str) -> Option<String> {
         let (number, found) = self.names.borrow().get(name).cloned()?;
         Some(self.program(number).ok()?.map(&found)?.to_owned())
     }
 
-    /// Begins an order: what went wrong before it has been told.
+    /// Begins an order: failed imports of earlier orders are reported already.
     pub(crate) fn begin(&self) {
         *self.stray.borrow_mut() = None;
     }
 
-    /// Where the import is that led nowhere: the engine's name for the module, line and column. Asked once for each.
+    /// Returns where the import is that led nowhere: the engine's name for the module, line and column. Asked once
+    /// for each.
     pub(crate) fn stray(&self) -> Option<(String, u32, u32)> {
         let (name, specifier) = self.stray.borrow_mut().take()?;
         let (_, Module::Source { text, .. }) = self.get(&name)? else { return None };
@@ -119,7 +120,7 @@ impl Programs {
         self.names.borrow_mut().clear();
     }
 
-    /// The source that the engine gets.
+    /// Returns the source that the engine gets.
     pub(crate) fn source(&self, name: &str) -> std::result::Result<String, String> {
         match self.get(name) {
             Some((_, Module::Source { language, text })) => Ok(match language {
@@ -132,12 +133,12 @@ impl Programs {
     }
 }
 
-/// A text as a literal of the language.
+/// Returns a text as a literal of the language.
 fn literal(text: &str) -> std::result::Result<String, String> {
     serde_json::to_string(text).map_err(|error| error.to_string())
 }
 
-/// Answers the engine: by name, out of what the vat was given.
+/// The module loader of the engine: it finds modules by name in the programs that the vat was given.
 pub(crate) struct FromPrograms(pub(crate) Weak<Shared>);
 
 impl FromPrograms {

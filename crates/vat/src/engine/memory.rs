@@ -8,7 +8,7 @@ use rquickjs::allocator::{Allocator, RustAllocator};
 
 use super::meter::Meter;
 
-/// What a block costs beside its size.
+/// The bytes that a block costs beside its size.
 const HEADER: usize = 16;
 
 /// The blocks that one vat has. There are not many: the engine asks for small ones by the page.
@@ -33,8 +33,8 @@ impl Blocks {
     /// Nothing may ever look at the vat's runtime, its contexts or its values again, not even to drop them.
     pub(crate) unsafe fn take_back(&self) {
         for block in self.0.take() {
-            // SAFETY: the block came from this allocator and has not gone back to it; by the caller's word nobody
-            // will do that, or look at it.
+            // SAFETY: the block came from this allocator and has not gone back to it; by the caller's word no other
+            // code will do that, or look at it.
             unsafe { RustAllocator.dealloc(std::ptr::with_exposed_provenance_mut(block)) };
         }
     }
@@ -46,7 +46,7 @@ pub(crate) struct Bounded {
 }
 
 impl Bounded {
-    /// What a block of this size is counted as, or `None` if there can be no such block.
+    /// Returns the bytes that a block of this size counts as, or `None` if there can be no such block.
     fn cost(size: usize) -> Option<usize> {
         let size = size.checked_next_multiple_of(8)?.checked_add(HEADER)?;
         (size <= isize::MAX as usize / 2).then_some(size)

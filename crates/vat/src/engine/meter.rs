@@ -1,7 +1,7 @@
-//! What one vat has used, and the first limit that it went over.
+//! The resources that one vat has used, and the first limit that it exceeded.
 //!
-//! The meter is asked by the allocator, by the engine's interrupt handler, and between jobs. A fault sticks: guest code
-//! can catch the exception that it sees, but at the next look at the meter it ends, and its turn leaves no trace.
+//! The allocator, the engine's interrupt handler and the loop over jobs ask the meter. A fault sticks: guest code can
+//! catch the exception that it sees. But at the next look at the meter the code ends, and its turn leaves no trace.
 
 use std::cell::Cell;
 
@@ -9,10 +9,10 @@ use crate::{FaultKind, Limits};
 
 /// How many steps the engine takes between two calls of its interrupt handler.
 pub(crate) const PORTION: u64 = 10_000;
-/// What one promise job costs beside its own steps, so that jobs that do nothing still run out.
+/// The steps that one promise job costs beside its own, so that jobs that do nothing still run out.
 const JOB: u64 = 20;
-/// Whoever comes this close to the end of the stack has a fault. It is more than any of the realm's own functions
-/// needs, so none of them is ever cut short by a guest that called it from the brink.
+/// Code that comes this close to the end of the stack has a fault. The distance is more than any of the realm's own
+/// functions needs. So none of them is ever cut short by a guest that called it from the brink.
 const BRINK: usize = 48 << 10;
 
 /// A clock that only goes forward, in milliseconds from anywhere.
@@ -48,7 +48,7 @@ impl Meter {
         self.stack_base.set(here());
     }
 
-    /// The first limit that was passed, if any.
+    /// Returns the first limit that was passed, if any.
     pub(crate) fn fault(&self) -> Option<FaultKind> {
         self.fault.get()
     }
@@ -91,7 +91,7 @@ impl Meter {
     }
 
     /// Asks for more bytes. Every larger block comes by here, and with it the account of the stack that every error
-    /// gets: so a stack that is nearly used up is seen, whoever catches that error.
+    /// gets. So a stack that is nearly used up is seen, even if guest code catches that error.
     pub(crate) fn grow(&self, bytes: usize) -> bool {
         self.look_down();
         match self.used.get().checked_add(bytes) {
@@ -119,7 +119,7 @@ impl Meter {
     }
 }
 
-/// About where the stack ends now.
+/// Returns about where the stack ends now.
 #[inline(never)]
 fn here() -> usize {
     let mark = 0u8;

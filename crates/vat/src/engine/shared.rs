@@ -1,4 +1,4 @@
-//! What the realm's natives and the vat's driver both know of one vat.
+//! The state of one vat that the realm's natives and the vat's driver share.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use crate::pass::raw;
 use crate::source::{self, Spot};
 use crate::source_map;
 
-/// What a report costs beside its text, against the vat's memory.
+/// The bytes that a report costs beside its text, against the vat's memory.
 const REPORT: usize = 256;
 
 /// Things of the host's, each with its count, and questions that the vat is done with.
@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) meter: Rc<Meter>,
     /// There once the realm is locked, and until the vat ends.
     kit: RefCell<Option<Rc<Kit>>>,
-    /// What this turn says, and what it costs.
+    /// The reports of this turn, and their cost.
     outbox: RefCell<Vec<Report>>,
     outbox_cost: Cell<usize>,
     asked: Cell<u32>,
@@ -76,7 +76,7 @@ impl Shared {
         }
     }
 
-    /// The realm's functions.
+    /// Returns the realm's functions.
     pub(crate) fn kit(&self, ctx: &Ctx<'_>) -> Result<Rc<Kit>> {
         let kit = self.kit.borrow().clone();
         kit.ok_or_else(|| Exception::throw_internal(ctx, "the realm is not there"))
@@ -109,7 +109,7 @@ impl Shared {
         }
     }
 
-    /// Takes what the turn said, and what was let go of.
+    /// Takes the reports of the turn, and one of the references that the vat released.
     pub(crate) fn take_reports(&self) -> Vec<Report> {
         self.meter.shrink(self.outbox_cost.take());
         let mut reports = self.outbox.take();
@@ -122,7 +122,7 @@ impl Shared {
         reports
     }
 
-    /// A line of the console.
+    /// Writes a line to the console.
     pub(crate) fn console(&self, level: Level, text: String) {
         let Some(left) = self.console_left.get() else { return };
         let cost = text.len().saturating_add(32);
@@ -140,7 +140,7 @@ impl Shared {
         self.report(Report::Console { vat: self.vat, level, text });
     }
 
-    /// A number for a new question, if there may be one more.
+    /// Returns a number for a new question, if there may be one more.
     pub(crate) fn new_question(&self) -> Option<u32> {
         let mut open = self.open_questions.borrow_mut();
         let number = self.asked.get().checked_add(1).filter(|_| open.len() < self.meter.limits.sends)?;
@@ -160,7 +160,7 @@ impl Shared {
         }
     }
 
-    /// The vat will not mention this any more.
+    /// Records that the vat will not mention this slot any more.
     pub(crate) fn let_go(&self, slot: Slot) {
         match slot {
             Slot::Host(number) => {
@@ -173,7 +173,7 @@ impl Shared {
         }
     }
 
-    /// The host lets go of an export. Whether nobody has it any more.
+    /// Counts the host's release of an export. Returns whether the host holds it no longer.
     pub(crate) fn export_dropped(&self, number: u32, count: u32) -> bool {
         let mut exports = self.exports.borrow_mut();
         let Some(left) = exports.get_mut(&number) else { return false };
@@ -185,12 +185,12 @@ impl Shared {
         is_gone
     }
 
-    /// Whether the host holds this export.
+    /// Returns whether the host holds this export.
     pub(crate) fn is_exported(&self, number: u32) -> bool {
         self.exports.borrow().contains_key(&number)
     }
 
-    /// A value on its way out, its references counted.
+    /// Returns a value on its way out, its references counted.
     pub(crate) fn outward<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Passable<Slot>> {
         let kit = self.kit(ctx)?;
         let mut naming = Slots { touched: Vec::new(), guarded: Vec::new() };
@@ -209,7 +209,7 @@ impl Shared {
                     }
                 }
             }
-            // What was going to be handed out with it has not been.
+            // The value did not go out, so the objects in it are released.
             Err(_) => {
                 let thrown = ctx.catch();
                 for number in naming.touched {
@@ -223,7 +223,7 @@ impl Shared {
         made.map(|(made, _)| made)
     }
 
-    /// Says once what guard an object has that goes out. One that names things is the vat's alone.
+    /// Reports the guard of an object that goes out, once. A guard with references stays in the vat.
     fn tell_guard(&self, export: u32, guard: u32) {
         if !self.told.borrow_mut().insert(export) {
             return;
@@ -235,7 +235,7 @@ impl Shared {
         }
     }
 
-    /// A value to be compared with a pattern: nothing is handed out.
+    /// Returns a value to be compared with a pattern: nothing is handed out.
     pub(crate) fn compared<'js>(&self, ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Passable<u32>> {
         let kit = self.kit(ctx)?;
         Ok(self.walk(ctx, &kit, value, &mut Numbers)?.0)
@@ -283,7 +283,7 @@ impl Shared {
         *sources = (sources.0.saturating_add(1), source.to_owned());
     }
 
-    /// Where an error arose, from the engine's account of its stack.
+    /// Returns where an error arose, from the engine's account of its stack.
     pub(crate) fn place(&self, stack: &str) -> Option<Place> {
         source::spots(stack).iter().find_map(|spot| self.place_at(spot)).or_else(|| {
             let (name, line, column) = self.programs.stray()?;
@@ -301,7 +301,7 @@ impl Shared {
         }
         let (label, module) = self.programs.get(name)?;
         let Module::Source { language, text } = module else { return None };
-        // What is run for JSON and text is not what they are.
+        // The code that runs for JSON and text is not their own text.
         let is_module = language == Language::Module;
         let (line, column) = if is_module { (line, column) } else { in_json.unwrap_or((1, 1)) };
         let folder = label.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -321,7 +321,7 @@ impl Shared {
 /// Names things by slots, and remembers which of the vat's own were named.
 struct Slots {
     touched: Vec<u32>,
-    /// What goes out with a guard: its number, and the guard's.
+    /// The objects that go out with a guard: the object's number, and the guard's.
     guarded: Vec<(u32, u32)>,
 }
 

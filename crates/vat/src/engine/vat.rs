@@ -1,4 +1,4 @@
-//! A vat takes orders, one at a time, and says what came of each.
+//! A vat takes orders, one at a time, and reports the outcome of each.
 
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
@@ -18,7 +18,7 @@ use crate::pass::kit::call;
 use crate::pass::raw;
 use crate::{FaultKind, Limits, Modules, realm, source};
 
-/// What a realm is made of. No dates, no clocks; weak references are for the prelude alone.
+/// The intrinsics of a realm. No dates, no clocks; weak references are for the prelude alone.
 type Intrinsics = (
     has::Eval,
     has::RegExpCompiler,
@@ -93,7 +93,7 @@ impl Vat {
         }
     }
 
-    /// The limit that the vat went over. It takes no more orders then.
+    /// Returns the limit that the vat went over. It takes no more orders then.
     pub fn fault(&self) -> Option<FaultKind> {
         self.shared.meter.fault()
     }
@@ -349,7 +349,7 @@ fn fault(vat: VatId, kind: FaultKind) -> Report {
     Report::Fault { vat, kind, line: kind.line().to_owned() }
 }
 
-/// What the engine threw at the host itself, in one line.
+/// Returns the error that the engine threw at the host itself, in one line.
 fn thrown(ctx: &Ctx<'_>) -> String {
     let thrown = ctx.catch();
     let message = thrown.as_exception().and_then(rquickjs::Exception::message);

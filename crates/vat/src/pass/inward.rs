@@ -8,7 +8,7 @@ use super::kit::{Kit, call};
 use super::raw;
 use crate::frame::Slot;
 
-/// How the realm writes slots: a letter and a number.
+/// Returns how the realm writes slots: a letter and a number.
 pub(crate) fn slot_text(slot: Slot) -> String {
     match slot {
         Slot::Host(number) => format!("h{number}"),
@@ -18,7 +18,7 @@ pub(crate) fn slot_text(slot: Slot) -> String {
     }
 }
 
-/// Reads what [`slot_text`] wrote.
+/// Reads a slot that [`slot_text`] wrote.
 pub(crate) fn slot_of(text: &str) -> Option<Slot> {
     let number = text.get(1..)?.parse().ok()?;
     match text.as_bytes().first()? {
@@ -81,7 +81,7 @@ fn frozen<'js>(ctx: &Ctx<'js>, made: Value<'js>) -> Result<Value<'js>> {
     Ok(made)
 }
 
-/// The references of a value, each once.
+/// Returns the references of a value, each once.
 pub(crate) fn distinct<C: Reference>(value: &Passable<C>) -> Vec<C> {
     let mut found: Vec<C> = Vec::new();
     let mut seen = std::collections::HashSet::new();

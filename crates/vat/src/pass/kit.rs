@@ -1,4 +1,4 @@
-//! What the realm's own code does for the host: functions that the prelude gave back.
+//! The functions of the realm's own code that the host calls: the prelude gave them back.
 
 use rquickjs::function::IntoArgs;
 use rquickjs::{Ctx, FromJs, Function, Object, Persistent, Result};

@@ -1,5 +1,5 @@
-//! From the engine to passable values. Nothing that a guest wrote runs meanwhile: properties are read as they are, a
-//! getter is refused, and so is a proxy, whatever it stands for.
+//! From the engine to passable values. No guest code runs meanwhile: properties are read as they are, a getter is
+//! refused, and so is every proxy.
 
 use passable::{MAX_DEPTH, Symbol, Text, Value as Passable};
 use rquickjs::{Ctx, Exception, Object, Result, Value};
@@ -9,9 +9,10 @@ use super::raw::{self, Property};
 
 /// How references are named.
 pub(crate) trait Naming<C> {
-    /// An object that is declared to be passed by reference, and what it alleges to be.
+    /// Returns the reference of an object that is declared to be passed by reference, and the interface that it
+    /// alleges.
     fn remotable<'js>(&mut self, ctx: &Ctx<'js>, kit: &Kit, thing: &Value<'js>) -> Result<(C, Option<Text>)>;
-    /// A promise.
+    /// Returns a promise.
     fn promise<'js>(&mut self, ctx: &Ctx<'js>, kit: &Kit, promise: &Value<'js>) -> Result<C>;
 }
 
@@ -20,14 +21,14 @@ pub(crate) struct Outward<'a, 'js, C, N: Naming<C>> {
     pub(crate) ctx: &'a Ctx<'js>,
     pub(crate) kit: &'a Kit,
     pub(crate) naming: &'a mut N,
-    /// Bytes that the message may still have, roughly; what is shared counts as often as it is mentioned.
+    /// Bytes that the message may still have, roughly; a shared value counts as often as it is mentioned.
     pub(crate) room: usize,
     /// Set where the room did not suffice.
     pub(crate) too_large: bool,
     pub(crate) reference: std::marker::PhantomData<C>,
 }
 
-/// What a value is.
+/// The kind of a value.
 enum Kind<'js, C> {
     /// Itself: nothing is in it.
     Made(Passable<C>),
@@ -35,7 +36,7 @@ enum Kind<'js, C> {
     Array,
     /// A record.
     Record,
-    /// A tag, and what it is on.
+    /// A tag, and its payload.
     Tagged(Text, Value<'js>),
 }
 
@@ -63,8 +64,8 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
         Ok(text)
     }
 
-    /// The value, `depth` levels down. What goes down is kept apart from what does not: a level must not take much of
-    /// the stack.
+    /// Returns the value, `depth` levels down. The functions that recurse are kept apart from those that do not: a
+    /// level must not take much of the stack.
     pub(crate) fn value(&mut self, value: &Value<'js>, depth: u32) -> Result<Passable<C>> {
         self.spend(8)?;
         if depth > MAX_DEPTH {
@@ -81,7 +82,7 @@ impl<'js, C: passable::Reference, N: Naming<C>> Outward<'_, 'js, C, N> {
         }
     }
 
-    /// What a value is, and itself if nothing is in it.
+    /// Returns the kind of a value, with the value itself if nothing is in it.
     #[inline(never)]
     fn look(&mut self, value: &Value<'js>) -> Result<Kind<'js, C>> {
         if value.is_object() { self.thing(value) } else { self.atom(value).map(Kind::Made) }

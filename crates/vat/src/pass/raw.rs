@@ -1,4 +1,5 @@
-//! What the engine can do and its Rust binding does not offer. All of the crate's dealings with raw values are here.
+//! The parts of the engine that its Rust binding does not offer. All of the crate's dealings with raw values are
+//! here.
 
 use std::ffi::CStr;
 
@@ -6,7 +7,7 @@ use passable::Text;
 use rquickjs::qjs::{self, JSAtom, JSValue};
 use rquickjs::{Ctx, Error, Result, Value};
 
-/// A property as it is: reading it has run nobody's code.
+/// A property as it is: reading it has run no guest code.
 pub(crate) enum Property<'js> {
     /// A value, and whether it is enumerable.
     Data(Value<'js>, bool),
@@ -51,7 +52,7 @@ fn property_at<'js>(ctx: &Ctx<'js>, thing: &Value<'js>, atom: JSAtom) -> Result<
     }
 }
 
-/// The element of an array at an index.
+/// Returns the element of an array at an index.
 pub(crate) fn element<'js>(ctx: &Ctx<'js>, array: &Value<'js>, index: u32) -> Result<Property<'js>> {
     // SAFETY: the atom is ours and freed once.
     unsafe {
@@ -62,7 +63,7 @@ pub(crate) fn element<'js>(ctx: &Ctx<'js>, array: &Value<'js>, index: u32) -> Re
     }
 }
 
-/// The properties of a thing that is no proxy, keys first.
+/// Returns the properties of a thing that is no proxy, keys first.
 pub(crate) fn properties<'js>(
     ctx: &Ctx<'js>,
     thing: &Value<'js>,
@@ -89,7 +90,7 @@ pub(crate) fn properties<'js>(
     }
 }
 
-/// The length of an array, which may be as much as 2^32 - 1: the binding's own way to ask would panic then.
+/// Returns the length of an array, which may be as much as 2^32 - 1: the binding's own way to ask would panic then.
 pub(crate) fn length<'js>(ctx: &Ctx<'js>, array: &Value<'js>) -> Result<u32> {
     let mut length = 0;
     // SAFETY: the value is an array, whose length is plain data.
@@ -99,7 +100,7 @@ pub(crate) fn length<'js>(ctx: &Ctx<'js>, array: &Value<'js>) -> Result<u32> {
     }
 }
 
-/// How many properties a thing that is no proxy has.
+/// Returns how many properties a thing that is no proxy has.
 pub(crate) fn count<'js>(ctx: &Ctx<'js>, thing: &Value<'js>) -> Result<u32> {
     let (mut table, mut count) = (std::ptr::null_mut(), 0);
     let which = (qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_SYMBOL_MASK) as i32;
@@ -114,7 +115,7 @@ pub(crate) fn count<'js>(ctx: &Ctx<'js>, thing: &Value<'js>) -> Result<u32> {
     Ok(count)
 }
 
-/// The text of a string; lone surrogates stay.
+/// Returns the text of a string; lone surrogates stay.
 pub(crate) fn text<'js>(ctx: &Ctx<'js>, string: &Value<'js>) -> Result<Text> {
     let mut length = 0;
     // SAFETY: the engine's buffer has `length` items until it is freed, which is once.
@@ -141,7 +142,7 @@ pub(crate) fn text<'js>(ctx: &Ctx<'js>, string: &Value<'js>) -> Result<Text> {
     }
 }
 
-/// A string of the engine's.
+/// Returns a string of the engine's.
 pub(crate) fn string<'js>(ctx: &Ctx<'js>, text: &Text) -> Result<Value<'js>> {
     let raw = ctx.as_raw().as_ptr();
     match text.as_str() {
@@ -164,13 +165,13 @@ pub(crate) fn freeze<'js>(ctx: &Ctx<'js>, thing: &Value<'js>) -> Result<()> {
     }
 }
 
-/// Whether it is an `ArrayBuffer` that nobody can change.
+/// Returns whether a value is an `ArrayBuffer` that cannot change.
 pub(crate) fn is_immutable_buffer(thing: &Value<'_>) -> bool {
     // SAFETY: only looks at the value's class.
     unsafe { qjs::JS_IsArrayBuffer(thing.as_raw()) && qjs::JS_IsImmutableArrayBuffer(thing.as_raw()) == 1 }
 }
 
-/// A copy of the bytes of an `ArrayBuffer`, if it is one.
+/// Returns a copy of the bytes of an `ArrayBuffer`, if it is one.
 pub(crate) fn buffer_bytes(ctx: &Ctx<'_>, thing: &Value<'_>) -> Option<Vec<u8>> {
     let mut length = 0;
     // SAFETY: the bytes are the buffer's for as long as no guest code runs, and they are copied at once.
@@ -190,9 +191,9 @@ pub(crate) fn buffer_bytes(ctx: &Ctx<'_>, thing: &Value<'_>) -> Option<Vec<u8>> 
     }
 }
 
-/// An immutable buffer.
+/// Returns an immutable buffer.
 pub(crate) fn immutable_buffer<'js>(ctx: &Ctx<'js>, bytes: &[u8]) -> Result<Value<'js>> {
-    // SAFETY: the engine copies the bytes; the buffer is new, so nobody has seen it change.
+    // SAFETY: the engine copies the bytes; the buffer is new, so no code has seen it change.
     unsafe {
         let made = qjs::JS_NewArrayBufferCopy(ctx.as_raw().as_ptr(), bytes.as_ptr(), bytes.len() as _);
         let made = own(ctx, made)?;

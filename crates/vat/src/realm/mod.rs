@@ -30,7 +30,7 @@ const PIECES: &[&str] = &[
     include_str!("globals.js"),
 ];
 
-/// Its name in stack traces; nobody sees those but the host.
+/// Its name in stack traces, which only the host sees.
 const NAME: &CStr = c"realm";
 
 /// The version of the realm, for journals. Raise it when the same guest code could come to another result.
@@ -106,7 +106,7 @@ pub const GLOBALS: &[&str] = &[
     "unescape",
 ];
 
-/// The engine's own version, for the journal.
+/// Returns the engine's own version, for the journal.
 pub fn engine_version() -> &'static str {
     // SAFETY: the engine gives a constant text that ends in zero.
     let text = unsafe { CStr::from_ptr(rquickjs::qjs::JS_GetVersion()) };
@@ -123,7 +123,7 @@ fn bytecode(ctx: &Ctx<'_>) -> Result<&'static [u8]> {
     Ok(COMPILED.get_or_init(|| compiled))
 }
 
-/// Locks the realm of a context; gives what the host calls from now on.
+/// Locks the realm of a context. Returns the functions that the host calls from now on.
 pub(crate) fn lock(ctx: &Ctx<'_>, shared: &Rc<Shared>) -> Result<Kit> {
     // SAFETY: the bytes were compiled by this process, just above.
     let start: Function<'_> = unsafe { raw::run(ctx, bytecode(ctx)?)? }.get()?;
@@ -132,8 +132,8 @@ pub(crate) fn lock(ctx: &Ctx<'_>, shared: &Rc<Shared>) -> Result<Kit> {
     Kit::take(ctx, &given)
 }
 
-/// The scope in which a source is evaluated: its endowments as constants, and the name `eval`, which the prelude turns
-/// from the real one into the one that refuses just before the source is parsed.
+/// Returns the scope in which a source is evaluated: its endowments as constants, and the name `eval`, which the
+/// prelude turns from the real one into the one that refuses just before the source is parsed.
 pub(crate) fn scope<'js>(ctx: &Ctx<'js>, names: &[String]) -> Result<Value<'js>> {
     let mut text = String::from("(eval => {\n");
     for (index, name) in names.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What the realm asks of the host. Each of these is reached by the prelude alone.
+//! The functions of the host that the realm calls. The prelude alone can reach them.
 
 use std::rc::Rc;
 
@@ -13,12 +13,13 @@ use crate::frame::{Level, Name, Outcome, Report, Verb};
 use crate::pass::inward::slot_of;
 use crate::pass::raw;
 
-/// What the engine says where the stack ends. Whoever says the same by themselves has what they said.
+/// The engine's message where the stack ends. An answer with this error is a stack fault, even if guest code wrote
+/// the message.
 const OVERFLOW: &str = "Maximum call stack size exceeded";
 
 type Native = for<'js> fn(&Ctx<'js>, &Rc<Shared>, Args<'js>) -> Result<Value<'js>>;
 
-/// Arguments; what is not there is `undefined`.
+/// The arguments of a call; a missing one is `undefined`.
 pub(super) struct Args<'js>(Ctx<'js>, Vec<Value<'js>>);
 
 impl<'js> Args<'js> {
@@ -67,7 +68,7 @@ const NATIVES: &[(&str, Native)] = &[
     ("queryText", url::query_text),
 ];
 
-/// The object that the prelude gets.
+/// Returns the object that the prelude gets.
 pub(super) fn host<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> Result<Object<'js>> {
     let made = Object::new(ctx.clone())?;
     for (name, native) in NATIVES {
@@ -130,7 +131,7 @@ fn send<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, args: Args<'js>) -> Result<Val
     }
 }
 
-/// A result or error as an outcome. What cannot be passed becomes an error that says so.
+/// Returns a result or error as an outcome. A value that cannot be passed becomes an error that says so.
 fn outcome<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>, good: bool, value: &Value<'js>) -> Outcome {
     match shared.outward(ctx, value) {
         Ok(value) if good => Outcome::Ok(value),

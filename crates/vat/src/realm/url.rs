@@ -52,7 +52,7 @@ pub(super) fn set<'js>(ctx: &Ctx<'js>, _: &Rc<Shared>, args: Args<'js>) -> Resul
     let Ok(mut url) = Url::parse(&href) else {
         return Ok(Value::new_undefined(ctx.clone()));
     };
-    // What cannot be set is left as it is; that is what the standard says.
+    // A part that cannot be set stays as it is, as the standard says.
     let _unchanged = match part.as_str() {
         "protocol" => quirks::set_protocol(&mut url, &value).is_err(),
         "username" => quirks::set_username(&mut url, &value).is_err(),

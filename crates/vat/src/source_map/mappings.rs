@@ -15,8 +15,8 @@ pub(super) struct Origin {
     pub(super) column: u32,
 }
 
-/// What the last mapping at or before a position says, both from 0. `None` if none of that line does, if it says that
-/// this is nobody's, and if anything up to there is not as it must be.
+/// Returns the origin of the last mapping at or before a position, both from 0. `None` if that line has no such
+/// mapping, if the mapping has no origin, or if the mappings up to there are malformed.
 pub(super) fn find(mappings: &str, line: u32, column: u32) -> Option<Origin> {
     let mut at = Fields::default();
     let mut left = MOST_MAPPINGS;
@@ -68,7 +68,8 @@ impl Fields {
     }
 }
 
-/// The next number: its lowest bit is the sign. `Some(None)` at the end, `None` for what is no number of 32 bits.
+/// Returns the next number: its lowest bit is the sign. `Some(None)` at the end, `None` for digits that are no number
+/// of 32 bits.
 #[expect(clippy::option_option, reason = "there may be no more numbers, or what is there is none")]
 fn number(digits: &mut std::str::Bytes<'_>) -> Option<Option<i64>> {
     let (mut sum, mut shift) = (0u64, 0u32);
@@ -87,7 +88,7 @@ fn number(digits: &mut std::str::Bytes<'_>) -> Option<Option<i64>> {
     (shift == 0).then_some(None)
 }
 
-/// What a character of base 64 stands for.
+/// Returns the value of a character of base 64.
 fn digit(char: u8) -> Option<u8> {
     match char {
         b'A'..=b'Z' => Some(char - b'A'),
@@ -108,8 +109,8 @@ mod tests {
     }
 
     #[test]
-    fn the_last_mapping_at_or_before_a_position_counts_and_only_on_its_line() {
-        // Line 0: column 2 is 0:0:4; column 6 is nobody's; column 8 is 1:3:3. Line 1: nothing. Line 2: 0 is 1:2:0.
+    fn find_returns_the_last_mapping_of_the_line() {
+        // Line 0: column 2 is 0:0:4; column 6 has no origin; column 8 is 1:3:3. Line 1: nothing. Line 2: 0 is 1:2:0.
         let mappings = "EAAI,I,ECGD;;AADH";
         for (line, column, expected) in [
             (0, 0, None),
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mapping_leads_nowhere() {
+    fn malformed_mappings_have_no_origin() {
         for (mappings, why) in [
             ("", "nothing"),
             (";;;", "no mappings"),

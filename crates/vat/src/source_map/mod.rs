@@ -1,11 +1,11 @@
-//! From a place in code that was compiled to the place in what somebody wrote, as a source map tells it.
+//! From a place in compiled code to the place in its original source, as a source map tells it.
 //!
-//! A map comes with the code, and is as foreign as that is. It is read when a place is asked for and not before, here in
-//! the process of the vat, and nothing is fetched for it: it lies in the code itself, or beside it in an archive. One that
-//! is too large or makes no sense changes nothing, and one that lies can lie about its own code only.
+//! A map comes with the code, and is as foreign as that is. It is read when a place is asked for and not before, here
+//! in the process of the vat. Nothing is fetched for it: it lies in the code itself, or beside it in an archive. A
+//! map that is too large or malformed changes nothing, and a false map can be false about its own code only.
 //!
-//! It is done by hand since what is needed is one place: a map may have millions of mappings, libraries keep them all, and
-//! this memory is not the vat's own to be limited. Nothing is kept here.
+//! The reader is written by hand since it needs one place only: a map may have millions of mappings. Libraries keep
+//! them all, and this memory is not the vat's own to be limited. Nothing is kept here.
 
 mod mappings;
 
@@ -28,7 +28,7 @@ const MOST_NAME: usize = 200;
 /// How many lines at the end of the code are looked at.
 const LAST_LINES: usize = 10;
 
-/// A place in what the code was made of.
+/// A place in the original source of compiled code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Original {
     /// The name of the file, as the map has it. Foreign text.
@@ -39,8 +39,8 @@ pub(crate) struct Original {
     pub(crate) text: Option<String>,
 }
 
-/// Where a place of this code, its line and column in bytes from 1, was in the original; `beside` is the map that
-/// came with it if it does not hold one itself, and `folder` is where relative names begin.
+/// Returns where a place of this code, its line and column in bytes from 1, was in the original; `beside` is the map
+/// that came with it if it does not hold one itself, and `folder` is where relative names begin.
 pub(crate) fn original(
     code: &str,
     beside: Option<&str>,
@@ -60,7 +60,7 @@ pub(crate) fn original(
     Some(Original { name: name(folder, root, source), at, text })
 }
 
-/// The file that code names as its map, if it is one beside it.
+/// Returns the file that code names as its map, if it is one beside it.
 pub(crate) fn beside(code: &str) -> Option<&str> {
     let relative = |url: &&str| {
         !url.is_empty()
@@ -71,7 +71,7 @@ pub(crate) fn beside(code: &str) -> Option<&str> {
     reference(code).filter(relative)
 }
 
-/// What the comment at the end of code says of its map.
+/// Returns the address of the map, from the comment at the end of code.
 fn reference(code: &str) -> Option<&str> {
     for line in code.trim_end().rsplit('\n').take(LAST_LINES) {
         let line = line.trim();
@@ -87,7 +87,7 @@ fn reference(code: &str) -> Option<&str> {
     None
 }
 
-/// The text of a map that is written into the comment itself.
+/// Returns the text of a map that is written into the comment itself.
 fn unwrapped(url: &str) -> Option<String> {
     let (kind, data) = url.strip_prefix("data:application/json")?.split_once(',')?;
     if !kind.ends_with(";base64") || data.len() / 4 * 3 > MOST_MAP {
@@ -97,7 +97,7 @@ fn unwrapped(url: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Without the line that keeps a map from being run as code.
+/// Returns the text without the line that keeps a map from being run as code.
 fn without_guard(text: &str) -> &str {
     match text.strip_prefix(")]}'") {
         Some(rest) => rest.split_once('\n').map_or("", |(_, rest)| rest),
@@ -105,13 +105,13 @@ fn without_guard(text: &str) -> &str {
     }
 }
 
-/// The engine counts bytes, and maps count the units of UTF-16.
+/// Returns a column in units of UTF-16, which maps count: the engine counts bytes.
 fn in_units(line: &str, bytes: usize) -> Option<u32> {
     let before = line.char_indices().take_while(|(at, _)| *at < bytes).map(|(_, char)| char.len_utf16());
     u32::try_from(before.sum::<usize>()).ok()
 }
 
-/// A name as it is shown: seen from where the code is, if it is no address.
+/// Returns a name as it is shown: seen from where the code is, if it is no address.
 fn name(folder: &str, root: &str, source: &str) -> String {
     let joined = match root.is_empty() || root.ends_with('/') {
         true => format!("{root}{source}"),
@@ -168,7 +168,7 @@ struct Offset {
 }
 
 impl Map<Section> {
-    /// The part in which a position is, and the position in it.
+    /// Returns the part in which a position is, and the position in it.
     fn at(self, at: Offset) -> Option<(Map<IgnoredAny>, Offset)> {
         let Map { version, mappings, sources, sources_content, source_root, sections } = self;
         if sections.0.is_empty() {
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_comment_at_the_end_of_code_says_where_its_map_is() {
+    fn map_reference_is_read_from_the_last_comment() {
         for (code, expected) in [
             ("1;\n//# sourceMappingURL=a.js.map", Some("a.js.map")),
             ("1;\r\n//# sourceMappingURL=a.js.map\r\n\r\n", Some("a.js.map")),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_beside_code_is_a_file_and_no_address() {
+    fn map_beside_code_must_be_a_relative_file() {
         for (url, expected) in [
             ("a.js.map", true),
             ("./maps/a.js.map", true),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_seen_from_where_the_code_is() {
+    fn original_names_are_relative_to_the_code() {
         for (folder, root, source, expected) in [
             ("", "", "src/a.ts", "src/a.ts"),
             ("", "", "./src/../src/a.ts", "src/a.ts"),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_bytes_are_made_units() {
+    fn byte_columns_become_utf16_columns() {
         for (line, bytes, expected) in
             [("abc", 0, 0), ("abc", 2, 2), ("abc", 9, 3), ("é\u{1F600}x", 2, 1), ("é\u{1F600}x", 6, 3)]
         {

@@ -40,7 +40,7 @@ const ORDERS: &[&str] = &[
     r##"{"ping":{"number":N}}"##,
 ];
 
-/// A frame's body from a few bytes: which seed, its numbers, and edits if `edits` is set.
+/// Returns a frame's body from a few bytes: which seed, its numbers, and edits if `edits` is set.
 fn body(seeds: &[&str], script: &[u8], edits: bool) -> Vec<u8> {
     let [seed, numbers @ ..] = script else { return vec![] };
     let seed = seeds[usize::from(*seed) % seeds.len()];
@@ -74,7 +74,7 @@ fn still() -> Clock {
 /// Orders that can be read, in any order and with any numbers: each is answered, and the vat says nothing that the host
 /// could not read.
 #[test]
-fn orders_to_a_vat() {
+fn random_orders_get_readable_reports() {
     bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<Vec<u8>>>().for_each(
         |scripts| {
             let limits =
@@ -100,9 +100,10 @@ fn orders_to_a_vat() {
     );
 }
 
-/// A stream with edits in it: the loop ends with an error or with the stream, and all that it wrote can be read.
+/// Checks a stream with edits in it: the loop ends with an error or with the stream, and all of its output can be
+/// read.
 #[test]
-fn a_stream_of_orders() {
+fn edited_order_streams_never_break_the_loop() {
     bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<Vec<u8>>>().for_each(
         |scripts| {
             let mut stream = Vec::new();
@@ -142,9 +143,9 @@ const REPORTS: &[&str] = &[
     r##"{"idle":{"vat":N,"memory":N}}"##,
 ];
 
-/// Reports with edits in them: what can be read says the same when it is written again.
+/// Checks reports with edits in them: a report that can be read is the same when it is written again.
 #[test]
-fn reports_of_a_hostile_process() {
+fn edited_reports_survive_a_round_trip() {
     bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<Vec<u8>>>().for_each(
         |scripts| {
             let mut stream = Vec::new();
@@ -163,9 +164,9 @@ fn reports_of_a_hostile_process() {
     );
 }
 
-/// What a hostile host process writes to the daemon: read or refused, never more.
+/// Checks the bytes of a hostile host process: the daemon reads or refuses them, never more.
 #[test]
-fn bytes_as_reports() {
+fn random_bytes_are_read_or_refused_as_reports() {
     bolero::check!().with_test_time(Duration::from_millis(500)).with_type::<Vec<u8>>().for_each(|bytes| {
         let mut stream = bytes.as_slice();
         for _ in 0..100 {
@@ -228,7 +229,7 @@ fn archives() {
         });
 }
 
-/// A digit as source maps have them, with any byte instead of every eighth.
+/// Returns a digit as source maps have them, with any byte instead of every eighth.
 fn mapping(byte: u8) -> char {
     const DIGITS: &[u8] = b"AAACEDg;,;,0";
     match byte % 8 {
@@ -237,7 +238,7 @@ fn mapping(byte: u8) -> char {
     }
 }
 
-/// Source maps with any mappings and with edits in them: an error has a place all the same, and what is shown of it is
+/// Checks source maps with any mappings and with edits in them: an error has a place all the same, and its text is
 /// fit for a screen.
 #[test]
 fn source_maps() {
@@ -292,7 +293,7 @@ fn source_maps() {
         });
 }
 
-/// Any text is evaluated, and the engine stands.
+/// Checks that any text is evaluated, and that the engine survives it.
 #[test]
 fn sources() {
     const PIECES: &[&str] = &[

@@ -1,4 +1,4 @@
-//! Archives and trees: what upstream's own tool has written runs, and what nobody should write is refused.
+//! Archives and trees: those of upstream's own tool run, and hostile ones are refused.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
@@ -26,7 +26,7 @@ fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// A map of one compartment `app`, whose modules are given as JSON.
+/// Returns a map of one compartment `app`, whose modules are given as JSON.
 fn map(modules: &str) -> String {
     let entry = r#"{"compartment":"app","module":"./index.js"}"#;
     format!(r#"{{"entry":{entry},"compartments":{{"app":{{"location":"app-v1","modules":{{{modules}}}}}}}}}"#)
@@ -46,7 +46,7 @@ fn told(modules: Result<Modules, ArchiveError>) -> String {
 }
 
 #[test]
-fn what_upstreams_own_tool_has_packed_runs() {
+fn archive_of_upstreams_tool_runs() {
     let mut world = World::new(Limits::default());
     let modules = archive::unpack(TALLY).unwrap();
     assert_eq!(made(&mut world, 901, modules), "\"$0.Alleged: abc\" Vat(1)");
@@ -66,7 +66,7 @@ fn what_upstreams_own_tool_has_packed_runs() {
 }
 
 #[test]
-fn an_archive_that_is_damaged_or_hostile_is_refused_with_the_reason() {
+fn damaged_or_hostile_archive_is_refused_with_the_reason() {
     let digest =
         |bytes: &[u8]| Sha512::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let with_digest = |digest: &str| {
@@ -154,13 +154,13 @@ fn an_archive_that_is_damaged_or_hostile_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_bomb_is_not_unpacked() {
+fn archive_bomb_is_refused() {
     let zeroes = vec![b' '; MOST_SOURCE + 1];
     let (plain, bomb) = (index("index.js"), "more bytes of sources, but 8388608 is the limit");
     let named = packed(&[(MAP, plain.as_bytes()), ("app-v1/index.js", &zeroes)]);
     assert!(named.len() < 100_000, "{}", named.len());
     assert!(told(archive::unpack(&named)).contains(bomb));
-    // What the map does not name is not looked at.
+    // Files that the map does not name are not read.
     let unnamed = packed(&[(MAP, plain.as_bytes()), ("app-v1/index.js", MAKE), ("app-v1/huge", &zeroes)]);
     assert_eq!(told(archive::unpack(&unnamed)), "\"made\"");
     // Nor is the map itself believed.
@@ -197,7 +197,7 @@ fn a_bomb_is_not_unpacked() {
 }
 
 #[test]
-fn a_tree_is_one_package_or_an_unpacked_archive() {
+fn tree_is_one_package_or_an_unpacked_archive() {
     let tree = |files: &[(&str, &str)]| {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
         told(archive::from_tree(&files.collect::<BTreeMap<_, _>>()))

@@ -1,8 +1,8 @@
-//! Attempts to get out, to reach the outside, or to break what others share; drawn from published advisories.
+//! Attempts to get out, to reach the outside, or to break shared objects; drawn from published advisories.
 //!
-//! Each is a row in `tests/corpus`: who published the idea, the code, and what comes of it in a vat. A success says
-//! `escaped`. Where it is the nature of an attempt, a control shows that the same code succeeds in a realm of the same
-//! engine that nobody has locked.
+//! Each is a row in `tests/corpus`: the publisher of the idea, the code, and its result in a vat. A success says
+//! `escaped`. Where the attempt allows it, there is a control: the same code succeeds in an unlocked realm of the
+//! same engine.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ fn attempts() -> Vec<(String, Attempt)> {
     FILES.iter().flat_map(read).collect()
 }
 
-/// What the code comes to in a vat, in one line.
+/// Returns the result of the code in a vat, in one line.
 fn in_a_vat(code: &str) -> String {
     let limits = Limits { memory: 32 << 20, fuel: 50_000_000, wall_ms: 60_000, ..Limits::default() };
     let mut world = World::with_clock(limits, real());
@@ -53,7 +53,7 @@ fn in_a_vat(code: &str) -> String {
     world.told(answer)
 }
 
-/// Whether the code succeeds in an unlocked realm.
+/// Returns whether the code succeeds in an unlocked realm.
 fn unlocked(code: &str) -> bool {
     let runtime = Runtime::new().unwrap();
     runtime.set_max_stack_size(512 << 10);
@@ -68,7 +68,7 @@ fn unlocked(code: &str) -> bool {
 }
 
 #[test]
-fn no_attempt_succeeds_and_each_ends_as_it_says() {
+fn escape_attempts_fail_with_the_expected_result() {
     let mut wrong = Vec::new();
     for (name, attempt) in attempts() {
         let told = in_a_vat(&attempt.code);
@@ -80,7 +80,7 @@ fn no_attempt_succeeds_and_each_ends_as_it_says() {
 }
 
 #[test]
-fn nothing_that_is_expected_is_an_escape() {
+fn no_expected_result_is_an_escape() {
     for (name, attempt) in attempts() {
         assert_ne!(attempt.expect, "\"escaped\"", "{name}");
         assert!(!attempt.expect.is_empty(), "{name}");
@@ -88,7 +88,7 @@ fn nothing_that_is_expected_is_an_escape() {
 }
 
 #[test]
-fn controls_succeed_where_nobody_has_locked() {
+fn controls_succeed_in_an_unlocked_realm() {
     let controls: Vec<_> = attempts().into_iter().filter(|(_, attempt)| attempt.control).collect();
     assert!(controls.len() >= 80, "{}", controls.len());
     let failed: Vec<_> =
@@ -97,7 +97,7 @@ fn controls_succeed_where_nobody_has_locked() {
 }
 
 #[test]
-fn there_are_many_and_each_says_where_it_is_from() {
+fn corpus_is_large_and_cites_its_sources() {
     let all = attempts();
     assert!(all.len() >= 200, "{}", all.len());
     let names: BTreeSet<_> = all.iter().map(|(name, _)| name).collect();

@@ -1,5 +1,5 @@
-//! The same programs in a vat and in a Compartment of the package `ses`, in the real Node: what they come to is the same,
-//! or the row says why not.
+//! The same programs in a vat and in a Compartment of the package `ses`, in the real Node: their results are the
+//! same, or the row says why not.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::world::World;
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// The program, and what it comes to in both.
+    /// The program, and its result in both.
     same: Vec<(String, String)>,
-    /// The program, and the names of the errors in a vat and in a Compartment: what is wrong is called differently.
+    /// The program, and the names of the errors in a vat and in a Compartment: the same error has different names.
     both_throw: Vec<(String, String, String)>,
     #[serde(default)]
     differs: Vec<Difference>,
@@ -39,7 +39,7 @@ const FILES: &[(&str, &str)] = &[
     ("locked", include_str!("../differential/locked.toml")),
 ];
 
-/// All rows, those that are no difference with an empty reason.
+/// Returns all rows, those that are no difference with an empty reason.
 fn rows() -> Vec<Difference> {
     let read = |(file, text): &(&str, &str)| {
         let File { same, both_throw, differs } = toml::from_str(text).expect(file);
@@ -61,8 +61,8 @@ fn rows() -> Vec<Difference> {
     FILES.iter().flat_map(read).collect()
 }
 
-/// A value's smallcaps and where its slots live, without what objects allege to be: who names it differs, a vat or the
-/// side of its maker.
+/// Returns a value's smallcaps and where its slots live, without the interfaces that objects allege: either the vat
+/// or the side of the maker names those.
 fn shown(value: &Value<Slot>) -> String {
     let data = smallcaps::encode(value);
     let mut own: Vec<u32> = Vec::new();
@@ -78,7 +78,7 @@ fn shown(value: &Value<Slot>) -> String {
     let slots: String = slots.collect();
     let mut body = String::new();
     let mut rest = data.body.trim_start_matches('#');
-    // A text that begins so is a reference: what a guest says is escaped.
+    // A text that begins so is a reference: a guest's own text is escaped.
     while let Some(at) = rest.find("\"$") {
         let (before, reference) = rest.split_at(at);
         let end = reference[1..].find('"').expect("a text ends") + 1;
@@ -89,7 +89,7 @@ fn shown(value: &Value<Slot>) -> String {
     format!("{body}{rest}{slots}")
 }
 
-/// What a program comes to in a vat, in one line.
+/// Returns the result of a program in a vat, in one line.
 fn in_a_vat(program: &str) -> String {
     let mut world = World::new(Limits::default());
     let answer = world.evaluate(program);
@@ -101,14 +101,15 @@ fn in_a_vat(program: &str) -> String {
     }
 }
 
-/// The folder of tools that tests need: `test-tools` in the target directory, unless `ALMONER_TEST_TOOLS` names another.
+/// Returns the folder of tools that tests need: `test-tools` in the target directory, unless `ALMONER_TEST_TOOLS`
+/// names another.
 fn tools() -> PathBuf {
     let beside = || Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-tools");
     #[allow(clippy::disallowed_methods, reason = "a test stands outside")]
     std::env::var_os("ALMONER_TEST_TOOLS").map_or_else(beside, PathBuf::from)
 }
 
-/// What the programs come to in Compartments, each in one line.
+/// Returns the results of the programs in Compartments, each in one line.
 #[allow(clippy::disallowed_methods, reason = "a test stands outside")]
 fn in_compartments(programs: &[&str]) -> Vec<String> {
     let tools = tools();
@@ -135,7 +136,7 @@ fn in_compartments(programs: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn programs_come_to_the_same_as_in_a_compartment_of_ses_or_the_row_says_why_not() {
+fn program_results_equal_ses_or_the_row_says_why() {
     let rows = rows();
     let programs: Vec<&str> = rows.iter().map(|row| row.program.as_str()).collect();
     let compartments = in_compartments(&programs);
@@ -154,7 +155,7 @@ fn programs_come_to_the_same_as_in_a_compartment_of_ses_or_the_row_says_why_not(
 }
 
 #[test]
-fn there_are_many_programs_and_few_differences_each_with_its_reason() {
+fn differences_are_few_and_have_a_reason() {
     let rows = rows();
     let both_throw = |row: &Difference| row.vat.starts_with("throws ") && row.ses.starts_with("throws ");
     let differences: Vec<_> = rows.iter().filter(|row| row.vat != row.ses && !both_throw(row)).collect();

@@ -1,4 +1,4 @@
-//! Messages: from the vat, to the vat, and to what is not there yet.
+//! Messages: from the vat, to the vat, and to answers that are not there yet.
 
 use passable::Value;
 use vat::{Limits, Name, Order, Outcome, Report, Slot, Verb};
@@ -6,7 +6,7 @@ use vat::{Limits, Name, Order, Outcome, Report, Slot, Verb};
 use crate::world::{VAT, World, table};
 
 #[test]
-fn sends_reach_the_host_and_come_back() {
+fn sends_reach_the_host_and_get_answers() {
     table(&[
         ("E(counter).incr()", "1"),
         (
@@ -44,7 +44,7 @@ fn sends_reach_the_host_and_come_back() {
 }
 
 #[test]
-fn local_objects_are_sent_to_in_a_later_turn() {
+fn sends_to_local_objects_run_in_a_later_turn() {
     table(&[
         (
             "const log = []; const far = Far('x', { m: v => { log.push(v); } }); const p = E(far).m(1); log.push(0); p.then(() => log)",
@@ -81,7 +81,7 @@ fn local_objects_are_sent_to_in_a_later_turn() {
 }
 
 #[test]
-fn sends_to_answers_that_are_not_there_yet_are_pipelined() {
+fn sends_to_pending_answers_are_pipelined() {
     let mut world = World::new(Limits::default());
     let answer = world.evaluate("const a = E(echo).make(); const b = E(a).self(); E(E(b).self()).say(7)");
     assert_eq!(world.told(answer), "7");
@@ -98,7 +98,7 @@ fn sends_to_answers_that_are_not_there_yet_are_pipelined() {
 }
 
 #[test]
-fn a_promise_of_the_hosts_can_be_sent_back_and_sent_to() {
+fn host_promise_keeps_its_identity_on_the_way_back() {
     let mut world = World::new(Limits::default());
     let answer = world.evaluate("const p = E(echo).never(); E(echo).all([p]).then(([[q]]) => p === q)");
     assert_eq!(world.told(answer), "true");
@@ -112,7 +112,7 @@ fn a_promise_of_the_hosts_can_be_sent_back_and_sent_to() {
 }
 
 #[test]
-fn the_host_can_pipeline_too() {
+fn host_messages_to_pending_answers_are_pipelined() {
     let mut world = World::new(Limits::default());
     world.evaluate("let go; const later = new Promise(r => { go = r; }); Far('a', { later: () => later, go: () => go(Far('b', { hi: n => `hi ${n}` })) })");
     let later = world.deliver(Slot::Vat(1), "later", vec![]);
@@ -123,7 +123,7 @@ fn the_host_can_pipeline_too() {
 }
 
 #[test]
-fn deliveries_find_methods_only_where_a_far_object_has_them() {
+fn delivery_finds_only_own_methods_of_far_objects() {
     for (method, expected) in [
         ("m", "\"called\""),
         ("toString", "throws TypeError: target has no method \"toString\", has [\"m\"]"),
@@ -141,7 +141,7 @@ fn deliveries_find_methods_only_where_a_far_object_has_them() {
 }
 
 #[test]
-fn orders_that_make_no_sense_are_refused_and_do_no_harm() {
+fn invalid_orders_are_refused_and_the_vat_goes_on() {
     let mut world = World::new(Limits::default());
     world.evaluate("Far('x', { m: v => v })");
     let args = || Value::array([]);
@@ -184,7 +184,7 @@ fn orders_that_make_no_sense_are_refused_and_do_no_harm() {
 }
 
 #[test]
-fn a_cancelled_vat_is_told_why() {
+fn cancelled_vat_gets_the_reason() {
     let mut world = World::new(Limits::default());
     let answer = world.evaluate("$cancelled.catch(e => e.message)");
     assert_eq!(world.told(answer), "nothing");

@@ -6,7 +6,7 @@ use vat::{Limits, Slot};
 use crate::world::{World, shown, table, told};
 
 #[test]
-fn m_makes_the_same_patterns_as_rust() {
+fn patterns_of_m_equal_patterns_of_rust() {
     for text in [
         "M.any()",
         "M.and(M.number(), M.gte(3))",
@@ -65,7 +65,7 @@ fn m_makes_the_same_patterns_as_rust() {
 }
 
 #[test]
-fn m_makes_the_same_guards_as_rust() {
+fn guards_of_m_equal_guards_of_rust() {
     for text in [
         "M.interface('I', { m: M.call().returns() })",
         "M.interface('I', { a: M.call(M.string()).optional(M.number()).rest(M.any()).returns(M.boolean()), b: M.callWhen(M.await(M.nat())).returns(M.raw()) })",
@@ -78,9 +78,9 @@ fn m_makes_the_same_guards_as_rust() {
     }
 }
 
-/// What a call of a guarded method comes to in a vat, and the arguments for the same check in Rust.
+/// Compares the results of guarded calls in a vat with the same check of their arguments in Rust.
 #[test]
-fn guards_refuse_with_the_words_of_rust() {
+fn guards_refuse_with_the_messages_of_rust() {
     let guard = "M.interface('Counter', {
         incr: M.call(M.nat()).optional(M.string()).returns(M.nat()),
         many: M.call().rest(M.arrayOf(M.number())).returns(),
@@ -123,7 +123,7 @@ fn guards_refuse_with_the_words_of_rust() {
 }
 
 #[test]
-fn exos_are_guarded_whoever_calls() {
+fn exo_calls_from_outside_are_guarded() {
     let mut world = World::new(Limits::default());
     world.evaluate(
         "makeExo('Counter', M.interface('Counter', {
@@ -169,7 +169,7 @@ fn exos_are_guarded_whoever_calls() {
 }
 
 #[test]
-fn exos_must_be_whole() {
+fn exo_with_missing_or_extra_methods_is_refused() {
     table(&[
         (
             "makeExo('X', M.interface('X', { a: M.call().returns() }), {})",

@@ -21,7 +21,7 @@ fn served(orders: &[Order]) -> Vec<Report> {
 }
 
 #[test]
-fn many_vats_live_in_one_process_and_do_not_see_each_other() {
+fn vats_in_one_process_are_isolated() {
     let limits = Limits { fuel: 1_000_000, ..Limits::default() };
     let mut orders: Vec<Order> = (0..20).map(|vat| Order::Open { vat, limits }).collect();
     orders.push(evaluate(3, 1, "for (;;) {}"));
@@ -43,7 +43,7 @@ fn many_vats_live_in_one_process_and_do_not_see_each_other() {
 }
 
 #[test]
-fn a_number_is_used_once_and_only_what_is_open_is_asked() {
+fn reused_or_unknown_vat_numbers_are_refused() {
     let open = Order::Open { vat: 1, limits: Limits::default() };
     let reports = served(&[open.clone(), open, evaluate(2, 1, "1"), Order::Close { vat: 2 }]);
     assert!(matches!(
@@ -53,7 +53,7 @@ fn a_number_is_used_once_and_only_what_is_open_is_asked() {
 }
 
 #[test]
-fn frames_that_are_no_frames_are_refused() {
+fn malformed_frames_are_refused() {
     for (bytes, expected) in [
         (&b"\xff\xff\xff\xff"[..], "limit"),
         (b"\x05\x00\x00\x00abc", "the stream failed"),
@@ -66,13 +66,13 @@ fn frames_that_are_no_frames_are_refused() {
         assert!(error.to_string().contains(expected), "{bytes:?}: {error}");
     }
     assert!(frame::read::<Order>(&mut &b""[..]).unwrap().is_none());
-    // What is announced costs nothing before it comes.
+    // An announced frame costs nothing before its bytes come.
     let announced = (frame::MAX_FRAME as u32).to_le_bytes();
     assert!(matches!(frame::read::<Order>(&mut &announced[..]), Err(FrameError::Stream(_))));
 }
 
 #[test]
-fn messages_that_nest_are_refused_and_not_followed() {
+fn deeply_nested_messages_are_refused() {
     let body = format!("#{}1{}", "[".repeat(5000), "]".repeat(5000));
     let deep = format!(
         r#"{{"evaluate":{{"vat":1,"answer":1,"id":"","source":"1","names":["a"],"values":{{"body":{body:?},"slots":[]}}}}}}"#

@@ -1,10 +1,10 @@
-//! What goes over a limit ends in a fault that names it, and says nothing else.
+//! A vat that exceeds a limit ends in a fault that names it, and reports nothing else.
 
 use vat::{FaultKind, Limits, Report};
 
 use crate::world::{World, real, told};
 
-/// Small limits, a clock that goes.
+/// Returns small limits.
 fn small() -> Limits {
     Limits {
         memory: 8 << 20,
@@ -31,7 +31,7 @@ fn fault(source: &str) -> String {
 }
 
 #[test]
-fn each_limit_ends_in_its_fault() {
+fn exceeded_limit_ends_in_its_fault() {
     let rows = [
         ("while (true) {}", "fault fuel"),
         ("for (;;) try { while (true) {} } catch {}", "fault fuel"),
@@ -81,14 +81,14 @@ fn each_limit_ends_in_its_fault() {
 }
 
 #[test]
-fn time_is_a_limit_of_its_own() {
+fn endless_loop_ends_at_the_time_limit() {
     let mut world = World::with_clock(Limits { fuel: u64::MAX, wall_ms: 50, ..Limits::default() }, real());
     let answer = world.evaluate("while (true) {}");
     assert_eq!(world.told(answer), "fault time");
 }
 
 #[test]
-fn a_turn_that_faults_has_said_nothing() {
+fn faulted_turn_sends_no_reports() {
     let mut world = World::new(small());
     world.evaluate("E(counter).incr(); console.log('x'); for (;;) {}");
     assert_eq!(world.counted, 0);
@@ -111,7 +111,7 @@ fn faults_come_at_the_same_step_each_time() {
 }
 
 #[test]
-fn fuel_and_time_are_fresh_with_each_order() {
+fn fuel_and_time_are_renewed_for_each_order() {
     let mut world = World::new(small());
     for _ in 0..5 {
         let answer = world.evaluate("for (let i = 0; i < 2e6; i++) {} 'done'");
@@ -120,7 +120,7 @@ fn fuel_and_time_are_fresh_with_each_order() {
 }
 
 #[test]
-fn the_smallest_limits_do_not_hurt() {
+fn smallest_limits_never_crash_the_host() {
     for limits in [
         Limits { memory: 0, ..Limits::default() },
         Limits { memory: 100_000, ..Limits::default() },
@@ -137,14 +137,14 @@ fn the_smallest_limits_do_not_hurt() {
 }
 
 #[test]
-fn an_empty_vat_is_small() {
+fn empty_vat_uses_less_than_two_mebibytes() {
     let world = World::new(Limits::default());
     assert!(world.vat.memory() < 2 << 20, "{}", world.vat.memory());
 }
 
-/// What a vat had is given back also when its engine cannot be trusted to do that.
+/// Checks that a vat's memory is given back even when its engine cannot be trusted to do that.
 #[test]
-fn memory_bombs_leave_nothing_behind() {
+fn memory_bombs_release_all_memory() {
     let resident = || -> usize {
         #[allow(clippy::disallowed_methods, reason = "a test stands outside")]
         let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();

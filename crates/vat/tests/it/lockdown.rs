@@ -1,8 +1,8 @@
-//! The lock is whole: whatever a guest can reach, it cannot change.
+//! The lock is whole: a guest cannot change anything that it can reach.
 
 use crate::world::{table, told};
 
-/// Walks from the globals, and from what only syntax reaches, to all that hangs together with it.
+/// Walks from the globals, and from the objects that only syntax reaches, to all objects that they reach.
 const WALK: &str = r"
     const roots = new Map(Reflect.ownKeys(globalThis).map(key => [String(key), globalThis[key]]));
     const root = (name, make) => { try { roots.set(name, make()) } catch (e) { roots.set(name, e) } };
@@ -59,14 +59,14 @@ const WALK: &str = r"
 ";
 
 #[test]
-fn all_that_can_be_reached_is_frozen() {
+fn all_reachable_objects_are_frozen() {
     assert_eq!(told(&format!("{WALK} open")), "[]");
     let count: usize = told(&format!("{WALK} seen.size")).parse().expect("a number");
     assert!(count > 700, "{count}");
 }
 
 #[test]
-fn nothing_but_what_is_listed_is_global() {
+fn only_listed_names_are_global() {
     let listed: Vec<String> = vat::GLOBALS.iter().map(|name| format!("{name:?}")).collect();
     let expected = format!("[{}]", listed.join(","));
     assert_eq!(told("Reflect.ownKeys(globalThis).map(String).sort()"), expected);
@@ -119,9 +119,9 @@ fn ordinary_code_still_works() {
     ]);
 }
 
-/// Not hidden, and said so in the crate's documentation: the bits of a NaN are the processor's.
+/// Checks that a guest can see the bits of a NaN, as the crate's documentation says: they are the processor's.
 #[test]
-fn the_bits_of_a_nan_can_be_seen_and_are_the_same_each_time() {
+fn nan_bits_are_visible_and_stable() {
     let bits = "[0 / 0, NaN, Math.sqrt(-1)].map(x => `${new BigUint64Array(new Float64Array([x]).buffer)[0].toString(16)}`)";
     assert_eq!(told(bits), told(bits));
     assert!(told(bits).contains("7ff8000000000000"), "{}", told(bits));

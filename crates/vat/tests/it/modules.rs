@@ -1,4 +1,4 @@
-//! Programs of modules: what they can import, what comes of their `make`, and where their errors are.
+//! Programs of modules: their imports, the results of their `make`, and the places of their errors.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use vat::{Language, Limits, Module, ModuleName, Modules, Order, Report, Slot};
 
 use crate::world::{COUNTER, ECHO, VAT, World};
 
-/// A program of one package without a name; `index.js` is first. Names that end in `.json` and `.txt` are what they say.
+/// Returns a program of one package without a name; `index.js` is first. Files that end in `.json` and `.txt` are
+/// JSON and text.
 pub(crate) fn program(files: &[(&str, &str)]) -> Modules {
     let module = |(path, text): &(&str, &str)| {
         let language = match path.rsplit('.').next() {
@@ -118,14 +119,14 @@ fn make_is_called_with_powers_context_and_env() {
             ],
             "2",
         ),
-        // A module is no promise, whatever it exports.
+        // A module is no promise, even if it exports `then`.
         (&[("index.js", "export const then = f => f(5); export const make = () => 'made';")], "\"made\""),
         (&[("index.js", "export const make = () => ({ then(f) { f(6); } });")], "6"),
     ]);
 }
 
 #[test]
-fn modules_import_each_other_in_every_way_that_there_is() {
+fn every_import_form_works() {
     let make = |body: &str| format!("{body}; export const make = () => out;");
     let cases = [
         ("import { a, b as c } from './m.js'; const out = [a, c]", "[1,2]"),
@@ -245,7 +246,7 @@ fn errors_name_the_file_and_the_line() {
 }
 
 #[test]
-fn modules_are_as_locked_in_as_all_code() {
+fn modules_run_under_the_same_lock_as_all_code() {
     table(&[
         (
             &[("index.js", "Array.prototype.x = 1; export const make = () => 1;")],
@@ -285,7 +286,7 @@ fn modules_are_as_locked_in_as_all_code() {
 }
 
 #[test]
-fn each_program_runs_by_itself_and_code_that_is_evaluated_sees_none_of_them() {
+fn programs_and_evaluated_code_are_isolated() {
     let mut world = World::new(limits());
     let files = [
         ("index.js", "import { up } from './m.js'; export const make = () => Far('Up', { up });"),
@@ -303,7 +304,7 @@ fn each_program_runs_by_itself_and_code_that_is_evaluated_sees_none_of_them() {
         let answer = world.evaluate(&format!("import({specifier:?}).then(() => 'escaped', e => e.message)"));
         assert_eq!(world.told(answer), "\"import is for modules: there is no loader here\"", "{specifier}");
     }
-    // Nor is a module taken for what is evaluated, whatever it is called.
+    // Nor is a module taken for evaluated source, even if its name is `input`.
     let named = [
         ("index.js", "import { up } from './input'; export const make = () => up();"),
         files[1],
@@ -318,7 +319,7 @@ fn each_program_runs_by_itself_and_code_that_is_evaluated_sees_none_of_them() {
 }
 
 #[test]
-fn what_is_out_of_bounds_is_refused_and_the_vat_goes_on() {
+fn invalid_modules_are_refused_and_the_vat_goes_on() {
     let many: Vec<String> = (0..2_001).map(|n| format!("m{n}.js")).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|path| (path.as_str(), "")).collect();
     let mut world = World::new(limits());
@@ -334,7 +335,7 @@ fn what_is_out_of_bounds_is_refused_and_the_vat_goes_on() {
 }
 
 #[test]
-fn names_are_told_apart_by_package() {
+fn same_module_name_differs_by_package() {
     let source = |text: &str| Module::Source { language: Language::Module, text: text.to_owned() };
     let name =
         |package: &str, module: &str| ModuleName { package: package.to_owned(), module: module.to_owned() };
@@ -360,7 +361,7 @@ fn names_are_told_apart_by_package() {
 }
 
 #[test]
-fn many_modules_and_deep_ones_are_a_matter_of_limits() {
+fn module_count_and_depth_are_bounded_by_limits() {
     let chain = |length: usize| {
         let mut files: Vec<(String, String)> = (0..length)
             .map(|n| {
@@ -394,7 +395,7 @@ fn many_modules_and_deep_ones_are_a_matter_of_limits() {
 }
 
 #[test]
-fn a_program_is_told_of_its_end_and_its_hooks_run_before_its_heap_goes() {
+fn cancelled_program_runs_its_disposal_hooks() {
     let source = r#"
         export const make = (powers, context, { state }) => {
             const order = [];
@@ -410,7 +411,7 @@ fn a_program_is_told_of_its_end_and_its_hooks_run_before_its_heap_goes() {
         };"#;
     let mut world = World::new(limits());
     made(&mut world, 901, program(&[("index.js", source)]));
-    // The host's object is asked; whatever it answers comes back.
+    // The host's object gets the message, and its answer comes back.
     let ended = world.deliver(Slot::Answer(901), "end", vec![]);
     assert!(world.told(ended).contains("of its own"), "{}", world.told(ended));
     let before = world.deliver(Slot::Answer(901), "order", vec![]);

@@ -1,4 +1,4 @@
-//! What can pass the border of a vat, and how.
+//! The values that can pass the border of a vat, and how they pass.
 
 use passable::Value;
 use vat::{Limits, Order, Outcome, Report, Slot};
@@ -72,7 +72,7 @@ fn only_plain_data_far_objects_and_promises_pass() {
 }
 
 #[test]
-fn values_come_in_frozen_and_go_out_the_same() {
+fn values_arrive_frozen_and_return_unchanged() {
     let far = Value::remotable(Slot::Host(3));
     let values = [
         Value::array([
@@ -102,7 +102,7 @@ fn values_come_in_frozen_and_go_out_the_same() {
         let (id, source) = (String::new(), frozen.to_owned());
         world.order(Order::Evaluate { vat: VAT, answer: 1, id, source, names, values });
         let told = world.told(1);
-        // A buffer that cannot change is not what `isFrozen` asks about.
+        // `isFrozen` says nothing about a buffer that cannot change.
         if matches!(value, Value::Bytes(_)) {
             continue;
         }
@@ -111,7 +111,7 @@ fn values_come_in_frozen_and_go_out_the_same() {
 }
 
 #[test]
-fn a_value_nests_as_deep_as_values_may_and_no_deeper() {
+fn value_nested_beyond_the_limit_is_refused() {
     for (depth, expected) in [(256, None), (257, Some("too deep"))] {
         let mut world = World::new(Limits::default());
         let answer =
@@ -125,7 +125,7 @@ fn a_value_nests_as_deep_as_values_may_and_no_deeper() {
 }
 
 #[test]
-fn presences_that_nobody_has_any_more_are_dropped_with_their_count() {
+fn unreachable_presences_are_dropped_with_their_count() {
     let mut world = World::new(Limits::default());
     world.evaluate("globalThis.toString; E(echo).make()");
     world.evaluate("E(echo).make()");
@@ -136,7 +136,7 @@ fn presences_that_nobody_has_any_more_are_dropped_with_their_count() {
         });
         dropped.flatten().collect()
     };
-    // The answers hold what they were; once they are let go of, so is what came in with them.
+    // The answers hold their values; once they are dropped, the references in them are dropped too.
     assert!(dropped(&world).iter().all(|(number, _)| *number != 100));
     world.order(Order::Drop { vat: VAT, exports: vec![], answers: vec![1, 2] });
     world.evaluate("1");
@@ -144,7 +144,7 @@ fn presences_that_nobody_has_any_more_are_dropped_with_their_count() {
 }
 
 #[test]
-fn exports_are_kept_until_the_host_lets_go_of_each() {
+fn exports_live_until_the_host_drops_every_count() {
     let mut world = World::new(Limits::default());
     let answer = world.evaluate("const far = Far('x', { m() { return far; } }); far");
     assert_eq!(world.told(answer), "\"$0.Alleged: x\" Vat(1)");
@@ -159,7 +159,7 @@ fn exports_are_kept_until_the_host_lets_go_of_each() {
 }
 
 #[test]
-fn what_could_not_be_passed_hands_nothing_out() {
+fn failed_pass_exports_no_objects() {
     let mut world = World::new(Limits::default());
     let answer = world.evaluate("[Far('a', {}), () => 1]");
     assert!(world.told(answer).starts_with("throws TypeError"));
@@ -168,7 +168,7 @@ fn what_could_not_be_passed_hands_nothing_out() {
 }
 
 #[test]
-fn a_promise_that_went_out_is_resolved_later() {
+fn exported_promise_is_resolved_later() {
     let mut world = World::new(Limits::default());
     world.evaluate(
         "let done; const p = new Promise(r => { done = r; }); Far('x', { p: () => [p], go: v => done(v) })",

@@ -1,11 +1,11 @@
-//! What source text means in a vat.
+//! The meaning of source text in a vat.
 
 use vat::{Limits, Report};
 
 use crate::world::{World, table};
 
 #[test]
-fn a_source_is_an_expression_or_statements_with_a_completion_value() {
+fn source_gives_its_completion_value() {
     table(&[
         ("1 + 1", "2"),
         ("const a = 20; a * 2 + 2", "42"),
@@ -25,7 +25,7 @@ fn a_source_is_an_expression_or_statements_with_a_completion_value() {
 }
 
 #[test]
-fn code_is_strict_and_its_names_are_its_own() {
+fn code_is_strict_and_its_names_stay_local() {
     table(&[
         ("this === globalThis", "true"),
         ("(function () { return this; })()", "\"#undefined\""),
@@ -44,7 +44,7 @@ fn code_is_strict_and_its_names_are_its_own() {
 }
 
 #[test]
-fn evaluations_in_one_vat_do_not_see_each_other() {
+fn evaluations_in_one_vat_are_isolated() {
     let mut world = World::new(Limits::default());
     let first = world.evaluate("var a = 1; let b = 2; function c() {} 'done'");
     let second = world.evaluate("[typeof a, typeof b, typeof c]");
@@ -53,7 +53,7 @@ fn evaluations_in_one_vat_do_not_see_each_other() {
 }
 
 #[test]
-fn what_is_thrown_comes_back_with_its_place() {
+fn thrown_errors_carry_their_place() {
     for (source, expected, label, excerpt) in [
         ("throw TypeError('no')", "throws TypeError: no", "eval.js:1:6", "throw TypeError('no')"),
         ("1;\n  x.y", "throws ReferenceError: x is not defined", "eval.js:2:3", "  x.y"),
@@ -129,7 +129,7 @@ fn the_console_writes_bounded_lines() {
 }
 
 #[test]
-fn text_and_urls_are_as_on_the_web() {
+fn text_and_urls_follow_the_web_standards() {
     table(&[
         (
             "[...new TextEncoder().encode('aé€😀\\uD800')]",
@@ -159,7 +159,7 @@ fn text_and_urls_are_as_on_the_web() {
 }
 
 #[test]
-fn assert_speaks_as_upstream_does() {
+fn assert_messages_equal_those_of_upstream() {
     table(&[
         ("assert(false)", "throws Error: Check failed"),
         ("assert(1 === 1)", "\"#undefined\""),

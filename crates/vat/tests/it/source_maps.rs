@@ -1,4 +1,4 @@
-//! Errors of code that was compiled: told where they are in what somebody wrote, and a bad map changes nothing.
+//! Errors of compiled code: they have their places in the original source, and a bad map changes nothing.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
@@ -32,7 +32,7 @@ fn place(world: &World) -> Option<Place> {
     })
 }
 
-/// Where an error is told to be, and the line that is shown.
+/// Returns where an error is told to be, and the line that is shown.
 fn shown(world: &World) -> String {
     place(world).map_or("nowhere".to_owned(), |place| format!("{} `{}`", place.label(), place.excerpt))
 }
@@ -43,7 +43,7 @@ fn evaluated(source: &str) -> String {
     shown(&world)
 }
 
-/// What is told when a program is made, with nothing in its `env`.
+/// Returns the outcome when a program is made, with nothing in its `env`.
 fn told(modules: Modules) -> String {
     made(&mut World::new(Limits::default()), 1, modules)
 }
@@ -62,15 +62,15 @@ fn base64(bytes: &[u8]) -> String {
     bytes.chunks(3).map(group).collect()
 }
 
-/// Code that throws at once, with a map in it.
+/// Returns code that throws at once, with a map in it.
 fn with_map(map: &str) -> String {
     format!("null.x;\n//# sourceMappingURL=data:application/json;base64,{}", base64(map.as_bytes()))
 }
 
 #[test]
-fn errors_of_compiled_code_are_told_where_they_were_written() {
+fn compiled_code_errors_point_to_the_original_source() {
     assert_eq!(evaluated(ONCE), "src/purse.ts:16:19 `        throw new RangeError('less than a coin');`");
-    // What stands before it on the line is longer in bytes than in the units in which maps count.
+    // The text before it on the line is longer in bytes than in the units in which maps count.
     assert_eq!(evaluated(ASTRAY), "src/astray.ts:5:1 `purses['mine'].put(1);`");
     // Without a map it is where the engine says.
     let bare = ASTRAY.split("//#").next().unwrap();
@@ -82,7 +82,7 @@ fn errors_of_compiled_code_are_told_where_they_were_written() {
     assert!(shown(&world).starts_with("eval.js:1:"), "{}", shown(&world));
 }
 
-/// The map of an archive with one package, whose modules are these files.
+/// Returns the map of an archive with one package, whose modules are these files.
 fn compartments(files: &[&str]) -> String {
     let module = |file: &&str| format!(r#""./{file}":{{"location":"{file}","parser":"mjs"}}"#);
     let modules = files.iter().map(module).collect::<Vec<_>>().join(",");
@@ -107,7 +107,7 @@ const THROWN: &str = "throws RangeError: less than a coin";
 const WRITTEN: &str = "src/purse.ts:16:19 `        throw new RangeError('less than a coin');`";
 
 #[test]
-fn a_map_may_be_in_a_module_or_lie_beside_it_in_the_archive() {
+fn map_is_found_in_the_module_or_beside_it() {
     // In the module, and without the text of the original.
     assert_eq!(told(program(&[("index.js", BUNDLE)])), format!("{THROWN} at src/purse.ts:16:19 ``"));
     let archive = archive::unpack(&packed(COMPILED)).unwrap();
@@ -120,7 +120,7 @@ fn a_map_may_be_in_a_module_or_lie_beside_it_in_the_archive() {
 }
 
 #[test]
-fn a_map_beside_a_module_that_cannot_be_had_is_left_out_and_the_program_runs() {
+fn unavailable_map_is_left_out_and_the_program_runs() {
     let named = |url: &str| COMPILED[2].1.replace("=purse.js.map", &format!("={url}"));
     let unmapped = format!(
         "{THROWN} at app/compiled/purse.js:7:27 `                throw new RangeError('less than a coin');`"
@@ -150,7 +150,7 @@ fn a_map_beside_a_module_that_cannot_be_had_is_left_out_and_the_program_runs() {
         let expected = if is_mapped { format!("{THROWN} at app/{WRITTEN}") } else { unmapped.clone() };
         assert_eq!(told, expected, "{url}");
     }
-    // What is no module can be imported by no name.
+    // A file that is no module can be imported by no name.
     let with_import = format!("import './purse.js.map';\n{}", COMPILED[0].1);
     let files = [&[("compiled/index.js", with_import.as_str())], &COMPILED[2..]].concat();
     let told = told(archive::unpack(&packed(&files)).unwrap());

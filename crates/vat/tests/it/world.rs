@@ -1,4 +1,4 @@
-//! A host that knows a few objects, for tests: what a vat sends is answered, until nothing is left to do.
+//! A host that knows a few objects, for tests: it answers the sends of a vat, until nothing is left to do.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -13,12 +13,12 @@ pub(crate) const VAT: u32 = 7;
 pub(crate) const COUNTER: u32 = 1;
 pub(crate) const ECHO: u32 = 2;
 
-/// A clock that stands still.
+/// Returns a clock that stands still.
 pub(crate) fn still() -> Clock {
     Rc::new(|| 0)
 }
 
-/// A clock that goes.
+/// Returns a clock that goes.
 pub(crate) fn real() -> Clock {
     #[allow(clippy::disallowed_methods, reason = "a test stands outside")]
     let start = std::time::Instant::now();
@@ -31,7 +31,7 @@ pub(crate) struct World {
     pub(crate) reports: Vec<Report>,
     pub(crate) counted: u32,
     answers: u32,
-    /// What the host knows its questions to be, for pipelining.
+    /// The outcomes that the host gave to questions, for pipelining.
     answered: BTreeMap<u32, Outcome>,
 }
 
@@ -45,14 +45,14 @@ impl World {
         World { vat, reports: Vec::new(), counted: 0, answers: 0, answered: BTreeMap::new() }
     }
 
-    /// The counter and the echo, by name.
+    /// Returns the counter and the echo, by name.
     pub(crate) fn endowments() -> (Vec<String>, Value<Slot>) {
         let far = |number, iface: &str| Value::remotable_alleged(Slot::Host(number), iface);
         let values = [far(COUNTER, "Alleged: Counter"), far(ECHO, "Alleged: Echo")];
         (vec!["counter".to_owned(), "echo".to_owned()], Value::array(values))
     }
 
-    /// Carries out an order, and what follows from it on the host's side.
+    /// Carries out an order, and the orders that follow from it on the host's side.
     pub(crate) fn order(&mut self, order: Order) {
         let mut orders = VecDeque::from([order]);
         while let Some(order) = orders.pop_front() {
@@ -134,7 +134,7 @@ impl World {
         answer
     }
 
-    /// What came of an answer.
+    /// Returns the outcome of an answer.
     pub(crate) fn outcome(&self, answer: u32) -> Option<&Outcome> {
         self.reports.iter().find_map(|report| match report {
             Report::Answer { answer: own, outcome, .. } if *own == answer => Some(outcome),
@@ -142,7 +142,7 @@ impl World {
         })
     }
 
-    /// The same in one line: smallcaps, `throws …`, `fault …`, `nothing`, or what was refused.
+    /// Returns the outcome of an answer in one line: smallcaps, `throws …`, `fault …`, `nothing`, or the refusal.
     pub(crate) fn told(&self, answer: u32) -> String {
         if let Some(kind) = self.fault() {
             return format!("fault {kind:?}").to_lowercase();
@@ -170,14 +170,14 @@ impl World {
     }
 }
 
-/// A value in smallcaps, its slots behind it.
+/// Returns a value in smallcaps, its slots behind it.
 pub(crate) fn shown(value: &Value<Slot>) -> String {
     let data = smallcaps::encode(value);
     let slots: Vec<String> = data.slots.iter().map(|slot| format!(" {slot:?}")).collect();
     format!("{}{}", data.body.trim_start_matches('#'), slots.concat())
 }
 
-/// What a source comes to, in one line.
+/// Returns the result of a source, in one line.
 pub(crate) fn told(source: &str) -> String {
     let mut world = World::new(Limits::default());
     let answer = world.evaluate(source);

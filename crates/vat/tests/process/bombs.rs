@@ -12,11 +12,11 @@ use crate::{DEAD_MAN, Test, answered, evaluate, open, started};
 pub(crate) const TESTS: &[Test] =
     &[("six_bombs_end_while_fifty_vats_answer", six_bombs_end_while_fifty_vats_answer)];
 
-/// What each may take at a time, in milliseconds.
+/// The time limit of each vat per order, in milliseconds.
 const WALL_MS: u64 = 1_000;
 
-/// How far beyond its time a bomb may be found on a machine that does other things as well. What is meant is 100 ms;
-/// `cargo xtask bench vat` says what it is.
+/// The time beyond its limit within which a bomb must be found on a machine that does other things as well. The
+/// target is 100 ms; `cargo xtask bench vat` measures it.
 const WIDE: Duration = Duration::from_secs(3);
 
 /// A bomb, and how it ends: by a fault, or with its process.
@@ -45,7 +45,7 @@ fn blast(name: &str, code: &str, expected: Option<FaultKind>) -> Duration {
     set_off(code, expected).expect("a fault, and not the watchdog each time")
 }
 
-/// How long it took, or nothing if the watchdog came before the fault.
+/// Returns how long it took, or nothing if the watchdog came before the fault.
 fn set_off(code: &str, expected: Option<FaultKind>) -> Option<Duration> {
     let mut host = started("host");
     // Another vat is in the same process: it is named if the process has to go, and lives on if not.

@@ -1,5 +1,5 @@
-//! Processes that are not what they were started as: whatever they do, they end, the vats that were in them are named,
-//! and the side that listens keeps its memory.
+//! Hostile processes in the place of hosts: in every case they end, the vats in them are named, and the side that
+//! listens keeps its memory.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -11,14 +11,11 @@ use vat::{End, Event, Host, HostError, Level, Limits, Order, Outcome, Report, fr
 use crate::{DEAD_MAN, Test, evaluate, open, started};
 
 pub(crate) const TESTS: &[Test] = &[
-    (
-        "whatever_a_process_does_it_ends_and_its_vats_are_named",
-        whatever_a_process_does_it_ends_and_its_vats_are_named,
-    ),
-    ("processes_that_do_as_a_dice_says_end_too", processes_that_do_as_a_dice_says_end_too),
+    ("hostile_process_ends_and_its_vats_are_named", hostile_process_ends_and_its_vats_are_named),
+    ("random_process_ends_and_its_vats_are_named", random_process_ends_and_its_vats_are_named),
 ];
 
-/// What the listening side may grow by, all together.
+/// The bytes by which the listening side may grow, all together.
 const ROOM: usize = 700 << 20;
 
 /// Numbers from a seed, the same each time.
@@ -39,7 +36,7 @@ impl Dice {
 
 fn say(bytes: &[u8]) {
     let mut out = std::io::stdout().lock();
-    // Nobody may be there any more.
+    // The receiver may be gone.
     drop(out.write_all(bytes).and_then(|()| out.flush()));
 }
 
@@ -61,13 +58,13 @@ fn console(vat: u32, text: &str) -> Report {
     Report::Console { vat, level: Level::Log, text: text.to_owned() }
 }
 
-/// A frame of so many bytes in all, whose body begins and ends as is said.
+/// Returns a frame of so many bytes in all, whose body begins and ends as is said.
 fn padded(begin: &str, with: &str, times: usize, end: &str) -> Vec<u8> {
     let body = [begin, &with.repeat(times), end].concat();
     [&(body.len() as u32).to_le_bytes()[..], body.as_bytes()].concat()
 }
 
-/// One of the ways to do harm that have a name. Vats 1 and 2 were opened, and vat 2 has an order.
+/// Does harm in one of the named ways. Vats 1 and 2 were opened, and vat 2 has an order.
 pub(crate) fn harm(way: &str) {
     match way {
         "does nothing at all" => hang(),
@@ -135,7 +132,7 @@ pub(crate) fn harm(way: &str) {
     hang()
 }
 
-/// How a process must have ended: the culprit, the suspect, and what its last words must have in them.
+/// The expected end of a process: the culprit, the suspect, and a part of the error of its last bytes.
 type Ending = (Option<u32>, Option<u32>, Option<&'static str>);
 
 const WAYS: &[(&str, Ending)] = &[
@@ -158,14 +155,14 @@ const WAYS: &[(&str, Ending)] = &[
     ("writes letters", (None, Some(2), Some("is the limit"))),
 ];
 
-/// Peak of the resident memory, in bytes.
+/// Returns the peak of the resident memory, in bytes.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.split_whitespace().next().unwrap().parse::<usize>().unwrap() << 10
 }
 
-/// Whether a process with this among its words is still there.
+/// Returns whether a process with this among its words is still there.
 fn lives(word: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let mut lines = processes.filter_map(|each| std::fs::read(each.path().join("cmdline")).ok());
@@ -190,18 +187,18 @@ fn ended(host: &mut Host) -> (End, usize) {
     }
 }
 
-fn whatever_a_process_does_it_ends_and_its_vats_are_named() {
+fn hostile_process_ends_and_its_vats_are_named() {
     let before = peak();
     let tried = WAYS.iter().map(|(way, (culprit, suspect, words))| {
         std::thread::spawn(move || {
             let mut host = started(&format!("harm {way}"));
             open(&mut host, 1, 1_500);
             open(&mut host, 2, 1_500);
-            // More than a pipe holds: whoever does not take it keeps the other side waiting.
+            // More than a pipe holds: a process that does not take it keeps the other side waiting.
             let source = format!("/*{}*/ 1", "x".repeat(1 << 20));
             drop(host.order(&evaluate(2, 1, &source)));
             drop(host.order(&Order::Ping { number: 1 }));
-            // Nobody listens for a while.
+            // The test does not listen for a while.
             std::thread::sleep(Duration::from_millis(100));
             let (end, _) = ended(&mut host);
             let said = end.broken.as_deref();
@@ -222,7 +219,7 @@ fn whatever_a_process_does_it_ends_and_its_vats_are_named() {
     assert!(grown < ROOM, "{} MiB", grown >> 20);
 }
 
-/// A process that does what a dice says: reports that make sense and some that do not, bytes, pauses, ends.
+/// Runs a process that does as a dice says: reports that make sense and some that do not, bytes, pauses, ends.
 pub(crate) fn random(seed: u64) {
     let mut dice = Dice::of(seed);
     let mut at = 0;
@@ -269,7 +266,7 @@ pub(crate) fn random(seed: u64) {
     }
 }
 
-fn processes_that_do_as_a_dice_says_end_too() {
+fn random_process_ends_and_its_vats_are_named() {
     const SEEDS: u64 = 64;
     let before = peak();
     let next = Arc::new(std::sync::atomic::AtomicU64::new(0));

@@ -1,6 +1,7 @@
-//! Vats in a process of their own, and what happens when that one is stuck, lies, or dies.
+//! Vats in a process of their own, and the outcome when that process is stuck, lies, or dies.
 //!
-//! This program is both sides: without arguments, or with a part of a test's name, it tests, and starts itself again as the process that hosts vats.
+//! This program is both sides. Without arguments, or with a part of a test's name, it tests, and starts itself again
+//! as the process that hosts vats.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -58,7 +59,7 @@ fn main() {
     }
 }
 
-/// The process that hosts vats.
+/// Runs the process that hosts vats.
 fn host() {
     let start = Instant::now();
     let clock: vat::Clock = Rc::new(move || start.elapsed().as_millis() as u64);
@@ -66,7 +67,7 @@ fn host() {
     serve(&mut orders, &mut reports, &clock).unwrap();
 }
 
-/// A process that says what it should not.
+/// Runs a process that sends a false report.
 fn liar() {
     let mut out = std::io::stdout().lock();
     let lie = std::env::args().nth(2).unwrap();
@@ -88,7 +89,7 @@ fn liar() {
 type Test = (&'static str, fn());
 const TESTS: &[Test] = &[
     ("orders_are_carried_out_in_another_process", orders_are_carried_out_in_another_process),
-    ("two_processes_say_the_same_byte_for_byte", two_processes_say_the_same_byte_for_byte),
+    ("two_processes_report_the_same_bytes", two_processes_report_the_same_bytes),
     ("a_process_that_is_stuck_in_native_code_is_killed", a_process_that_is_stuck_in_native_code_is_killed),
     ("a_process_that_dies_is_told_of_with_its_vats", a_process_that_dies_is_told_of_with_its_vats),
     ("a_process_that_lies_is_ended", a_process_that_lies_is_ended),
@@ -141,16 +142,16 @@ fn orders_are_carried_out_in_another_process() {
         let expected = Outcome::Ok(Value::number(f64::from(vat * 2)));
         assert_eq!(answered(&host, vat, 1).unwrap(), expected);
     }
-    // A loop in guest code ends by the vat's own deadline, and nobody else is touched.
+    // A loop in guest code ends by the vat's own deadline, and the other vats go on.
     open(&mut host, 20, 100);
     host.order(&evaluate(20, 1, "for (;;) {}")).unwrap();
     host.order(&evaluate(3, 2, "'still here'")).unwrap();
     assert_eq!(answered(&host, 3, 2).unwrap(), Outcome::Ok(Value::string("still here")));
 }
 
-/// Addresses, seeds and times of day differ from process to process; what a vat says does not, nor when it goes over a
-/// limit, nor how much memory it has.
-fn two_processes_say_the_same_byte_for_byte() {
+/// Checks that two processes give the same reports. Addresses, seeds and times of day differ from process to process.
+/// The reports of a vat do not, nor the step at which it exceeds a limit, nor the size of its memory.
+fn two_processes_report_the_same_bytes() {
     let sources = [
         "const m = new Map(); for (let i = 0; i < 1000; i++) m.set({ i }, `k${i * 7919 % 1000}`); [...m.values()].slice(0, 5)",
         "const o = {}; for (let i = 0; i < 300; i++) o[`p${i * 31 % 300}`] = i; JSON.stringify(o)",
