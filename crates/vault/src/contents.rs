@@ -1,4 +1,4 @@
-//! What is in the vault, and its form inside the encryption.
+//! The contents of the vault, and their form inside the encryption.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const MOST: usize = 1000;
 /// The form that is written.
 const VERSION: u32 = 1;
 
-/// One secret.
+/// Returns one secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The value.
@@ -47,7 +47,7 @@ impl Contents {
         Contents { version: VERSION, secrets: BTreeMap::new(), sealing: None }
     }
 
-    /// As bytes, in one piece of memory that is wiped afterwards.
+    /// Returns the contents as bytes, in one piece of memory that is wiped afterwards.
     pub(crate) fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, String> {
         // Room for everything at once: memory that is moved when it grows is not wiped.
         let each = |(name, entry): (&String, &Entry)| {
@@ -62,7 +62,7 @@ impl Contents {
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Contents, String> {
-        // A message of the parser could repeat what it stumbled over.
+        // A message of the parser could repeat a value, so only the place of the error is kept.
         let contents: Contents = serde_json::from_slice(bytes)
             .map_err(|e| format!("its inside is not in order (byte {})", e.column()))?;
         if contents.version != VERSION {
@@ -71,7 +71,7 @@ impl Contents {
         Ok(contents)
     }
 
-    /// Gives a secret a value. One that is there keeps what is not said anew.
+    /// Gives a secret a value. A secret that is there keeps its servers if no others are given.
     pub(crate) fn set(
         &mut self,
         name: &str,
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_plain() {
+    fn unusual_secret_names_are_refused() {
         for name in ["A", "GITHUB_TOKEN", "api.key-2"] {
             assert!(check_name(name).is_ok(), "{name}");
         }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_needs_no_more_room_than_was_made() {
+    fn contents_round_trip_and_errors_hide_values() {
         let mut contents = Contents::new();
         let origins = vec!["https://a.example".parse().unwrap()];
         contents.set("A", Secret::new("\u{1}\"\\ü".repeat(100)), Some(origins), 5).unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_value_keeps_what_is_not_said_anew() {
+    fn new_value_keeps_servers_and_first_date() {
         let mut contents = Contents::new();
         let origins: Vec<Origin> = vec!["https://a.example".parse().unwrap()];
         contents.set("A", Secret::new("one"), Some(origins.clone()), 5).unwrap();

@@ -1,11 +1,11 @@
-//! What can be wrong with a vault.
+//! The errors of a vault.
 
 use std::path::PathBuf;
 
 /// Why a vault could not be read or changed. Nothing here holds a value.
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
-    /// The key lies under a passphrase that nobody has given yet.
+    /// The key lies under a passphrase that the user has not given yet.
     #[error("the vault is locked: its key lies under a passphrase")]
     Locked,
     /// The passphrase is another one.
@@ -19,12 +19,12 @@ pub enum VaultError {
         /// Where the key was looked for.
         key: PathBuf,
     },
-    /// A file is not what it should be.
+    /// A file is damaged, or not a file of this kind.
     #[error("{path} cannot be read: {why}")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         why: String,
     },
     /// The file system failed.
@@ -58,7 +58,7 @@ pub enum VaultError {
 }
 
 impl VaultError {
-    /// What to do about it.
+    /// Returns the way out, in one line.
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {

@@ -10,10 +10,10 @@ use zeroize::Zeroizing;
 /// The largest file that is read.
 const LARGEST: u64 = 128 << 20;
 
-/// What is asked before each step that a crash could come before; tests answer with an error.
+/// A hook that runs before each step that a crash could come before; tests answer with an error.
 pub(crate) type Step<'a> = &'a dyn Fn() -> io::Result<()>;
 
-/// Puts bytes where a file is or is not. Whoever looks at any moment, a crash included, finds the old or the new.
+/// Replaces a file, or makes it. A reader at any moment, a crash included, finds the old bytes or the new.
 pub(crate) fn replace(path: &Path, bytes: &[u8], step: Step<'_>) -> io::Result<()> {
     let dir = path.parent().ok_or(io::ErrorKind::NotFound)?;
     let mut name = path.as_os_str().to_owned();
@@ -41,7 +41,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The bytes of a file; `None` if there is none. Only its owner may be able to read it from then on.
+/// Returns the bytes of a file; `None` if there is none. Only its owner may be able to read it from then on.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
     let file = match OpenOptions::new().read(true).custom_flags(nofollow).open(path) {

@@ -21,7 +21,7 @@ pub enum Protection {
 }
 
 impl Protection {
-    /// What that is good for, in one line.
+    /// Returns the strength and the limits of this protection, in one line.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ pub enum Protecting<'a> {
 }
 
 impl Protecting<'_> {
-    /// The kind of it.
+    /// Returns the kind of it.
     #[must_use]
     pub fn kind(self) -> Protection {
         match self {
@@ -61,13 +61,13 @@ impl Protecting<'_> {
     }
 }
 
-/// What an age file begins with.
+/// The first bytes of an age file.
 const MAGIC: &[u8] = b"age-encryption.org/v1";
 
 /// The most work that a passphrase may cost to check, as a power of two: a file that asks for more is not ours.
 const MOST_WORK: u8 = 20;
 
-/// Whether a key file is one that a passphrase opens.
+/// Returns whether a key file is one that a passphrase opens.
 pub(crate) fn is_wrapped(file: &[u8]) -> bool {
     file.starts_with(MAGIC)
 }
@@ -82,7 +82,7 @@ pub(crate) fn to_text(identities: &[&x25519::Identity]) -> Secret {
     Secret::new(text)
 }
 
-/// The identities in the text of a key file.
+/// Returns the identities in the text of a key file.
 pub(crate) fn from_text(text: &str) -> Vec<x25519::Identity> {
     text.lines().filter_map(|line| line.trim().parse().ok()).collect()
 }
@@ -94,7 +94,7 @@ pub(crate) fn wrap(text: &Secret, passphrase: &Secret, work: u8) -> Result<Vec<u
     age::encrypt(&recipient, text.reveal().as_bytes()).map_err(|e| e.to_string())
 }
 
-/// The text of a key file that lies under a passphrase; `None` if it is another passphrase.
+/// Returns the text of a key file that lies under a passphrase; `None` if it is another passphrase.
 pub(crate) fn unwrap(file: &[u8], passphrase: &Secret) -> Result<Option<Secret>, String> {
     let mut identity = age::scrypt::Identity::new(SecretString::from(passphrase.reveal().to_owned()));
     identity.set_max_work_factor(MOST_WORK);

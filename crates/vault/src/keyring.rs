@@ -10,19 +10,19 @@ use crate::secret::Secret;
 
 /// A place of the operating system's for one secret of ours.
 pub trait Keyring: Send + Sync {
-    /// What is kept; `None` if nothing is.
+    /// Returns the secret in the keyring; `None` if there is none.
     ///
     /// # Errors
     /// When the keyring does not answer.
     fn get(&self) -> Result<Option<Secret>, VaultError>;
 
-    /// Keeps this in the place of what was kept.
+    /// Keeps this secret in the place of the one before.
     ///
     /// # Errors
     /// When the keyring does not take it.
     fn put(&self, secret: &Secret) -> Result<(), VaultError>;
 
-    /// Forgets what is kept.
+    /// Removes the secret from the keyring.
     ///
     /// # Errors
     /// When the keyring does not answer.
@@ -42,7 +42,7 @@ pub struct SecretTool {
 }
 
 impl SecretTool {
-    /// A keyring that is reached through this program, for the vault in this directory.
+    /// Returns a keyring that is reached through this program, for the vault in this directory.
     pub fn new(program: &Path, vault: &Path) -> SecretTool {
         SecretTool { program: program.to_owned(), vault: vault.to_string_lossy().into_owned() }
     }
@@ -74,7 +74,7 @@ impl SecretTool {
                 None => std::thread::sleep(Duration::from_millis(5)),
             }
         };
-        // A key is shorter than any pipe: it is all there, whoever else still holds the other end.
+        // A key is shorter than any pipe: it is all there, even if another process still holds the other end.
         let mut bytes = zeroize::Zeroizing::new([0_u8; 4096]);
         let mut count = 0;
         if let Some(mut out) = child.stdout.take() {
@@ -87,14 +87,14 @@ impl SecretTool {
 
 impl Keyring for SecretTool {
     fn get(&self) -> Result<Option<Secret>, VaultError> {
-        // It fails alike when it has nothing and when it cannot look: nothing is what it says then.
+        // The program fails alike when it has no key and when it cannot look: both count as no key.
         let (done, secret) = self.ask(&["lookup"], None)?;
         Ok((done && !secret.is_empty()).then_some(secret))
     }
 
     fn put(&self, secret: &Secret) -> Result<(), VaultError> {
         let (done, _) = self.ask(&["store", "--label=Almoner vault"], Some(secret))?;
-        // What cannot be had back is not kept.
+        // A key that cannot be read back was not kept.
         if done && self.get()?.is_some_and(|kept| kept.reveal().trim_end() == secret.reveal().trim_end()) {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 /// A secret text. `Debug` shows nothing of it, and its memory is wiped when it is dropped.
 ///
-/// It can be serialised, since it has to reach its file and the daemon: whoever does so answers for where that goes.
+/// It can be serialised, since it has to reach its file and the daemon: the caller answers for where it goes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
@@ -17,13 +17,13 @@ impl Secret {
         Secret(Zeroizing::new(text.into()))
     }
 
-    /// The text itself, for the one who uses it.
+    /// Returns the text itself, for the one who uses it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_it_is_shown() {
+    fn debug_output_hides_the_secret() {
         let secret = Secret::new("swordfish");
         assert_eq!(format!("{secret:?}"), "Secret");
         assert_eq!(secret.reveal(), "swordfish");

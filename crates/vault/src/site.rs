@@ -49,36 +49,36 @@ impl fmt::Debug for Vault {
 }
 
 impl Site {
-    /// The vault of a state directory, with the keyring that there is.
+    /// Returns the vault of a state directory, with the keyring that there is.
     pub fn new(dir: &Path, keyring: Option<Arc<dyn Keyring>>) -> Site {
         Site { dir: dir.to_owned(), keyring, work: WORK, step: Arc::new(|| Ok(())) }
     }
 
-    /// The same, where a passphrase costs less: for tests.
+    /// Returns the same site with cheaper passphrases, for tests.
     #[must_use]
     pub fn with_work(self, work: u8) -> Site {
         Site { work, ..self }
     }
 
-    /// The file that holds the secrets.
+    /// Returns the file that holds the secrets.
     #[must_use]
     pub fn vault(&self) -> PathBuf {
         self.dir.join("vault.age")
     }
 
-    /// The file that holds the key, if it is in a file.
+    /// Returns the file that holds the key, if it is in a file.
     #[must_use]
     pub fn key(&self) -> PathBuf {
         self.dir.join("vault.key")
     }
 
-    /// Whether there is a keyring that could hold a key.
+    /// Returns whether there is a keyring that could hold a key.
     #[must_use]
     pub fn has_keyring(&self) -> bool {
         self.keyring.is_some()
     }
 
-    /// How the key of the vault is protected; `None` if there is no vault yet. Nothing is opened for it.
+    /// Returns how the key of the vault is protected; `None` if there is no vault yet. Nothing is opened for it.
     ///
     /// # Errors
     /// When the files cannot be read.
@@ -204,24 +204,24 @@ impl Site {
 }
 
 impl Vault {
-    /// How its key is protected.
+    /// Returns how its key is protected.
     #[must_use]
     pub fn protection(&self) -> Protection {
         self.protection
     }
 
-    /// All secrets by name.
+    /// Returns all secrets by name.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.contents.secrets.iter().map(|(name, entry)| (name.as_str(), entry))
     }
 
-    /// One secret.
+    /// Returns one secret.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.contents.secrets.get(name)
     }
 
-    /// The key under which values of forms are sealed, as hexadecimal digits.
+    /// Returns the key under which values of forms are sealed, as hexadecimal digits.
     #[must_use]
     pub fn sealing(&self) -> Option<&Secret> {
         self.contents.sealing.as_ref()
@@ -274,8 +274,7 @@ impl Vault {
         })
     }
 
-    /// Encrypts everything under a new key, which is protected in this way. At every moment of it there is a key that
-    /// opens what is there.
+    /// Encrypts everything under a new key with this protection. At every moment there is a key that opens the vault.
     ///
     /// # Errors
     /// When a file or the keyring fails; the vault opens with the old key or the new one then.

@@ -37,7 +37,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn each_kind_of_key_opens_it_again_and_nothing_shows_what_is_in_it() {
+fn every_key_protection_reopens_the_vault_and_hides_values() {
     let passphrase = Secret::new("correct horse");
     for how in [Protecting::Keyring, Protecting::Passphrase(&passphrase), Protecting::File] {
         let dir = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ fn each_kind_of_key_opens_it_again_and_nothing_shows_what_is_in_it() {
 }
 
 #[test]
-fn without_its_key_it_stays_closed() {
+fn vault_without_its_key_stays_closed() {
     let dir = tempfile::tempdir().unwrap();
     let site = site(dir.path());
     let passphrase = Secret::new("correct horse");
@@ -75,7 +75,7 @@ fn without_its_key_it_stays_closed() {
 }
 
 #[test]
-fn damage_is_told_from_a_wrong_key() {
+fn damaged_vault_is_reported_as_damaged() {
     let dir = tempfile::tempdir().unwrap();
     let site = site(dir.path());
     site.create(Protecting::File).unwrap().set("A", Secret::new("swordfish"), None, 1).unwrap();
@@ -90,7 +90,7 @@ fn damage_is_told_from_a_wrong_key() {
     assert!(matches!(site.open(None), Err(VaultError::Damaged { .. })));
 }
 
-/// Does something with a vault once for each step before which a crash can come, and looks at what is left.
+/// Does something with a vault once for each step before which a crash can come, and checks the vault that is left.
 fn cut_off_everywhere(
     passphrase: &Secret,
     from: Protecting<'_>,
@@ -111,7 +111,7 @@ fn cut_off_everywhere(
         let done = act(&mut vault);
         let found = opened(&site, passphrase);
         assert!(["old", "new"].contains(&found.as_str()), "step {at}: {found}");
-        // What the daemon goes on with in memory is what the disk has, or the disk is ahead by what is yet to be synced.
+        // The daemon's memory has the state of the disk, or the disk is ahead by a change that is not synced yet.
         let kept = vault.get("A").map(|entry| entry.value.reveal().to_owned());
         assert!(kept.as_deref() == Some(found.as_str()) || found == "new", "step {at}");
         if done.is_ok() {
@@ -121,7 +121,7 @@ fn cut_off_everywhere(
 }
 
 #[test]
-fn a_crash_at_any_step_of_a_change_leaves_the_old_or_the_new() {
+fn crash_during_a_change_leaves_the_old_or_the_new_value() {
     let passphrase = Secret::new("correct horse");
     for from in [Protecting::File, Protecting::Passphrase(&passphrase), Protecting::Keyring] {
         cut_off_everywhere(&passphrase, from, |vault| vault.set("A", Secret::new("new"), None, 2));
@@ -129,7 +129,7 @@ fn a_crash_at_any_step_of_a_change_leaves_the_old_or_the_new() {
 }
 
 #[test]
-fn a_crash_at_any_step_of_a_change_of_keys_leaves_a_vault_that_opens() {
+fn crash_during_key_rotation_leaves_a_vault_that_opens() {
     let passphrase = Secret::new("correct horse");
     let ways = [Protecting::File, Protecting::Passphrase(&passphrase), Protecting::Keyring];
     for from in ways {
@@ -140,7 +140,7 @@ fn a_crash_at_any_step_of_a_change_of_keys_leaves_a_vault_that_opens() {
 }
 
 #[test]
-fn the_old_key_opens_nothing_after_a_change_of_keys() {
+fn old_key_opens_nothing_after_key_rotation() {
     let dir = tempfile::tempdir().unwrap();
     let site = site(dir.path());
     let mut vault = site.create(Protecting::File).unwrap();
@@ -158,10 +158,10 @@ fn the_old_key_opens_nothing_after_a_change_of_keys() {
 }
 
 #[test]
-fn the_keyrings_program_gets_the_key_through_a_pipe() {
+fn keyring_program_gets_the_key_through_a_pipe() {
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("tool");
-    // A stand-in that keeps what it is given in a file, and writes down how it was called.
+    // A stand-in that keeps its input in a file, and writes down the arguments of each call.
     let script = "#!/bin/sh\necho \"$@\" >> \"$0.calls\"\ncase \"$1\" in\nstore) cat > \"$0.kept\";;\n\
         lookup) cat \"$0.kept\" 2>/dev/null;;\nclear) rm -f \"$0.kept\";;\nesac\n";
     std::fs::write(&program, script).unwrap();
