@@ -15,7 +15,7 @@ use crate::world::World;
 /// The longest that is waited, in milliseconds: a year.
 const LONGEST_MS: u64 = 366 * 24 * 60 * 60 * 1000;
 
-/// What a model may wait for.
+/// Returns the interface of a timer slot: one method, `wait`.
 pub(crate) fn interface() -> Interface {
     let text = Pattern::string_within(Limits::of([(Limit::StringLength, 40.0)]));
     let wait = Method::new("wait", Effect::Observe, "Waits, and says what time it is then.")
@@ -34,7 +34,7 @@ fn how_long(args: &[Value]) -> Result<u64, Box<Finding>> {
     })
 }
 
-/// What is known of a call before it is made.
+/// Returns the facts of a call for the gates, before the call is made.
 pub(crate) fn facts(args: &[Value]) -> Facts {
     let text = args.first().and_then(Value::as_str).unwrap_or_default();
     let line = format!("waits for {}", visible_line(text));
@@ -45,7 +45,7 @@ pub(crate) fn facts(args: &[Value]) -> Facts {
     }
 }
 
-/// The end of a call that has begun.
+/// Returns the end of a call that has begun.
 pub(crate) fn end_of(world: &dyn World, begun: &Begun) -> Result<Move, Trouble> {
     let proposal = begun.step().step;
     Ok(match how_long(&begun.proposal().args) {

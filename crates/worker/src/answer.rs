@@ -5,7 +5,7 @@ use kernel::{Pattern, Value};
 use model::{Reply, Stop};
 use passable::quoting;
 
-/// The value that the answer is, or why it is none.
+/// Returns the value that the answer is, or why it is none.
 pub(crate) fn check(reply: &Reply, output: Option<&Pattern>) -> Result<Value, Vec<Finding>> {
     if reply.stop == Stop::Length {
         let finding = Finding::new("output/length", "the answer was cut off because it was too long");

@@ -1,4 +1,4 @@
-//! A model as something that can be called: a worker that hands on what it is told.
+//! A model in a slot: a built-in worker that only passes its prompt on to that model.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ limits: { turns: 2, depth: 0 }
 {% endif %}{{ input.prompt }}
 ";
 
-/// The worker that stands for a model.
+/// Returns the worker that stands for a model.
 pub fn model_worker() -> Bundle {
     Bundle {
         name: "model".to_owned(),
@@ -32,7 +32,7 @@ mod tests {
     use crate::definition;
 
     #[test]
-    fn it_is_a_worker_without_mistakes() {
+    fn model_worker_parses_without_diagnostics() {
         let (found, diagnostics) = definition::parse(&model_worker());
         assert!(diagnostics.is_empty(), "{diagnostics:?}");
         assert!(found.unwrap().slots.is_empty());

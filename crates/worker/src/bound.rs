@@ -1,4 +1,4 @@
-//! Slots as they are bound: for each, the grant, what it leads to, and how it is called.
+//! The open slots of a run. Each has its grant, the target of the grant, and the interface for calls.
 
 use std::collections::BTreeMap;
 
@@ -28,14 +28,14 @@ pub(crate) const CALL: &str = "call";
 pub(crate) struct Bound {
     pub(crate) grant: Grant,
     pub(crate) interface: Interface,
-    /// What it is, in the words of policies.
+    /// The kind and the names of the target, as policies see them.
     pub(crate) subject: Subject,
     pub(crate) reach: Reach,
-    /// The model of whoever is called, if it is another one than the caller's.
+    /// The model of the worker in the slot, if it is not the caller's.
     pub(crate) model: Option<String>,
 }
 
-/// What a grant leads to.
+/// The target of a grant.
 pub(crate) enum Reach {
     /// A built-in capability.
     Capability(Box<dyn Capability>),
@@ -54,7 +54,7 @@ pub(crate) enum Reach {
 /// All slots of a run.
 pub(crate) struct Slots {
     by_name: BTreeMap<String, Bound>,
-    /// What the run's own worker file lets be handed on to workers, by slot.
+    /// The documents that the run's worker file lets the run pass on to workers, by slot.
     handed_on: BTreeMap<String, Attachments>,
     tools: Vec<Offer>,
 }
@@ -75,7 +75,7 @@ impl Slots {
         }
         let mut tools = Vec::new();
         let declared = definition.offered_slots().into_iter().map(|slot| &slot.name);
-        // What it may make workers with, those that it has made, and what it has asked for.
+        // The workshop, the workers that the run has made, and the slots that it has asked for.
         let is_own =
             |name: &String| *name == workshop::SLOT || run.made.contains(name) || run.given.contains(name);
         let own = by_name.keys().filter(|name| is_own(name));
@@ -110,32 +110,32 @@ impl Slots {
         Ok(Slots { by_name, handed_on: handed_on.collect(), tools })
     }
 
-    /// All slots with what fills them.
+    /// Returns all open slots with their names.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Bound)> {
         self.by_name.iter().map(|(name, bound)| (name.as_str(), bound))
     }
 
-    /// What fills a slot.
+    /// Returns the open slot of this name.
     pub(crate) fn get(&self, slot: &str) -> Option<&Bound> {
         self.by_name.get(slot)
     }
 
-    /// Which documents the run's own worker file lets be handed on to the worker in a slot, if it says so.
+    /// Returns which documents the run's own worker file lets be handed on to the worker in a slot, if it says so.
     pub(crate) fn handed_on(&self, slot: &str) -> Option<&Attachments> {
         self.handed_on.get(slot)
     }
 
-    /// What a grant leads to.
+    /// Returns the open slot of a grant.
     pub(crate) fn by_grant(&self, grant: &FormulaId) -> Option<&Bound> {
         self.by_name.values().find(|bound| bound.grant.id == *grant)
     }
 
-    /// The tools that the model is offered.
+    /// Returns the tools that the model is offered.
     pub(crate) fn tools(&self) -> Vec<Tool> {
         self.tools.iter().map(|offer| offer.tool.clone()).collect()
     }
 
-    /// The slot, its binding and the method behind a tool's name.
+    /// Returns the slot, its binding and the method behind a tool's name.
     pub(crate) fn tool(&self, name: &str) -> Option<(&str, &Bound, &Method)> {
         let offer = self.tools.iter().find(|offer| offer.tool.name == name)?;
         let bound = self.by_name.get(&offer.slot)?;
@@ -210,7 +210,7 @@ fn bind(world: &dyn World, run: &Run, id: &FormulaId) -> Result<Bound, Trouble> 
     Ok(Bound { interface, subject, reach: Reach::Capability(capability), grant, model: None })
 }
 
-/// Any worker as something that can be called: all that is known before it is known which.
+/// Returns an interface that fits every worker: any inputs, and the names of attachments.
 pub fn any_worker() -> Interface {
     let call = Method::new(CALL, Effect::Observe, "Calls a worker.")
         .param(Param::optional("input", Pattern::any(), "the worker's inputs"))
@@ -218,7 +218,7 @@ pub fn any_worker() -> Interface {
     Interface::new("Worker", "A worker.").with(call)
 }
 
-/// A worker as something that can be called. Calling one that holds nothing changes nothing.
+/// Returns a worker as something that can be called. Calling one that holds nothing changes nothing.
 pub(crate) fn worker_interface(callee: &Definition) -> Interface {
     let about = callee.description.clone().unwrap_or_else(|| format!("Calls the worker {}.", callee.name));
     let names = Pattern::array_of(Pattern::string());

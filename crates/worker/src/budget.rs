@@ -1,4 +1,4 @@
-//! What a run has used up, looked at before it goes on: where nothing is left of something, a person is asked.
+//! The limits of a run, checked before it goes on. When one is used up, the driver asks a person for more.
 
 use kernel::budget::LimitKind;
 use kernel::run::{Run, Shape, Trouble};
@@ -9,29 +9,29 @@ use crate::fold::Fold;
 use crate::trouble::trouble;
 use crate::world::World;
 
-/// What to do when a limit is reached and nobody gives the run more.
+/// The help text for a limit that is reached and that no person raises.
 const RAISE: &str = "raise it under `limits:` in the worker file, or give the worker less to do";
 
-/// What comes next.
+/// The kind of the step that comes next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The model is asked once more.
     Turn,
     /// Something is done.
     Call,
-    /// What has been paid for is written down: it costs no tokens.
+    /// A result that is paid for is written. This costs no tokens.
     Write,
 }
 
 /// Why a run does not go on.
 pub(crate) enum Short {
-    /// It has used up what it may.
+    /// The run has used up this limit.
     Of(LimitKind, Trouble),
-    /// What it uses up cannot be known.
+    /// The run has a limit in money, and the price of its model is not known.
     Unknown(Trouble),
 }
 
-/// What of its limits a run has used up, if it has.
+/// Returns why the run's limits do not allow the next step, if they do not.
 pub(crate) fn short(world: &dyn World, run: &Run, fold: &Fold, next: Next) -> Option<Short> {
     let (limits, used) = (run.limits, run.used);
     let out = |kind, code: &str, message| Some(Short::Of(kind, trouble(code, message, RAISE)));
@@ -69,8 +69,8 @@ pub(crate) fn short(world: &dyn World, run: &Run, fold: &Fold, next: Next) -> Op
     (fold.ran_ms >= limits.wall_ms).then(|| too_long(run))
 }
 
-/// Why a model in a slot is not asked: what it would read alone is more than is left of what was handed over. Calls that
-/// are made side by side have a part each, and none of them is to go beyond it.
+/// Returns why a request to a model in a slot is not sent: reading it alone would exceed the rest of the slot's
+/// tokens or money. Parallel calls have a share each, and none of them may exceed its share.
 pub(crate) fn too_large(world: &dyn World, run: &Run, bundle: &Bundle, bytes: usize) -> Option<Trouble> {
     if bundle.source != model_worker().source {
         return None;
@@ -95,14 +95,14 @@ pub(crate) fn too_large(world: &dyn World, run: &Run, bundle: &Bundle, bytes: us
     })
 }
 
-/// A call of a worker would go deeper than the run may.
+/// Returns the shortage of a call that would start a worker deeper than the run may.
 pub(crate) fn too_deep(run: &Run, slot: &str) -> Short {
     let (depth, limit) = (run.depth + 1, run.limits.depth);
     let message = format!("the call of `{slot}` would start a worker {depth} deep; the limit is {limit}");
     Short::Of(LimitKind::Depth, trouble("depth/limit", message, RAISE))
 }
 
-/// The run has been at work as long as it may.
+/// Returns the shortage of a run that has worked as long as it may.
 pub(crate) fn too_long(run: &Run) -> Short {
     let message = format!("the limit of {} s of work is reached", run.limits.wall_ms / 1000);
     Short::Of(LimitKind::Wall, trouble("budget/wall", message, RAISE))

@@ -3,7 +3,7 @@
 use model::{MalformedCall, Reply};
 use serde_json::Value as Json;
 
-/// How deep a call's arguments may nest. What is deeper could not be read back from where it is kept.
+/// The maximum nesting depth of a call's arguments. Deeper ones could not be read back from the store.
 const DEEPEST: usize = 64;
 
 /// Makes calls whose arguments nest too deep into malformed ones, which the model is told about.

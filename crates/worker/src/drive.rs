@@ -41,7 +41,7 @@ use later::Later;
 /// How often in a row a model may be told that its answer is no use.
 const REPAIRS: usize = 3;
 
-/// What a run waits for that has called workers.
+/// The reason for waiting of a run that has called workers.
 const FOR_CHILDREN: &str = "for its children";
 
 /// Drives a run until it waits, stalls, ends, or the daemon stops. `ready` is told of runs that can go on.
@@ -55,7 +55,7 @@ pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> R
     }
     let program = program::load(world, &first.name, &first.definition, &first.includes)?;
     let slots = match Slots::open(world, &first, &program.definition) {
-        // What it reached is gone, and nothing more is to be done with it.
+        // The target of a slot is gone, and the run does no more with it.
         Err(trouble) if first.cancelled.is_some() => return give_up(world, &first, &trouble),
         opened => opened?,
     };
@@ -78,7 +78,8 @@ pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> R
     };
     let outcome = driver.go();
     if outcome.is_err() && driver.later.has_turn() {
-        // Why the run did not go on stands behind what it has come to. If this fails as well, the first reason counts.
+        // The journal gets the deferred turn first and the reason for stopping after it. If this fails as well, the
+        // first error counts.
         let _ = driver.advance(vec![]);
     }
     if outcome.is_ok() && driver.rests {
@@ -88,7 +89,7 @@ pub fn drive(world: &dyn World, run: RunNumber, ready: &dyn Fn(&[HostRun])) -> R
     outcome
 }
 
-/// Ends what a cancelled run had begun and cannot bring to an end.
+/// Ends the calls that a cancelled run had begun and cannot complete.
 fn give_up(world: &dyn World, run: &Run, trouble: &Trouble) -> Result<(), Trouble> {
     let begun = run.open.iter().filter(|(_, phase)| matches!(phase, Phase::Begun { .. }));
     let moves = begun.map(|(step, _)| Move::Complete {
@@ -98,14 +99,14 @@ fn give_up(world: &dyn World, run: &Run, trouble: &Trouble) -> Result<(), Troubl
     world.advance(run.number, moves.collect()).map(drop)
 }
 
-/// Why a cancelled run does not say what became of an effect that had begun.
+/// Returns the finding for a begun effect of a cancelled run whose outcome is unknown.
 fn unknown(why: &str) -> Finding {
     let message = format!("it may or may not have happened, and the run was cancelled since: {why}");
     Finding::new("effect/unknown", message)
 }
 
-/// The tokens that are paid for. A server that counts none is taken to have read and written a token for every three
-/// bytes, so that a limit holds whatever it says.
+/// Returns the tokens that the run pays for. If a server counts none, every three bytes read or written count as one
+/// token. So a limit holds with every server.
 fn counted(request: &Request, reply: &Reply) -> model::Usage {
     let usage = reply.usage;
     if usage.input_tokens > 0 || usage.output_tokens > 0 {
@@ -135,7 +136,7 @@ struct Driver<'w> {
     begun: BTreeMap<u64, Begun>,
     /// The number of the first step that the journal did not have when it was looked at last.
     recorded: u64,
-    /// What is recorded together with the step that follows, since having it again is harmless.
+    /// The moves that go out with the next step. Repeating them is harmless.
     later: Later,
     /// The model's last answer, so that it need not be read back.
     fresh: Option<(BlobHash, Reply)>,
@@ -157,7 +158,7 @@ impl Driver<'_> {
             }
             is_known = false;
             let flow = self.step()?;
-            // Whoever was overtaken looks again.
+            // After a conflict with another writer the driver looks again.
             if flow == Flow::Stop && !std::mem::take(&mut self.is_overtaken) {
                 break;
             }
@@ -168,7 +169,7 @@ impl Driver<'_> {
     /// Catches up with the journal. False if the run is not to be driven any more.
     fn refresh(&mut self) -> Result<bool, Trouble> {
         let run = self.world.run(self.run.number)?;
-        // It has made a worker, or was given what it asked for.
+        // The run has made a worker, or has got a slot that it asked for.
         if run.grants != self.run.grants {
             self.slots = Slots::open(self.world, &run, &self.program.definition)?;
         }
@@ -202,7 +203,7 @@ impl Driver<'_> {
             return Ok(Flow::Continue);
         }
         if self.run.cancelled.is_some() {
-            // What had begun completes, and nothing follows. Children that still complete theirs end it.
+            // Begun calls complete, and no new step follows. Children that still complete their calls end the run.
             if self.later.moves.is_empty() {
                 return Ok(Flow::Stop);
             }
@@ -274,7 +275,7 @@ impl Driver<'_> {
         self.finish(RunOutcome::Failed(trouble))
     }
 
-    /// The model's turns, then the worker's own steps.
+    /// Takes the model's turns, then the worker's own steps.
     fn one(&mut self) -> Result<Flow, Trouble> {
         let Some(turn) = self.fold.turns.last().cloned() else { return self.prompt() };
         let Some((replied, hash)) = turn.replied else {
@@ -300,12 +301,12 @@ impl Driver<'_> {
             }
             return self.prompt();
         }
-        // Also what a person has replied to a message of a run that does not talk.
+        // A person can also reply to a message of a run that is not a chat.
         if self.fold.has_news() {
             return self.prompt();
         }
         match answer::check(&reply, self.program.definition.output.as_ref()) {
-            // Its journal has the answer; what comes next is for the person to say.
+            // The journal has the answer, and the person speaks next.
             Ok(_) if self.run.shape == Shape::Chat => self.suspend(),
             Ok(output) => self.then(&output),
             Err(findings) => {
@@ -339,7 +340,7 @@ impl Driver<'_> {
         Ok(Flow::Continue)
     }
 
-    /// Asks a person for more where the run has used up what it may; nothing that it has come to is lost.
+    /// Asks a person for more when the run has used up a limit. The run loses none of its results.
     fn ask_for_more(&mut self, next: Next) -> Result<Option<Flow>, Trouble> {
         match budget::short(self.world, &self.run, &self.fold, next) {
             None => Ok(None),
@@ -359,7 +360,7 @@ impl Driver<'_> {
 
     /// Has the model answer a request that stands in the journal, or will. After a crash it is the same request.
     fn ask(&mut self, prompted: u64, mut request: Request) -> Result<Flow, Trouble> {
-        // What its server makes of the time, a request has no more of it than the run.
+        // A request has no more time than the run has left, even if its server would allow more.
         let left = self.run.limits.wall_ms.saturating_sub(self.fold.ran_ms);
         request.cancel = self.world.cancel().within(Duration::from_millis(left));
         conversation::put_in_bytes(self.world, &mut request)?;
@@ -380,7 +381,7 @@ impl Driver<'_> {
             Ok(Err(ModelError::Canceled)) if request.cancel.is_late() => {
                 return self.out_of(budget::too_long(&self.run));
             }
-            // One item of many does not hold up the others for what only another request could mend.
+            // One item of many does not hold up the others for an error that only another request could avoid.
             Ok(Err(error)) if is_final(&error) && self.run.parent.is_some() => {
                 return self.fail(of_model(&error));
             }
@@ -402,8 +403,8 @@ impl Driver<'_> {
         self.later.bytes.push(bytes);
         self.fresh = Some((hash, reply));
         let replied = Move::Reply { prompted, reply: hash, usage, model: by };
-        // One that was asked for something is not asked again; and what follows names this step by its number, which is
-        // sure only if the request goes out with it.
+        // The reply of a deferred request is deferred too: later steps name it by its number, which is certain only
+        // if both go out together. Any other reply is recorded at once, so that the model is not asked again.
         match prompted >= self.recorded {
             true => self.later(replied),
             false => drop(self.advance(vec![replied])?),
@@ -425,7 +426,7 @@ impl Driver<'_> {
         let mut proposals = Vec::new();
         let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
         let offered: Vec<String> = self.slots.tools().into_iter().map(|tool| tool.name).collect();
-        // What goes beyond the limit waits until a person has given more.
+        // Calls beyond the limit wait until a person has raised it.
         let room = (self.run.limits.calls as usize).saturating_sub(self.fold.calls_since_said());
         for (index, call) in reply.calls.iter().enumerate().filter(|(i, _)| !turn.calls.contains_key(i)) {
             if proposals.len() >= room {
@@ -475,7 +476,7 @@ impl Driver<'_> {
                 .allowed("a JSON object");
             moves.push(Move::Reject { site: Some(site), findings: vec![finding] });
         }
-        // What only workers are called for leaves nothing to do until they are done, unless the kernel refuses it.
+        // If all calls go to workers, the run waits until they are done, unless the kernel refuses one.
         let waits = self.run.shape != Shape::Chat
             && !proposals.is_empty()
             && proposals
@@ -497,7 +498,7 @@ impl Driver<'_> {
         bound.is_some_and(|bound| matches!(bound.reach, Reach::Worker(_)))
     }
 
-    /// The worker's `then` steps, one after the other, and what follows them.
+    /// Takes the worker's `then` steps, one after the other, and then the steps that follow them.
     fn then(&mut self, output: &Value) -> Result<Flow, Trouble> {
         let results = steps::results(&self.program, &self.fold, output);
         for index in 0..self.program.definition.then.len() {
@@ -582,8 +583,8 @@ impl Driver<'_> {
         bench.judge(site, slot, bound, method, args).map(Ok)
     }
 
-    /// The worker's `write` steps: all of them one step, and so one card. An item for which nothing can be written
-    /// does not keep the others from theirs.
+    /// Takes the worker's `write` steps: all of them are one step, and so one card. An item that cannot be written
+    /// does not hold up the others.
     fn write(&mut self, items: &[Item]) -> Result<Flow, Trouble> {
         let (writes, mut files) = match steps::writes(&self.program, &self.run, items) {
             Ok(planned) => planned,
@@ -609,7 +610,7 @@ impl Driver<'_> {
         let written: Vec<_> =
             self.fold.calls.values().filter(|call| matches!(call.site, CallSite::Write { .. })).collect();
         let done = written.iter().any(|call| matches!(call.completion, Some(Completion::Done { .. })));
-        // What was tried says more than what could not be.
+        // A write that was tried says more than one that was impossible.
         let code =
             written.iter().find_map(|call| call.completion.as_ref()).map_or("output/write", nothing_written);
         files.splice(..0, written.iter().map(|call| steps::file(call)));
@@ -622,8 +623,8 @@ impl Driver<'_> {
     }
 }
 
-/// The code of a run that has written nothing, by what became of its first write: somebody said no, what was shown has
-/// changed meanwhile, or the file system could not.
+/// Returns the error code of a run that has written no file, by the outcome of its first write. Either a person
+/// refused it, or its file changed after it was shown, or the file system failed.
 fn nothing_written(completion: &Completion) -> &'static str {
     match completion {
         Completion::Refused(findings) if findings.iter().any(|f| CHANGED.contains(&f.rule.as_str())) => {
@@ -634,7 +635,7 @@ fn nothing_written(completion: &Completion) -> &'static str {
     }
 }
 
-/// The rules of findings that say that something is not what it was when it was shown.
+/// The rules of findings about a state that changed after it was shown.
 const CHANGED: [&str; 2] = ["dir/changed", "approval/stale"];
 
 fn read_back(json: &Json) -> Result<Value, Trouble> {

@@ -1,4 +1,4 @@
-//! A worker file with everything filled in: what holds where it says nothing, what it includes, and what its slots offer.
+//! A worker file with everything filled in: its defaults, its includes, and the tools of its slots.
 
 use std::fmt::Write as _;
 
@@ -16,15 +16,16 @@ use crate::{alarm, mail, question, workshop};
 /// How wide patterns are written, in columns.
 const WIDTH: usize = 100;
 
-/// How deep includes are put in the place of what includes them.
+/// The maximum depth of includes that are replaced by their text.
 const DEEPEST: usize = 8;
 
 /// The most bytes of text that includes may come to.
 const MOST: usize = 1 << 20;
 
-/// The worker with everything filled in, the same for the same files. `callee` finds the worker of a slot, if it is known.
+/// Returns the worker with everything filled in, the same for the same files. `callee` finds the worker of a slot, if
+/// it is known.
 ///
-/// What it quotes stands as it came: it is made visible by whoever shows it.
+/// Quoted texts are not changed: the caller makes them visible before it shows them.
 pub fn expand(
     definition: &Definition,
     bundle: &Bundle,
@@ -61,7 +62,7 @@ pub fn expand(
     out
 }
 
-/// A text in quotes.
+/// Returns a text in quotes.
 fn text(text: &str) -> String {
     Json::String(text.to_owned()).to_string()
 }
@@ -123,7 +124,7 @@ fn steps(out: &mut String, definition: &Definition, bundle: &Bundle) {
             When::Once => "once",
         };
         let path = Json::String(write.path.text.clone());
-        // What stands in a file of its own is told with that file's name.
+        // Content from a file of its own is shown with the name of that file.
         let (content, from) = match &write.content.place {
             Place::File(name) => (
                 bundle.includes.get(name).unwrap_or(&write.content.text),
@@ -151,8 +152,8 @@ fn piece(piece: &Piece) -> String {
     }
 }
 
-/// A text with what it includes in the place of each `include`, between marks. One that cannot be told, or goes too deep,
-/// stays as it stands.
+/// Returns a text in which the included text replaces each `include`, between marks. An `include` that is unknown,
+/// nested too deep or too large stays as it is.
 fn inlined(text: &str, bundle: &Bundle, depth: usize) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -225,7 +226,7 @@ fn of_capability(slot: &Slot, holds_secrets: bool) -> Vec<(String, Json)> {
         Kind::Ask => Some(question::interface()),
         Kind::Timer => Some(alarm::interface()),
         Kind::Mail => Some(mail::interface()),
-        // What a model is told is what it is called with.
+        // A model's tool is the call of the worker that stands for it.
         Kind::Model => {
             let model = parse(&model_worker()).0.map(|definition| worker_interface(&definition));
             let methods = model.into_iter().flat_map(|model| model.methods);
@@ -264,12 +265,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_leaves_out_is_filled_in() {
+    fn expand_fills_in_defaults() {
         insta::assert_snapshot!(expanded("least", "---\ndescription: Greets.\n---\nSay hello.\n", &[]));
     }
 
     #[test]
-    fn slots_steps_and_includes_stand_in_full() {
+    fn expand_shows_slots_steps_and_includes() {
         let source = "---\ninput: { rubric: string }\noutput: { class: a|b }\n\
             slots: { mail: dir, judge: worker, other: { is: worker, attachments: { max: 2 } }, out: { is: dir rw, label: Where it goes } }\n\
             approve: { out.write: ask }\nlimits: { tokens: 5k, wall: 1m, usd: 0.5 }\n\

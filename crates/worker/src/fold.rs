@@ -1,4 +1,4 @@
-//! The fold of a run's journal: everything that decides what the run does next.
+//! The fold of a run's journal: the state that decides the run's next step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use kernel::proposal::{Finding, Fingerprint, Proposal};
 use kernel::run::{Attachment, CallSite, Completion, Entry, RunOutcome, Step};
 use kernel::{BlobHash, RunNumber};
 
-/// One turn of the model: a request and, once it has come, the reply with what became of its calls.
+/// One turn of the model: a request and, once it is there, the reply with the outcomes of its calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     /// The step that asked.
@@ -16,24 +16,24 @@ pub struct Turn {
     pub request: BlobHash,
     /// The step that answered and the reply's bytes.
     pub replied: Option<(u64, BlobHash)>,
-    /// What became of the reply's calls, by their place in it.
+    /// The outcomes of the reply's calls, by their index in it.
     pub calls: BTreeMap<usize, Handled>,
     /// Why the final answer was sent back.
     pub rejected: Option<Vec<Finding>>,
 }
 
-/// What a person has said in a conversation.
+/// A person's message in a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
     /// The step at which it was said.
     pub step: u64,
-    /// What.
+    /// The text of the message.
     pub text: String,
     /// The documents that came with it.
     pub documents: Vec<Attachment>,
 }
 
-/// What became of one call of a reply.
+/// The outcome of one call of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Handled {
     /// It was proposed at this step.
@@ -63,9 +63,9 @@ pub struct Whole {
 /// A proposal and how far it has come.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// What made it.
+    /// The place that made the call: a turn of the model or a step of the worker file.
     pub site: CallSite,
-    /// What was proposed.
+    /// The proposal.
     pub proposal: Box<Proposal>,
     /// Its fingerprint.
     pub fingerprint: Fingerprint,
@@ -77,7 +77,7 @@ pub struct Call {
     pub questioned: bool,
     /// The child run that is its effect.
     pub child: Option<RunNumber>,
-    /// What came of it.
+    /// The outcome, once it is known.
     pub completion: Option<Completion>,
     /// Where the whole of that is, if it is large.
     pub whole: Option<Whole>,
@@ -90,17 +90,17 @@ pub struct Fold {
     pub next: u64,
     /// The model's turns.
     pub turns: Vec<Turn>,
-    /// What a person has said in a conversation.
+    /// The person's messages in a conversation.
     pub said: Vec<Said>,
     /// All proposals by the step that made them.
     pub calls: BTreeMap<u64, Call>,
     /// The children of items.
     pub spawned: BTreeSet<usize>,
-    /// What came of items.
+    /// The outcomes of items.
     pub collected: BTreeMap<usize, RunOutcome>,
     /// Whether a person has said that it goes no deeper.
     pub goes_no_deeper: bool,
-    /// Whether the run is over.
+    /// Returns whether the run is over.
     pub finished: bool,
     /// How long the run has been at work, waiting left out, in milliseconds.
     pub ran_ms: u64,
@@ -144,7 +144,7 @@ impl Fold {
                 }
             },
             Entry::Proposed { site, proposal, replaces, fingerprint } => {
-                // What was approved and has not happened stands in the journal; from here on this one counts.
+                // The journal keeps the approved proposal, which had no effect; from here on its replacement counts.
                 if let Some(before) = replaces {
                     self.calls.remove(before);
                 }
@@ -227,7 +227,7 @@ impl Fold {
     }
 
     fn pass_time(&mut self, step: &Step) {
-        // Before a run was resumed it was nobody's work, also if the daemon did not live to say that it stopped.
+        // The time before a run is resumed is no work, even if the daemon died before it could record the stop.
         let resumed = matches!(step.entry, Entry::Resumed { .. });
         if let Some(last) = self.last_ms.filter(|_| !self.still && !resumed) {
             self.ran_ms = self.ran_ms.saturating_add(step.at_ms.saturating_sub(last).max(0).unsigned_abs());
@@ -266,17 +266,17 @@ impl Fold {
             .map(|(step, _)| *step)
     }
 
-    /// Whether any proposal waits for a person or a child.
+    /// Returns whether any proposal waits for a person or a child.
     pub fn is_waiting(&self) -> bool {
         self.calls.values().any(|c| c.completion.is_none())
     }
 
-    /// The proposal made by a step of the worker's own list.
+    /// Returns the proposal made by a step of the worker's own list.
     pub fn made_by(&self, site: &CallSite) -> Option<&Call> {
         self.calls.values().find(|c| c.site == *site)
     }
 
-    /// The documents with which a run began: not those that a person handed over later.
+    /// Returns the documents with which a run began: not those that a person handed over later.
     pub fn begun_with(&self, documents: &[Attachment]) -> Vec<Attachment> {
         let came_later = |document: &&Attachment| {
             self.said.iter().any(|said| said.documents.iter().any(|later| later.name == document.name))
@@ -284,26 +284,26 @@ impl Fold {
         documents.iter().filter(|document| !came_later(document)).cloned().collect()
     }
 
-    /// How often the model was asked since a person last said something.
+    /// Returns how often the model was asked since a person last said something.
     pub fn turns_since_said(&self) -> usize {
         let last = self.said.last().map_or(0, |said| said.step);
         self.turns.iter().filter(|turn| turn.prompted > last).count()
     }
 
-    /// How many calls were proposed since a person last said something, whatever became of them.
+    /// Returns how many calls were proposed since a person last said something, with any outcome.
     pub fn calls_since_said(&self) -> usize {
         let last = self.said.last().map_or(0, |said| said.step);
         self.calls.range(last..).count()
     }
 
-    /// Whether a person has said something that the model has not been asked about.
+    /// Returns whether a person has said something that the model has not been asked about.
     pub fn has_news(&self) -> bool {
         let asked = self.turns.last().map_or(0, |turn| turn.prompted);
         self.said.last().is_some_and(|said| said.step > asked)
     }
 
-    /// How often in a row the model has been told that its answer or all of its calls were no use, and has tried
-    /// something else. To propose once more exactly what was refused is no repair: it is told the same again.
+    /// Returns how often in a row the model's answer or all of its calls were refused, and the model tried something
+    /// else. Proposing a refused call again without a change is no repair: the model gets the same refusal.
     pub fn repairs(&self) -> usize {
         let mut refused = BTreeSet::new();
         let streak = self.turns.iter().rev().take_while(|turn| self.is_fruitless(turn)).count();
@@ -311,7 +311,7 @@ impl Fold {
         tried.filter(|turn| self.fingerprints(turn).is_none_or(|all| tries_anew(&mut refused, all))).count()
     }
 
-    /// Why a person has refused exactly this call before in this run, if one has.
+    /// Returns why a person has refused exactly this call before in this run, if one has.
     pub fn denied(&self, fingerprint: Fingerprint) -> Option<&Finding> {
         self.calls.values().filter(|call| call.fingerprint == fingerprint).find_map(|call| {
             let Some(Completion::Refused(findings)) = &call.completion else { return None };
@@ -319,7 +319,7 @@ impl Fold {
         })
     }
 
-    /// The fingerprints of a turn's calls; `None` if some of it was no proposal.
+    /// Returns the fingerprints of a turn's calls; `None` if some of it was no proposal.
     fn fingerprints(&self, turn: &Turn) -> Option<Vec<Fingerprint>> {
         let of = |handled: &Handled| match handled {
             Handled::Proposed(step) => self.calls.get(step).map(|call| call.fingerprint),
@@ -343,10 +343,10 @@ impl Fold {
     }
 }
 
-/// The rule of what a person refuses.
+/// The rule of findings about a call that a person refused.
 const DENIED: &str = "host/denied";
 
-/// Whether any of these has not been refused before; all of them have been from now on.
+/// Returns whether any of these has not been refused before; all of them have been from now on.
 fn tries_anew(refused: &mut BTreeSet<Fingerprint>, all: Vec<Fingerprint>) -> bool {
     let before = refused.len();
     refused.extend(all);
@@ -359,7 +359,7 @@ mod tests {
     use kernel::provenance::Provenance;
 
     #[test]
-    fn only_work_counts_as_time() {
+    fn waiting_time_is_not_counted_as_work() {
         let step = |number, at_ms, entry| Step { number, at_ms, entry, provenance: Provenance::default() };
         let prompted = || Entry::Prompted { request: BlobHash([0; 32]), model: "m".to_owned() };
         let resumed = || Entry::Resumed { why: String::new() };

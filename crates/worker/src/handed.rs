@@ -1,4 +1,4 @@
-//! Calls that the kernel brings to their end: what has begun is only handed over to it.
+//! Calls that the kernel completes: once one has begun, the driver only passes it to the kernel.
 
 use kernel::begun::Begun;
 use kernel::command::Move;
@@ -9,7 +9,7 @@ use crate::bound::{Reach, Slots};
 use crate::world::World;
 use crate::{alarm, mail, question, workshop};
 
-/// The move that hands a call over that has begun; `None` if it is for a capability to make.
+/// Returns the move that passes a begun call to the kernel; `None` if a capability makes the call.
 pub(crate) fn handed(
     world: &dyn World,
     run: &Run,
@@ -18,7 +18,7 @@ pub(crate) fn handed(
 ) -> Result<Option<Move>, Trouble> {
     let reach = slots.by_grant(&begun.proposal().grant).map(|bound| &bound.reach);
     if let (true, Some(Reach::Questions | Reach::Alarm | Reach::Mail)) = (run.cancelled.is_some(), reach) {
-        // Nobody is asked any more.
+        // A cancelled run asks no person any more.
         let finding = Finding::new("run/cancelled", "the run was cancelled");
         let completion = Completion::Refused(vec![finding]);
         return Ok(Some(Move::Complete { proposal: begun.step().step, completion }));

@@ -91,17 +91,17 @@ impl<'a> Bench<'a> {
             grant: bound.grant.id,
             slot: slot.to_owned(),
             method: method.name.clone(),
-            // What only reads is not shown to a person, and a trace takes time.
+            // A call that only reads is not shown to a person, and a trace takes time.
             traces: if effect == Effect::Observe { vec![] } else { policy::trace(named, &documents) },
             args,
             effect,
-            // Whoever wrote the call down, its arguments pass on a model's words.
+            // The arguments pass on a model's words, even if the worker file makes the call.
             caller: Caller::Model,
             pins: facts.pins.clone(),
             provenance: self.run.provenance.join(&Provenance::of(Source::Model(self.run.model.clone()))),
             place: None,
         };
-        // Writing down what has been paid for costs no tokens.
+        // Writing a result that is paid for costs no tokens.
         let used = match site {
             CallSite::Write { .. } => kernel::run::Usage::default(),
             _ => self.run.used,
@@ -125,15 +125,15 @@ impl<'a> Bench<'a> {
             spent: &spent,
             rules: &rules,
         });
-        // A no holds for the run: the same question is not put to a person twice. What the worker itself has written
-        // down is put but once anyway.
+        // A refusal holds for the run: a person is not asked the same question twice. The worker's own steps ask only
+        // once anyway.
         if let (CallSite::Turn { .. }, Some(denied)) = (&site, self.fold.denied(proposal.fingerprint())) {
             let at = if verdict.decision == Decision::Deny { verdict.findings.len() } else { 0 };
             verdict.decision = Decision::Deny;
             let message = Quoting::ours("a person has refused exactly this call in this run: ");
             verdict.findings.insert(at, denied.clone().saying(message.then(&denied.told())));
         }
-        // A gate quotes what it found, also what a link leads to or a name resolves to.
+        // A gate quotes its evidence, such as the target of a link or the address of a name.
         crate::redaction::findings(&self.world.secrets(), &mut verdict.findings);
         if let (Reach::Capability(capability), Decision::Ask) = (&bound.reach, verdict.decision) {
             self.keep_operands(&**capability, &proposal)?;
@@ -141,7 +141,7 @@ impl<'a> Bench<'a> {
         Ok(Judgement { site, proposal, verdict })
     }
 
-    /// Keeps what the call depends on, as a person is about to see it: if it changes while that person thinks, the
+    /// Keeps the data that the call depends on, as a person is about to see it. If it changes before the answer, the
     /// difference can be shown.
     pub(crate) fn keep_operands(
         &self,
@@ -159,13 +159,13 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Whether what a model is told leaves this machine, as far as anybody can tell.
+/// Returns whether text for a model may leave this machine. A model that is not known counts as one elsewhere.
 fn leaves(model: &str) -> bool {
     model::list(model).map_or(true, |all| !all.iter().all(model::ModelRef::stays_here))
 }
 
 impl Bench<'_> {
-    /// The texts of the documents that a call hands on.
+    /// Returns the texts of the documents that a call hands on.
     fn handed_on(&self, names: Option<&Value>) -> Vec<(String, Value)> {
         let names: Vec<&str> =
             names.and_then(Value::as_array).unwrap_or_default().iter().filter_map(Value::as_str).collect();
@@ -173,7 +173,7 @@ impl Bench<'_> {
         handed.map(|(_, text)| ("attachments".to_owned(), Value::from(text.as_str()))).collect()
     }
 
-    /// Why another model may not be told what this run could tell it.
+    /// Returns why another model may not read the run's data, if it may not.
     fn kept_out(&self, bound: &Bound) -> Option<Finding> {
         let model = bound.model.as_deref().filter(|_| self.run.provenance.is_private())?;
         let kept = self.world.kept_from_private(model)?;
@@ -181,7 +181,8 @@ impl Bench<'_> {
         Some(Finding::new("model/private", message).at("input").allowed("an answer without this model"))
     }
 
-    /// What the callee does not take of what it would be handed, and what may not be handed to it.
+    /// Returns findings about the attachments of a call: those that the callee does not take, and those that the run
+    /// may not pass on.
     fn unfit_attachments(
         &self,
         takes: &Attachments,
@@ -203,7 +204,7 @@ impl Bench<'_> {
         if bytes > takes.bytes {
             finding(format!("the documents have {bytes} bytes together"), format!("at most {}", takes.bytes));
         }
-        // The caller's side: what its own file says of the slot.
+        // The caller's side: the limits of its own file for the slot.
         if let Some(own) = self.slots.handed_on(slot) {
             if names.len() > own.max as usize {
                 let message =
@@ -223,7 +224,7 @@ impl Bench<'_> {
                 finding(what, own.types.join(", "));
             }
         }
-        // The user's side: what was said when the worker was bound to the slot.
+        // The user's side: the limits that the user set when binding the worker to the slot.
         let Attenuation { suffixes, max_bytes, total_bytes, .. } = &grant.attenuation;
         if let Some(most) = total_bytes.filter(|most| bytes > *most) {
             let message =
@@ -259,12 +260,12 @@ impl Bench<'_> {
     }
 }
 
-/// What a document is by its content, in words.
+/// Returns the type of a document's content, in words.
 fn told(document: &Attachment) -> &str {
     Some(document.media_type.as_str()).filter(|told| !told.is_empty()).unwrap_or("of an unknown type")
 }
 
-/// Everything that the run has read, by name.
+/// Returns everything that the run has read, by name.
 fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, String)>, Trouble> {
     let mut documents = Vec::new();
     for document in run.input.attachments.iter().chain(&run.input.items) {
@@ -288,7 +289,7 @@ fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, S
                 _ => None,
             })
             .collect();
-        // What a worker gave back may depend on several, and does not say on which.
+        // A worker's result may depend on several documents, and does not say which.
         let is_answer = provenance.sources.iter().any(|source| matches!(source, Source::Run(_)));
         if is_answer && names.len() > 1 {
             documents.push((format!("what `{}` gave back", call.proposal.slot), text));
@@ -301,16 +302,17 @@ fn documents(world: &dyn World, run: &Run, fold: &Fold) -> Result<Vec<(String, S
     Ok(documents)
 }
 
-/// The text of the input that was read from a file with this hash. What the person typed beside it is not the file's.
+/// Returns the text of the input that was read from a file with this hash. Text that the person typed beside it is
+/// not the file's.
 fn read_as(values: &Value, hash: &BlobHash) -> String {
     let mut texts = values.as_record().into_iter().flatten().filter_map(|(_, value)| value.as_str());
     texts.find(|text| BlobHash::of(text.as_bytes()) == *hash).unwrap_or_default().to_owned()
 }
 
-/// Every file that the run itself has written.
+/// Returns every file that the run itself has written.
 fn written(world: &dyn World, fold: &Fold) -> Result<Vec<Written>, Trouble> {
     let mut written = Vec::new();
-    // What was only looked at has a path and a digest as well.
+    // A call that only read a file has a path and a digest as well.
     let changes = fold.calls.values().filter(|call| call.proposal.effect != Effect::Observe);
     for call in changes {
         let Some(Completion::Done { value, .. }) = &call.completion else { continue };

@@ -1,18 +1,18 @@
 //! Workers: prompt programs. [`definition`] reads worker files, [`drive()`] takes a run of one from where its journal
 //! ends to where it must wait.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! | --- | --- |
-//! | [`definition`] | what a worker file says |
-//! | [`fold`] | what a journal comes to |
-//! | `bound` | what fills the slots, and which tools the model is offered for it |
-//! | `conversation` | what the model is asked |
-//! | `answer` | whether its final answer can be used |
-//! | `deep` | which of its calls nest too deep to be kept |
-//! | `judging` | how a call becomes a proposal with a verdict |
-//! | `steps` | what the worker file writes down instead of asking a model |
-//! | `workshop` | what a model that makes workers may give them |
-//! | `drive` | what comes next |
+//! | [`definition`] | the content of a worker file |
+//! | [`fold`] | the state of a run, from its journal |
+//! | `slot_binding` | the targets of the slots, and the tools that the model is offered for them |
+//! | `conversation` | the request to the model |
+//! | `answer` | the check of the model's final answer |
+//! | `nesting_limit` | the refusal of calls that nest too deep to be kept |
+//! | `judging` | the way from a call to a proposal with a verdict |
+//! | `steps` | the steps that the worker file makes without a model |
+//! | `workshop` | the slots that a model may give to workers that it makes |
+//! | `drive` | the next step of a run |
 //! | `expand` | a worker file with everything filled in |
 #![forbid(unsafe_code)]
 

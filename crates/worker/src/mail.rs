@@ -1,5 +1,5 @@
-//! Mail to the person whose run it is: something to be known, a thing that is asked for, or code that is proposed. What
-//! asks is a message in the inbox, for which the run waits as long as it takes.
+//! Mail to the person whose run it is: a notice, a request for a thing, or code that the run proposes. A request or
+//! proposal is a message in the inbox, and the run waits for the answer as long as it takes.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const LONGEST: f64 = 4_000.0;
 /// The longest code, in characters.
 const LONGEST_CODE: f64 = 65_536.0;
 
-/// What a model may write.
+/// Returns the interface of a mail slot.
 pub(crate) fn interface() -> Interface {
     let text = |most: f64| Pattern::string_within(Limits::of([(Limit::StringLength, most)]));
     let send =
@@ -60,7 +60,7 @@ pub(crate) fn interface() -> Interface {
     Interface::new("Mail", "mail to the user").with(send).with(request).with(define)
 }
 
-/// What is known of a call before it is made.
+/// Returns the facts of a call for the gates, before the call is made.
 pub(crate) fn facts(slots: &Slots, method: &str, args: &[Value]) -> Facts {
     let shown = visible_line(text(args, 0));
     let line = match method {
@@ -75,7 +75,7 @@ pub(crate) fn facts(slots: &Slots, method: &str, args: &[Value]) -> Facts {
     Facts { line, problems, ..Facts::default() }
 }
 
-/// What a call that has begun writes.
+/// Returns the move that writes the message of a begun call.
 pub(crate) fn letter_of(slots: &Slots, begun: &Begun) -> Result<Move, Trouble> {
     let call = begun.proposal();
     let proposal = begun.step().step;
@@ -141,7 +141,7 @@ fn check_name(slots: &Slots, name: &str) -> Result<(), Box<Finding>> {
     Ok(())
 }
 
-/// The slots of code, by name.
+/// Returns the slots of code, by name.
 fn code_slots(given: Option<&Value>) -> Result<BTreeMap<String, Slot>, Box<Finding>> {
     let wrong = |message: String, allowed: &str| {
         Box::new(Finding::new("define/slots", message).at("slots").allowed(allowed.to_owned()))
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slots_of_code_are_patterns_or_a_finding() {
+    fn code_slots_accept_patterns_and_refuse_other_values() {
         let of = |json: &str| {
             let record = Value::from_json(&serde_json::from_str(json).unwrap()).unwrap();
             code_slots(Some(&record))

@@ -1,5 +1,5 @@
-//! What drivers leave for those that come after them. All of it may be lost: programs are read again, journals folded
-//! again.
+//! The cache that drivers leave for later drivers. All of it may be lost: programs are read again, and journals are
+//! folded again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,17 +16,18 @@ const PROGRAMS: usize = 64;
 /// How many runs are remembered that wait for their children.
 const RESTING: usize = 8;
 
-/// A run of more calls is folded again: what they came to is not kept in memory for long.
+/// The maximum number of calls in a cached fold. A longer run is folded again, so that its results do not stay in
+/// memory.
 const CALLS: usize = 256;
 
-/// What drivers leave for those that come after them.
+/// The cache that drivers leave for later drivers.
 #[derive(Default)]
 pub struct Memory {
     programs: Mutex<VecDeque<(Source, Arc<Program>)>>,
     resting: Mutex<VecDeque<(HostRun, Rest)>>,
 }
 
-/// What a program is made of; the same makes the same.
+/// The key of a cached program: its name and the hashes of its parts.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) name: String,
@@ -40,7 +41,7 @@ pub(crate) struct Rest {
     pub(crate) fold: Fold,
     /// The first step that was not read.
     pub(crate) recorded: u64,
-    /// What stands from there on, and is folded already.
+    /// The entries from there on, which are folded already.
     pub(crate) entries: Vec<Entry>,
 }
 

@@ -19,7 +19,7 @@ const ANSWER: &str = "answer";
 /// The longest question, and the longest text of a choice, in characters.
 const LONGEST: f64 = 2_000.0;
 
-/// What a model may ask.
+/// Returns the interface of a slot for questions.
 pub(crate) fn interface() -> Interface {
     let text = || Pattern::string_within(Limits::of([(Limit::StringLength, LONGEST)]));
     let ask = Method::new("ask", Effect::Observe, "Asks the user one question and waits for the answer.")
@@ -37,7 +37,7 @@ pub(crate) fn interface() -> Interface {
     Interface::new("Questions", "asks the user").with(ask).with(form)
 }
 
-/// What is known of a call before it is made.
+/// Returns the facts of a call for the gates, before the call is made.
 pub(crate) fn facts(method: &str, args: &[Value]) -> Facts {
     let asked = args.first().and_then(Value::as_str).unwrap_or_default();
     let line = format!("asks you: {}", visible_line(asked));
@@ -47,7 +47,7 @@ pub(crate) fn facts(method: &str, args: &[Value]) -> Facts {
     }
 }
 
-/// The form of a call that has begun.
+/// Returns the form of a call that has begun.
 pub(crate) fn form_of(begun: &Begun) -> Result<Move, Trouble> {
     let proposal = begun.proposal();
     let asked =
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_asks_becomes_fields_or_a_finding() {
+    fn question_becomes_fields_or_a_finding() {
         let question = || Value::string("Which one?");
         let of = |fields: &str| fields_of("form", &[question(), record(fields)]);
         assert_eq!(fields_of("ask", &[question()]), Ok(vec!["answer".to_owned()]));

@@ -1,4 +1,4 @@
-//! What was approved, and whether it can be done now.
+//! The check of approved calls before they begin.
 
 use kernel::run::Trouble;
 
@@ -6,8 +6,8 @@ use crate::bound::{Bound, Reach, Slots};
 use crate::fold::Fold;
 use crate::trouble::trouble;
 
-/// What keeps an approved call from being made, if a person can put it right. The run then waits before the call begins,
-/// and the approval stays what it is: a yes is not spent on a locked vault.
+/// Returns the reason that blocks an approved call, if a person can remove it. The run then waits before the call
+/// begins, and keeps the approval: a locked vault does not use it up.
 pub(crate) fn hindrance(slots: &Slots, fold: &Fold, approved: &[u64]) -> Option<Trouble> {
     approved.iter().find_map(|step| {
         let call = &fold.calls.get(step)?.proposal;

@@ -1,4 +1,5 @@
-//! The vault's values are taken out of whatever goes to a model, comes from one, or is read: once, before it is kept.
+//! The redaction of the vault's values in requests to a model, in its replies, and in results: once, before they are
+//! kept.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,7 @@ use model::{Call, Message, Reply, Request};
 use policy::Secrets;
 use serde_json::Value as Json;
 
-/// What a model is asked.
+/// Redacts a request to a model.
 pub(crate) fn request(secrets: &Secrets, request: &mut Request) {
     text(secrets, &mut request.system);
     for tool in &mut request.tools {
@@ -38,7 +39,8 @@ pub(crate) fn request(secrets: &Secrets, request: &mut Request) {
     }
 }
 
-/// What a model answers. A call with a stand-in in it is refused, so that nothing is done with less than was meant.
+/// Redacts a model's reply. A call with a stand-in in it is refused, so that no call is made with less than was
+/// meant.
 pub(crate) fn reply(secrets: &Secrets, reply: &mut Reply) {
     text(secrets, &mut reply.text);
     reply.calls.iter_mut().for_each(|own| call(secrets, own));
@@ -49,7 +51,7 @@ pub(crate) fn reply(secrets: &Secrets, reply: &mut Reply) {
     });
 }
 
-/// A call: a model chooses its name and, with some providers, its id as freely as its arguments.
+/// Redacts a call. A model chooses its name and, with some providers, its id as freely as its arguments.
 fn call(secrets: &Secrets, call: &mut Call) {
     text(secrets, &mut call.id);
     text(secrets, &mut call.name);
@@ -59,7 +61,7 @@ fn call(secrets: &Secrets, call: &mut Call) {
     }
 }
 
-/// What came of an effect.
+/// Returns the redacted outcome of an effect.
 pub(crate) fn settled(secrets: &Secrets, settled: Settled) -> Settled {
     match settled {
         Settled::Completed(own) => Settled::Completed(completion(secrets, own)),
@@ -67,7 +69,7 @@ pub(crate) fn settled(secrets: &Secrets, settled: Settled) -> Settled {
     }
 }
 
-/// What a call returned, or why it did not: a server may say in an address what it was sent.
+/// Returns the redacted result or error of a call: a server may repeat a value that it was sent, even in an address.
 fn completion(secrets: &Secrets, completion: Completion) -> Completion {
     match completion {
         Completion::Done { value, provenance: own } => {
@@ -84,7 +86,7 @@ fn completion(secrets: &Secrets, completion: Completion) -> Completion {
     }
 }
 
-/// What gates and capabilities found.
+/// Redacts the findings of gates and capabilities.
 pub(crate) fn findings(secrets: &Secrets, findings: &mut [Finding]) {
     findings.iter_mut().for_each(|own| finding(secrets, own));
 }
@@ -93,7 +95,7 @@ fn finding(secrets: &Secrets, finding: &mut Finding) {
     finding.redact(&|own| text(secrets, own));
 }
 
-/// The names of documents are paths and addresses.
+/// Returns a provenance with redacted names of documents: they are paths and addresses.
 fn provenance(secrets: &Secrets, provenance: Provenance) -> Provenance {
     let sources = provenance
         .sources
@@ -151,7 +153,7 @@ mod tests {
         Secrets::new([("TOKEN", KEY)])
     }
 
-    /// No value is left, in any spelling, and what it was is still told by its name.
+    /// Checks that no value is left, in any spelling, and that its name still stands for it.
     fn check(kept: &str) {
         let secrets = secrets();
         let is_stand_in = |hit: policy::secrets::Hit| matches!(hit.what, policy::secrets::What::StandIn(_));
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn no_outcome_of_a_call_keeps_a_value() {
+    fn call_outcomes_are_redacted() {
         let finding = || {
             Finding::new("http/redirect", format!("sends on to /{KEY}"))
                 .at(KEY)
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_neither_reads_nor_repeats_a_value() {
+    fn requests_and_replies_are_redacted() {
         let secrets = secrets();
         let arguments =
             serde_json::json!({"a": ["x swordfish-42"], "swordfish-42": 1, "n": {"b": "c3dvcmRmaXNoLTQy"}});

@@ -24,19 +24,20 @@ const HEAD: usize = 16 << 10;
 /// The most that it can ask for at once.
 const PAGE: u64 = 32 << 10;
 
-/// A value as a model reads it.
+/// Returns a value as a model reads it.
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_json().to_string(), str::to_owned)
 }
 
-/// Keeps what came of a call beside the journal, if it is large: what is left of it, and where the whole is.
+/// Keeps a large result of a call beside the journal. Returns the completion with the head of the result, and the
+/// place of the whole.
 pub(crate) fn spill(
     world: &dyn World,
     completion: Completion,
 ) -> Result<(Completion, Option<Whole>), Trouble> {
     let Completion::Done { value, provenance } = completion else { return Ok((completion, None)) };
     let whole = text(&value);
-    // What refers to something is no text.
+    // A value with references in it is no text.
     if whole.len() <= MOST || !value.references().is_empty() {
         return Ok((Completion::Done { value, provenance }, None));
     }
@@ -46,7 +47,7 @@ pub(crate) fn spill(
     Ok((Completion::Done { value, provenance }, Some(Whole { hash, bytes: whole.len() as u64 })))
 }
 
-/// What is kept of a large result, as the model is told it.
+/// Returns the head of a large result as the model reads it.
 pub(crate) fn head(step: u64, shown: &str, whole: &Whole) -> String {
     part(step, shown, 0, whole.bytes)
 }
@@ -60,7 +61,7 @@ fn part(step: u64, shown: &str, from: u64, total: u64) -> String {
     told.to_string()
 }
 
-/// A part of a large result, as the model is told it.
+/// Returns a part of a large result, as the model is told it.
 pub(crate) fn page(
     world: &dyn World,
     fold: &Fold,
@@ -78,7 +79,7 @@ pub(crate) fn page(
     Ok(part(of, &kept[start..end], start as u64, whole.bytes))
 }
 
-/// The last place at which a character begins, at or before `at`.
+/// Returns the last place at which a character begins, at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at.min(text.len()))
 }
@@ -90,7 +91,7 @@ fn method() -> Method {
         .param(Param::optional("bytes", Pattern::nat(), "how many bytes at most: 16384, or up to 32768"))
 }
 
-/// The tool, if there is anything to be read with it.
+/// Returns the tool, if there is anything to be read with it.
 pub(crate) fn tool(fold: &Fold) -> Option<Tool> {
     fold.calls.values().any(|call| call.whole.is_some()).then(|| {
         let schema = method().tool_schema(TOOL);
@@ -98,7 +99,7 @@ pub(crate) fn tool(fold: &Fold) -> Option<Tool> {
     })
 }
 
-/// What becomes of a call of it.
+/// Returns the move for a call of this tool.
 pub(crate) fn turn_page(fold: &Fold, site: CallSite, arguments: &Json) -> Move {
     match wanted(fold, arguments) {
         Ok((of, from, bytes)) => Move::Page { site, of, from, bytes },
@@ -132,7 +133,7 @@ fn wanted(fold: &Fold, arguments: &Json) -> Result<(u64, u64, u64), Box<Finding>
     Ok((step, number(1).unwrap_or(0), number(2).unwrap_or(HEAD as u64).clamp(1, PAGE)))
 }
 
-/// The whole text of a result, wherever it is kept.
+/// Returns the whole text of a result, wherever it is kept.
 pub(crate) fn whole_text(world: &dyn World, value: &Value, whole: Option<&Whole>) -> Result<String, Trouble> {
     match whole {
         None => Ok(text(value)),
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_says_how_to_read_on_and_the_last_one_does_not() {
+    fn page_names_the_next_page_except_the_last() {
         let told = |from, shown: &str| -> Json { serde_json::from_str(&part(9, shown, from, 20)).unwrap() };
         let first = told(0, "0123456789");
         assert_eq!((&first["to"], &first["truncated"]), (&json!(10), &json!(true)));
@@ -166,14 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn no_character_is_cut() {
+    fn floor_never_splits_a_character() {
         assert_eq!(floor("aé", 2), 1);
         assert_eq!(floor("aé", 3), 3);
         assert_eq!(floor("aé", usize::MAX), 3);
     }
 
     #[test]
-    fn only_what_was_kept_is_read() {
+    fn paging_an_unknown_result_is_rejected() {
         let fold = Fold::default();
         let site = || CallSite::Turn { replied: 1, index: 0, id: "x".to_owned() };
         for arguments in [json!({}), json!({ "result": "#9" }), json!({ "result": 9 }), json!("#9")] {

@@ -1,4 +1,4 @@
-//! What a worker file writes down instead of asking a model for it: `then` and `write`.
+//! The steps that a worker file makes without a model: `then` and `write`.
 
 use kernel::Value;
 use kernel::run::{Attachment, CallSite, Completion, Run, RunOutcome, Shape, Trouble};
@@ -10,7 +10,7 @@ use crate::fold::{Call, Fold};
 use crate::program::Program;
 use crate::trouble::trouble;
 
-/// What the steps of one item have come to so far: `output`, then each `then` result by name.
+/// Returns the results of one item's steps so far: `output`, then each `then` result by name.
 pub(crate) fn results(program: &Program, fold: &Fold, output: &Value) -> Map<String, Json> {
     let mut results = Map::new();
     results.insert("output".to_owned(), output.to_json());
@@ -23,7 +23,7 @@ pub(crate) fn results(program: &Program, fold: &Fold, output: &Value) -> Map<Str
     results
 }
 
-/// The arguments of the call that a `then` step makes.
+/// Returns the arguments of the call that a `then` step makes.
 pub(crate) fn then_args(
     program: &Program,
     run: &Run,
@@ -41,8 +41,9 @@ pub(crate) fn then_args(
     Ok(args)
 }
 
-/// Everything that the run writes, in order, and, for items for which it cannot, why not. What comes of a document
-/// can make an item's path impossible, or that of another item; it never keeps the others from being written.
+/// Returns the files that the run writes, in order, and the reasons for the items that it cannot write. A document's
+/// content can make an item's path impossible, or the same as another item's. The other items are written all the
+/// same.
 pub(crate) fn writes(
     program: &Program,
     run: &Run,
@@ -89,19 +90,19 @@ pub(crate) struct Item {
     attachments: Json,
     results: Map<String, Json>,
     error: Option<String>,
-    /// Whether another run has brought it to its end: what is written for it alone was written there.
+    /// Whether another run has completed the item. Its own files were written there.
     is_earlier: bool,
 }
 
 impl Item {
-    /// The only item of a run that is not split.
+    /// Returns the only item of a run that is not split.
     pub(crate) fn only(run: &Run, results: Map<String, Json>) -> Item {
         let name = run.input.attachments.first().map_or(run.name.as_str(), |a| a.name.as_str());
         let attachments = attachment_list(&run.input.attachments);
         Item { item: item(name, 0), attachments, results, error: None, is_earlier: false }
     }
 
-    /// An item whose child has ended, in this run or in an earlier one.
+    /// Returns an item whose child has ended, in this run or in an earlier one.
     pub(crate) fn collected(
         document: &Attachment,
         index: usize,
@@ -140,7 +141,7 @@ impl Item {
     }
 }
 
-/// What the run as a whole comes to.
+/// Returns the result of the whole run.
 pub(crate) fn value(run: &Run, program: &Program, items: &[Item], files: Vec<Json>) -> Json {
     let steps = !program.definition.then.is_empty() || !program.definition.write.is_empty();
     match (run.shape, items) {
@@ -159,7 +160,7 @@ pub(crate) fn value(run: &Run, program: &Program, items: &[Item], files: Vec<Jso
     }
 }
 
-/// What became of a write, for the run's value.
+/// Returns the outcome of a write, for the run's result.
 pub(crate) fn file(call: &Call) -> Json {
     let path = call.proposal.args.first().map(Value::to_json);
     match &call.completion {

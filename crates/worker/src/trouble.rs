@@ -1,15 +1,15 @@
-//! Troubles: what a run says when it cannot go on, and the way out.
+//! Troubles: the reasons why a run cannot go on, each with the way out.
 
 use kernel::run::Trouble;
 use model::ModelError;
 use passable::Untrusted;
 
-/// A trouble. `code` is stable; `message` may quote foreign text.
+/// Returns a trouble. `code` is stable; `message` may quote foreign text.
 pub(crate) fn trouble(code: &str, message: impl Into<String>, help: impl Into<String>) -> Trouble {
     Trouble { code: code.to_owned(), message: Untrusted::new(message), help: help.into() }
 }
 
-/// Whether asking again can never help: the run ends. Anything else waits until a person has put it right.
+/// Returns whether asking again can never help: the run ends. Anything else waits until a person has put it right.
 pub(crate) fn is_final(error: &ModelError) -> bool {
     matches!(
         error,
@@ -21,13 +21,13 @@ pub(crate) fn is_final(error: &ModelError) -> bool {
     )
 }
 
-/// What a model's error means for a run.
+/// Returns the trouble of a run whose model failed with this error.
 pub(crate) fn of_model(error: &ModelError) -> Trouble {
     let code = if error.is_transient() { "model/busy" } else { "model/failed" };
     trouble(code, error.to_string(), format!("{}; then `almoner resume`", error.help()))
 }
 
-/// A fault of the store's content or of this program, never of the user.
+/// Returns a fault of the store's content or of this program, never of the user.
 pub(crate) fn internal(message: impl Into<String>) -> Trouble {
     trouble("internal/broken", message, "this is a bug; `almoner trace` shows how far the run came")
 }

@@ -1,4 +1,4 @@
-//! Making workers: what a model proposes is a worker file; what it gives the worker is of what its own run holds.
+//! Making workers. A model proposes a worker file, and gives the worker only slots that its own run holds.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::definition::{self, Bundle, Definition, OWN_TOOLS, Severity};
 use crate::trouble::internal;
 use crate::world::World;
 
-/// The slot of whoever may make workers, which is also the name of the tool.
+/// The slot of a run that may make workers, which is also the name of the tool.
 pub const SLOT: &str = "create_worker";
 
 /// The one method.
@@ -28,7 +28,7 @@ const LONGEST: f64 = 65_536.0;
 /// How many mistakes of a file a model is told at once.
 const TOLD: usize = 8;
 
-/// What a model may do to make a worker.
+/// Returns the interface of the workshop: one method, which makes a worker.
 pub fn interface() -> Interface {
     let text = |most: f64| Pattern::string_within(Limits::of([(Limit::StringLength, most)]));
     let about = "Proposes a new worker. The user reads its whole file and may refuse it. Once it is there, call it by its \
@@ -52,13 +52,14 @@ pub fn interface() -> Interface {
 /// A worker as it would be made.
 struct Plan {
     definition: Definition,
-    /// What its maker gives it, by slot.
+    /// The slots of its maker that fill the worker's slots, by the worker's slot.
     given: BTreeMap<String, Given>,
     /// The slots that a person must fill.
     open: Vec<String>,
 }
 
-/// The call with all that it leaves out: for each slot what fills it, `null` where a person must.
+/// Returns the call with its defaults filled in: for each slot, the maker's slot that fills it, or `null` where a
+/// person must.
 pub(crate) fn in_full(slots: &Slots, mut args: Vec<Value>) -> Vec<Value> {
     let Ok(Plan { definition, given, open }) = plan(slots, &args, None) else { return args };
     if definition.slots.is_empty() {
@@ -73,7 +74,7 @@ pub(crate) fn in_full(slots: &Slots, mut args: Vec<Value>) -> Vec<Value> {
     args
 }
 
-/// What is known of a call before it is made.
+/// Returns the facts of a call for the gates, before the call is made.
 pub(crate) fn facts(slots: &Slots, args: &[Value]) -> Facts {
     let shown = visible_line(text(args, 0));
     match plan(slots, args, None) {
@@ -96,7 +97,7 @@ pub(crate) fn facts(slots: &Slots, args: &[Value]) -> Facts {
     }
 }
 
-/// The worker of a call that has begun, as the kernel is told of it, with what a person has added to it.
+/// Returns the move that makes the worker of a begun call, with a person's additions.
 pub(crate) fn worker_of(world: &dyn World, run: &Run, slots: &Slots, begun: &Begun) -> Result<Move, Trouble> {
     let proposal = begun.step().step;
     let addition = run.additions.get(&proposal).map(|(_, addition)| addition);
@@ -111,15 +112,15 @@ pub(crate) fn worker_of(world: &dyn World, run: &Run, slots: &Slots, begun: &Beg
     make(slots, proposal, &begun.proposal().args, &added, |bytes| world.put_blob(bytes))
 }
 
-/// What a person adds to a worker, with its text if that is another one.
+/// A person's additions to a worker, with its text if the person has changed it.
 struct Added<'a> {
-    /// What a person has bound to its slots.
+    /// The person's bindings for the worker's slots.
     bindings: &'a [Binding],
     /// Its text as the person has changed it.
     edited: Option<&'a str>,
 }
 
-/// The same; `keep` keeps its text.
+/// Returns the move that makes or refuses a worker; `keep` keeps its text.
 fn make(
     slots: &Slots,
     proposal: u64,
@@ -173,7 +174,7 @@ fn plan(slots: &Slots, args: &[Value], edited: Option<&str>) -> Result<Plan, Vec
         let from = match wanted {
             Some(Value::Null) => None,
             Some(value) => Some(value.as_str().unwrap_or_default()),
-            // A slot that the card did not show is filled by whoever has put it there.
+            // A person has added this slot, which the card did not show, and fills it too.
             None if edited.is_some() => None,
             // Left out: its own of that name, if it fits.
             None => slots.get(&slot.name).filter(|own| fits(slot.kind, own)).map(|_| slot.name.as_str()),
@@ -214,7 +215,7 @@ fn plan(slots: &Slots, args: &[Value], edited: Option<&str>) -> Result<Plan, Vec
     }
 }
 
-/// The definition that a text is; what is wrong with it is added to the problems.
+/// Returns the definition in a text. Its errors are added to the problems.
 fn read(name: &str, source: &str, problems: &mut Vec<Finding>) -> Option<Definition> {
     let bundle = Bundle {
         name: name.to_owned(),
@@ -232,8 +233,8 @@ fn read(name: &str, source: &str, problems: &mut Vec<Finding>) -> Option<Definit
     definition
 }
 
-/// The slots that a person must fill before a worker of a call can be made: those of its file that are not among what the
-/// call, as it was shown, fills with its maker's own.
+/// Returns the slots that a person must fill before the worker of a call can be made. These are the slots of its file
+/// that the call, as shown, does not fill with its maker's own.
 pub fn open_slots(definition: &Definition, args: &[Value]) -> Vec<String> {
     let named = args.get(2).and_then(Value::as_record);
     let is_filled =
@@ -241,7 +242,7 @@ pub fn open_slots(definition: &Definition, args: &[Value]) -> Vec<String> {
     definition.slots.iter().map(|slot| slot.name.clone()).filter(|slot| !is_filled(slot)).collect()
 }
 
-/// What a slot of this kind gets of the run's own slot `from`.
+/// Returns the part of the run's own slot `from` that a slot of this kind gets.
 fn gift(slots: &Slots, kind: Kind, from: &str) -> Result<Given, Finding> {
     let refuse = |message: String| {
         let fitting = slots.all().filter(|(_, own)| fits(kind, own)).map(|(name, _)| name);
@@ -268,7 +269,7 @@ fn gift(slots: &Slots, kind: Kind, from: &str) -> Result<Given, Finding> {
     Ok(Given { from: from.to_owned(), methods, ask: Default::default() })
 }
 
-/// Whether a run's own slot can fill one of this kind.
+/// Returns whether a run's own slot can fill one of this kind.
 fn fits(kind: Kind, own: &Bound) -> bool {
     let is_kind = match (&own.reach, kind) {
         (Reach::Worker(_), Kind::Model) => return own.model.is_some() && own.grant.allows(CALL),
@@ -281,7 +282,8 @@ fn fits(kind: Kind, own: &Bound) -> bool {
         }
         _ => false,
     };
-    // Less than the kind has is given on as less, but what only reads does not stand for what writes.
+    // A grant with fewer methods than the kind has may fill the slot. A grant that only reads may not fill a slot
+    // that writes.
     let reads = if kind == kind.read_only() { &[][..] } else { kind.read_only().methods() };
     let needed: Vec<_> = kind.methods().iter().filter(|method| !reads.contains(method)).collect();
     is_kind && needed.into_iter().any(|method| own.grant.allows(method))

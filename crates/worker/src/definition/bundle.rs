@@ -39,7 +39,7 @@ pub enum LoadError {
     Name {
         /// The path that was given.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the name.
         why: &'static str,
         /// A worker in the same directory that may be meant.
         near: Option<String>,
@@ -55,13 +55,13 @@ pub enum LoadError {
     /// It is there, but it is not a file that can be read: a directory, a pipe, a device.
     #[error("`{}` is not a file", path.display())]
     NotAFile {
-        /// The path.
+        /// Returns the path.
         path: PathBuf,
     },
     /// It is larger than a worker file, or a file that it includes, may be.
     #[error("`{}` is larger than {} KiB", path.display(), limit >> 10)]
     TooLarge {
-        /// The path.
+        /// Returns the path.
         path: PathBuf,
         /// How many bytes would have been allowed.
         limit: usize,
@@ -69,7 +69,7 @@ pub enum LoadError {
     /// It is not text.
     #[error("`{}` is not UTF-8 text: the byte at offset {offset} (line {line}) cannot be read", path.display())]
     NotText {
-        /// The path.
+        /// Returns the path.
         path: PathBuf,
         /// How many bytes before the first bad one.
         offset: usize,
@@ -79,13 +79,13 @@ pub enum LoadError {
     /// It leads out of the directory of the worker file.
     #[error("`{}` leads out of the directory of the worker file", path.display())]
     Outside {
-        /// The path.
+        /// Returns the path.
         path: PathBuf,
     },
     /// The system refused.
     #[error("`{}` cannot be read", path.display())]
     Io {
-        /// The path.
+        /// Returns the path.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -93,7 +93,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// The way out, in one line.
+    /// Returns the way out, in one line.
     pub fn help(&self) -> String {
         match self {
             LoadError::Name { near: Some(near), .. } | LoadError::Missing { near: Some(near), .. } => {
@@ -134,18 +134,18 @@ impl Bundle {
         })
     }
 
-    /// A bundle of one text, with nothing beside it.
+    /// Returns a bundle of one text, with nothing beside it.
     pub fn of(name: &str, source: impl Into<String>) -> Bundle {
         let (name, file, source) = (name.to_owned(), format!("{name}.worker"), source.into());
         Bundle { name, file, source, includes: BTreeMap::new() }
     }
 
-    /// Reads a worker file and what it includes, all from the directory of the file or below it. A file that is
-    /// included but not there is left to [`parse`], which knows where it is named.
+    /// Reads a worker file and its includes, all from the directory of the file or below it. An include that does not
+    /// exist is left to [`parse`], which knows where it is named.
     ///
     /// # Errors
-    /// If the file or an included one is missing, is not a file, is too large, is not text, or leads out of the
-    /// directory.
+    /// If the worker file is missing. If it or an included file is not a file, is too large, is not text, or leads
+    /// out of the directory.
     pub fn load(path: &Path) -> Result<Bundle, LoadError> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let Some(file) = path.file_name().and_then(|name| name.to_str()) else {
@@ -177,7 +177,7 @@ impl Bundle {
         Ok(bundle)
     }
 
-    /// Reads what is included, then what that includes, until nothing new is named.
+    /// Reads the included files, then the files that those include, until no new one is named.
     fn load_includes(&mut self, dir: &Dir, parent: &Path) -> Result<(), LoadError> {
         let (mut missing, mut total) = (Vec::new(), 0);
         loop {
@@ -196,9 +196,9 @@ impl Bundle {
         }
     }
 
-    /// The BLAKE3 hash by which a worker slot is bound to exactly this definition: `derive_key("almoner worker v1")`
-    /// over the file and then the name and text of each included file in order of names, each with its length as 8
-    /// little-endian bytes in front. The worker's own name is not part of it.
+    /// Returns the BLAKE3 hash by which a worker slot is bound to exactly this definition: `derive_key("almoner
+    /// worker v1")` over the file and then the name and text of each included file in order of names, each with its
+    /// length as 8 little-endian bytes in front. The worker's own name is not part of it.
     pub fn digest(&self) -> BlobHash {
         let mut hasher = blake3::Hasher::new_derive_key("almoner worker v1");
         let included = self.includes.iter().flat_map(|(name, text)| [name, text]);
@@ -210,7 +210,7 @@ impl Bundle {
     }
 }
 
-/// Whether a worker can have this name.
+/// Returns whether a worker can have this name.
 fn is_name(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -229,7 +229,7 @@ fn read(dir: &Dir, name: &str, shown: &Path, limit: usize) -> Result<Option<Stri
             return match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
                 io::ErrorKind::IsADirectory => Err(LoadError::NotAFile { path: path() }),
-                // What cap-std says of links and dots that lead out has no error number of the system.
+                // cap-std reports links and dots that lead out with an error that has no error number of the system.
                 io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
                     Err(LoadError::Outside { path: path() })
                 }
@@ -254,7 +254,7 @@ fn read(dir: &Dir, name: &str, shown: &Path, limit: usize) -> Result<Option<Stri
     })
 }
 
-/// The worker file of a directory whose name is nearest to `file`, with or without its ending.
+/// Returns the worker file of a directory whose name is nearest to `file`, with or without its ending.
 fn near(dir: &Dir, file: &str) -> Option<String> {
     let names =
         dir.entries().ok()?.take(MAX_NAMES).filter_map(|entry| entry.ok()?.file_name().into_string().ok());

@@ -1,4 +1,5 @@
-//! What is wrong with a worker file, and where: collected, never thrown, so that an author sees all of it at once.
+//! The problems of a worker file, each with its place. They are collected, never thrown, so that an author sees all
+//! of them at once.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,7 +12,7 @@ use super::bundle::Bundle;
 /// How much a [`Diagnostic`] matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The worker can be used, but probably does not mean what it says.
+    /// The worker can be used, but its file probably does not say the author's intent.
     Warning,
     /// The worker cannot be used.
     Error,
@@ -24,7 +25,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// A short, stable name: `worker/unknown-key`, `yaml/duplicate-key`, `template/syntax`, …
     pub code: &'static str,
-    /// What is wrong, in one sentence without a full stop.
+    /// The problem, in one sentence without a full stop.
     pub message: String,
     /// The included file that it is in; `None` for the worker file itself.
     pub file: Option<String>,
@@ -35,18 +36,18 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error in the worker file itself.
+    /// Returns an error in the worker file itself.
     pub fn error(code: &'static str, message: impl Into<String>, span: Range<usize>) -> Diagnostic {
         Diagnostic { severity: Severity::Error, code, message: message.into(), file: None, span, help: None }
     }
 
-    /// The same, with the way out.
+    /// Returns the same, with the way out.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }
 
-    /// The same, in an included file; `None` is the worker file.
+    /// Returns the same, in an included file; `None` is the worker file.
     pub fn within(mut self, file: Option<&str>) -> Diagnostic {
         self.file = file.map(str::to_owned);
         self
@@ -67,7 +68,7 @@ struct Item {
 }
 
 impl Report {
-    /// Makes a report of what [`parse`](super::parse) found in a bundle.
+    /// Makes a report of the diagnostics that [`parse`](super::parse) found in a bundle.
     pub fn new(bundle: &Bundle, diagnostics: Vec<Diagnostic>) -> Report {
         let own = Arc::new(NamedSource::new(&bundle.file, bundle.source.clone()));
         let items = diagnostics
@@ -84,7 +85,7 @@ impl Report {
         Report { name: bundle.file.clone(), items }
     }
 
-    /// The diagnostics, in the order in which they stand in the file.
+    /// Returns the diagnostics, in the order in which they stand in the file.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         self.items.iter().map(|item| &item.diagnostic)
     }

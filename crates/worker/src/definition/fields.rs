@@ -12,14 +12,14 @@ pub(crate) struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    /// The value of a key, unless it is missing or empty: an empty value stands for the default.
+    /// Returns the value of a key, unless it is missing or empty: an empty value stands for the default.
     pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
         let found = self.entries.iter().find(|(known, _)| known.text == key);
         found.map(|(_, node)| *node).filter(|node| !matches!(node.data, Data::Null))
     }
 }
 
-/// What has been found wrong so far, with the readers that find it.
+/// The problems found so far, with the readers that find them.
 pub(crate) struct Problems<'p>(pub(crate) &'p mut Vec<Diagnostic>);
 
 impl Problems<'_> {
@@ -41,7 +41,7 @@ impl Problems<'_> {
         self.error("worker/wrong-type", message, &node.span, help);
     }
 
-    /// The entries of a map. Keys that are not `known` are reported.
+    /// Returns the entries of a map. Keys that are not `known` are reported.
     pub(crate) fn fields<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Option<Fields<'n>> {
         let Data::Map(entries) = &node.data else {
             self.wrong(what, "a map", node, &format!("its keys are {}", listed(known)));
@@ -57,7 +57,7 @@ impl Problems<'_> {
         Some(Fields { entries: entries.iter().map(|(key, node)| (key, node)).collect() })
     }
 
-    /// The entries of a map with keys of the author's choice; nothing if it is missing.
+    /// Returns the entries of a map with keys of the author's choice; nothing if it is missing.
     pub(crate) fn entries<'n>(
         &mut self,
         node: Option<&'n Node>,
@@ -74,7 +74,7 @@ impl Problems<'_> {
         }
     }
 
-    /// The items of a list; nothing if it is missing.
+    /// Returns the items of a list; nothing if it is missing.
     pub(crate) fn list<'n>(&mut self, node: Option<&'n Node>, what: &str, help: &str) -> &'n [Node] {
         match node.map(|node| (&node.data, node)) {
             None => &[],
@@ -86,7 +86,7 @@ impl Problems<'_> {
         }
     }
 
-    /// Text as it stands, with its place.
+    /// Returns the text of a value. A value of another kind is reported.
     pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         match &node.data {
             Data::Text(text) => Some(text),
@@ -97,7 +97,7 @@ impl Problems<'_> {
         }
     }
 
-    /// One line of text for people.
+    /// Returns one line of text for people.
     pub(crate) fn line(&mut self, node: &Node, what: &str, max: usize) -> Option<String> {
         let text = self.text(node, what)?.trim();
         if text.chars().count() > max || text.contains(char::is_control) {
@@ -108,7 +108,7 @@ impl Problems<'_> {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// True or false; `false` if it is missing.
+    /// Returns true or false; `false` if the value is missing.
     pub(crate) fn flag(&mut self, node: Option<&Node>, what: &str) -> bool {
         match node.map(|node| (&node.data, node)) {
             None => false,
@@ -120,7 +120,7 @@ impl Problems<'_> {
         }
     }
 
-    /// A whole number within bounds, written plainly or with a unit that `read` knows. `like` is an example.
+    /// Returns a whole number within bounds, written plainly or with a unit that `read` knows. `like` is an example.
     pub(crate) fn amount(
         &mut self,
         node: &Node,
@@ -150,14 +150,15 @@ impl Problems<'_> {
     }
 }
 
-/// Whether this is a name for a slot or a result: letters, digits and `_`, beginning with a letter, at most 32.
+/// Returns whether this is a name for a slot or a result: letters, digits and `_`, beginning with a letter, at most
+/// 32.
 pub(crate) fn is_identifier(name: &str) -> bool {
     name.len() <= 32
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// What to say of a name that is not one.
+/// The help text for a name that is not an identifier.
 pub(crate) const IDENTIFIER: &str = "a name is letters, digits and `_`, at most 32, and begins with a letter";
 
 /// Words in backquotes, with commas.

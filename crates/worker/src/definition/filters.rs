@@ -1,5 +1,5 @@
-//! The filters and tests that templates may use. They are ours, so that each keeps account of what it reads and
-//! makes, and none depends on locale, clock or chance.
+//! The filters and tests that templates may use. They are ours, so that each keeps account of the bytes that it reads
+//! and makes. None depends on locale, clock or chance.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl Budget {
         taken.map(drop).map_err(|_| ErrorKind::OutOfFuel.into())
     }
 
-    /// The text of a value that has one.
+    /// Returns the text of a value that has one.
     fn text<'v>(&self, value: &'v Value) -> Result<std::borrow::Cow<'v, str>, Error> {
         if let Some(text) = value.as_str() {
             self.take(text.len())?;
@@ -40,7 +40,7 @@ impl Budget {
         }
     }
 
-    /// The items of a list.
+    /// Returns the items of a list.
     fn items(&self, value: &Value) -> Result<Vec<Value>, Error> {
         match value.kind() {
             ValueKind::Seq | ValueKind::Iterable => {
@@ -52,8 +52,8 @@ impl Budget {
     }
 }
 
-/// The text of a value that is not text itself: a number, true or false. `None` is no text. What consists of parts
-/// has no text of its own.
+/// Returns the text of a simple value, such as a number, true or false; `None` for no value. A value with parts has
+/// no text of its own.
 pub(crate) fn plain(value: &Value) -> Result<Option<String>, Error> {
     match value.kind() {
         ValueKind::None => Ok(None),
@@ -293,8 +293,8 @@ fn json(out: &mut Bounded<'_>, value: &Value, width: usize, depth: usize) -> Res
     }
 }
 
-/// A Markdown table of a list of records. A column is written `Title: path.to.field`; a field that a record does
-/// not have is an empty cell, since a list may hold items that failed.
+/// Returns a Markdown table of a list of records. A column is written `Title: path.to.field`; a field that a record
+/// does not have is an empty cell, since a list may hold items that failed.
 fn table(budget: &Budget, rows: &[Value], columns: &[Value]) -> Result<String, Error> {
     let columns: Vec<(&str, &str)> = columns
         .iter()
@@ -338,7 +338,7 @@ fn table(budget: &Budget, rows: &[Value], columns: &[Value]) -> Result<String, E
     Ok(out.text)
 }
 
-/// Text that stays inside its cell: one line, no bar.
+/// Writes text that stays inside its cell: one line, with escaped bars.
 fn cell(out: &mut Bounded<'_>, text: &str) -> Result<(), Error> {
     let mut safe = String::new();
     for (index, word) in text.split(['\n', '\r']).filter(|line| !line.is_empty()).enumerate() {

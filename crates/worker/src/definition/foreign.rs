@@ -1,9 +1,9 @@
-//! Worker files of others, taken over: llm-do's `.worker`, `.yaml` and `.agent`, and the agents in Markdown that Claude Code
-//! and its kin use.
+//! Worker files of other programs, converted: llm-do's `.worker`, `.yaml` and `.agent`, and the agents in Markdown
+//! that Claude Code and its kin use.
 //!
-//! What such a file would be allowed to do becomes what the worker *needs*: slots that a person binds. Paths, lists of
-//! allowed workers and approvals in it are no authority here. What has no counterpart is listed, not dropped silently, and a
-//! text that its own program would not have filled in is not filled in here either.
+//! The permissions in such a file become the *needs* of the worker: slots that a person binds. Paths, lists of
+//! allowed workers and approvals in it are no authority here. Settings without a counterpart are listed, not dropped
+//! silently. A text that its own program would not have filled in is not filled in here either.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,8 @@ pub struct Imported {
     pub name: String,
     /// The file.
     pub source: String,
-    /// What could not be taken over, or means something else here; one line each, foreign text in it as it was.
+    /// The settings that were not converted, or mean something else here; one line each, foreign text in it as it
+    /// was.
     pub notes: Vec<String>,
 }
 
@@ -37,7 +38,7 @@ pub enum ForeignError {
     NoText,
 }
 
-/// What is known of the worker so far.
+/// The worker as far as it is known.
 #[derive(Default)]
 struct Draft {
     keys: Vec<(String, String)>,
@@ -54,7 +55,7 @@ impl Draft {
         self.notes.push(text.into());
     }
 
-    /// A slot; of two kinds of directories the one that may be written stays.
+    /// Returns a slot; of two kinds of directories the one that may be written stays.
     fn slot(&mut self, name: &str, kind: &'static str) -> String {
         let name = identifier(name);
         let known = self.slots.entry(name.clone()).or_insert(kind);
@@ -129,7 +130,7 @@ const LLM_DO: [&str; 18] = [
     "entry",
 ];
 
-/// The keys and the text of a file.
+/// Returns the keys and the text of a file.
 fn read(source: &str) -> Result<(BTreeMap<String, Json>, String), ForeignError> {
     let mut problems: Vec<Diagnostic> = Vec::new();
     let parts = front::split(source, &mut problems);
@@ -208,7 +209,7 @@ fn model_of(draft: &mut Draft, model: &str) {
     }
 }
 
-/// The names in a list, or in a text with commas.
+/// Returns the names in a list, or in a text with commas.
 fn names(value: &Json) -> Vec<String> {
     match value {
         Json::Array(items) => items.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
@@ -219,7 +220,7 @@ fn names(value: &Json) -> Vec<String> {
     }
 }
 
-/// What llm-do's keys become.
+/// Converts the keys of an llm-do file.
 fn llm_do(draft: &mut Draft, fields: &mut BTreeMap<String, Json>) {
     let sandboxes = fields.remove("sandboxes");
     let paths = fields.remove("sandbox").and_then(|sandbox| sandbox.get("paths").cloned());
@@ -370,7 +371,7 @@ fn tool_rule(draft: &mut Draft, tool: &str, rule: &Json) {
     }
 }
 
-/// What the keys of agents in Markdown become.
+/// Converts the keys of an agent in Markdown.
 fn claude(draft: &mut Draft, fields: &mut BTreeMap<String, Json>) {
     match fields.remove("tools").or_else(|| fields.remove("allowed-tools")) {
         None => draft.note("without `tools` it had every tool there; here it has none: declare slots"),
@@ -410,7 +411,7 @@ fn claude_tool(draft: &mut Draft, tool: &str) {
     }
 }
 
-/// A name as slots and workers have it.
+/// Returns a name as slots and workers have it.
 fn identifier(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
     let mut all: String = name.trim().chars().map(plain).collect();

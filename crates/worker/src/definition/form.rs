@@ -23,15 +23,15 @@ const LIKE: &str = "write it like `age: 0..150`, or `age: { pattern: 0..150, lab
 pub struct FormField {
     /// Its name.
     pub name: String,
-    /// What fits it.
+    /// The pattern that its value must match.
     pub pattern: Pattern,
     /// The text that a person reads.
     pub label: Option<String>,
-    /// What stands there unless something else is said.
+    /// The value if a person enters no other.
     pub default: Option<Value>,
     /// An example.
     pub example: Option<Value>,
-    /// Whether what is written there is sealed.
+    /// Whether the entered value is sealed.
     pub secret: bool,
 }
 
@@ -57,7 +57,7 @@ pub fn parse_fields(text: &str) -> (Vec<FormField>, Vec<Diagnostic>) {
     (fields, problems)
 }
 
-/// The readers of front matter say what is wrong with a worker.
+/// Returns a problem's code for forms: the readers of front matter report codes for workers.
 fn ours(code: &'static str) -> &'static str {
     match code {
         "worker/unknown-key" => "form/unknown-key",
@@ -93,8 +93,8 @@ fn fields(text: &str, problems: &mut Vec<Diagnostic>) -> Vec<FormField> {
     }
 }
 
-/// JSON as YAML: it is YAML but for the tabs that may indent it, and for characters that are escaped in two halves.
-/// What stands behind such a character on its line moves, and nothing else does.
+/// Returns JSON as YAML. It is YAML already, but for tabs in the indentation and for characters escaped in two
+/// halves. Text behind such a character on its line moves, and no other text does.
 fn as_yaml(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for line in json.split_inclusive('\n') {
@@ -124,7 +124,7 @@ fn as_yaml(json: &str) -> String {
     text
 }
 
-/// The character that is escaped in two halves at the beginning of a text.
+/// Returns the character that is escaped in two halves at the beginning of a text.
 fn halves(text: &str) -> Option<char> {
     let half = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
@@ -170,7 +170,8 @@ fn field(key: &Key, node: &Node, source: &str, problems: &mut Problems<'_>) -> O
     Some(FormField { name, pattern, label, default, example, secret })
 }
 
-/// A pattern in shorthand, where text may be an `M.` expression or what an expression is made of.
+/// Returns a pattern in shorthand. Its text may be an `M.` expression, or a record or list in the syntax of
+/// expressions.
 fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
     match &node.data {
         Data::Text(text) if text.trim_start().starts_with(['{', '[']) => match Pattern::parse(text) {
@@ -189,7 +190,8 @@ fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pat
     }
 }
 
-/// Whether the pattern itself says that its value is a secret; nothing if it asks for one where it cannot be sealed.
+/// Returns whether the pattern itself says that its value is a secret; nothing if it asks for one where it cannot be
+/// sealed.
 fn is_secret(
     name: &str,
     pattern: &Pattern,
@@ -213,7 +215,8 @@ fn is_secret(
 mod tests {
     use super::*;
 
-    /// The fields in one line each, or what is wrong and where: line, column, what stands there.
+    /// Returns the fields in one line each, or else the problems: line, column, the text at that place, code and
+    /// message.
     fn read(text: &str) -> String {
         let (fields, problems) = parse_fields(text);
         let problems = problems.iter().map(|problem| {
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_and_json_say_the_same() {
+    fn yaml_and_json_forms_are_equal() {
         let yaml = "z: string\nage:\n  pattern: 0..150\n  label: How old?\n  default: 30\n  example: 4\nmode: fast|slow\n\
                     key: secret\npin: { secret: true }\nwhere: dir rw\nlist: [string]\nother: M.nat()\n";
         let json = "{\"z\": \"string\",\n\t\"age\": {\"pattern\": \"0..150\", \"label\": \"How old?\", \"default\": 30,\n\
@@ -258,14 +261,14 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_said_with_its_place() {
+    fn form_problems_have_places() {
         insta::assert_snapshot!(read(
             "a: a|\n\nb: { patern: string }\nc: { pattern: 1..5, default: 9 }\nd: {label: [x]}\ne: M.nope()\n"
         ));
         insta::assert_snapshot!(read("{\n\t\"a\": {\"patern\": \"string\"}}"));
         insta::assert_snapshot!(read("a: {\n"));
         insta::assert_snapshot!(read("a: string\na: number\n"));
-        // What is no field of its own cannot be sealed.
+        // A secret that is only a part of a field cannot be sealed.
         for part in ["secret|number", "[secret]", "'{ user: M.string(), password: M.refine(\"secret\") }'"] {
             for text in [format!("k: {part}\n"), format!("k:\n  pattern: {part}\n  secret: true\n")] {
                 assert!(

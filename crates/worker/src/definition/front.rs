@@ -10,9 +10,9 @@ const MAX_FRONT: usize = 64 * 1024;
 /// The two parts, as byte ranges of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
-    /// What stands between the `---` lines; `None` if the file has only a body.
+    /// The text between the `---` lines; `None` if the file has only a body.
     pub(crate) front: Option<Range<usize>>,
-    /// What stands after them.
+    /// The text after them.
     pub(crate) body: Range<usize>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn split(source: &str, problems: &mut Vec<Diagnostic>) -> Parts {
         Diagnostic::error("worker/front-matter-open", "the front matter has no end", begin..begin + 3)
             .help("put a line `---` between the front matter and the text for the model"),
     );
-    // Where it should have ended is anybody's guess, so nothing is said of what stands in it.
+    // The author's intended end is not known, so no problem is reported in the text.
     Parts { front: None, body: source.len()..source.len() }
 }
 

@@ -1,10 +1,10 @@
-//! Worker definitions: what a `NAME.worker` file says, checked, and its texts filled with data.
+//! Worker definitions: the content of a `NAME.worker` file, checked, and its texts filled with data.
 //!
-//! A definition is inert. It declares what it needs and holds nothing; reading one can neither run code nor reach a
-//! file outside its own directory, and rendering one is bounded ([`template`]). A file may come from anyone.
+//! A definition is inert. It declares its needs and holds nothing; reading one can neither run code nor reach a file
+//! outside its own directory, and rendering one is bounded ([`template`]). A file may come from anyone.
 //!
-//! [`Bundle`] is the file with what it includes, and [`Bundle::load`] the only input from outside. [`parse`] turns a
-//! bundle into a [`Definition`] and says all that is wrong with it at once. [`render_prompt`], [`render_with`] and
+//! [`Bundle`] is the file with its includes, and [`Bundle::load`] the only input from outside. [`parse`] turns a
+//! bundle into a [`Definition`] and reports all of its problems at once. [`render_prompt`], [`render_with`] and
 //! [`render_write`] fill its texts.
 
 mod bundle;
@@ -44,20 +44,20 @@ pub use schema::schema;
 pub use suggest::nearest;
 use template::Template;
 
-/// Text in the part of YAML that worker files are written in, as JSON: for the settings of other programs. Nothing if it has
-/// more in it than that.
+/// Returns a text in the YAML of worker files as JSON, for the settings of other programs. Returns `None` if the text
+/// uses more of YAML than that.
 pub fn json_of_yaml(text: &str) -> Option<serde_json::Value> {
     let mut problems = Vec::new();
     let node = yaml::read(text, 0, &mut problems)?;
     problems.is_empty().then(|| node.to_json())
 }
 
-/// What a worker file says.
+/// The content of a worker file.
 #[derive(Clone, Debug)]
 pub struct Definition {
     /// The worker's name, from the name of its file.
     pub name: String,
-    /// What it does, in one line.
+    /// The worker's purpose, in one line.
     pub description: Option<String>,
     /// The named inputs: a record.
     pub input: Pattern,
@@ -69,9 +69,9 @@ pub struct Definition {
     pub slots: Vec<Slot>,
     /// Methods, as slot and method, for which a person is asked even where the endowment would not ask.
     pub approve: BTreeSet<(String, String)>,
-    /// What a run may use up.
+    /// The limits of a run.
     pub limits: Limits,
-    /// What a run may spend, in US dollars. `None`: no limit of its own.
+    /// The limit of a run's cost, in US dollars. `None`: no limit of its own.
     pub usd: Option<f64>,
     /// The model that it asks for by name; whether it gets it is the caller's choice.
     pub model: Option<String>,
@@ -81,20 +81,20 @@ pub struct Definition {
     pub tools: Option<Vec<String>>,
     /// Calls of workers, made for each item in this order once the model's output was checked.
     pub then: Vec<Then>,
-    /// What is written once the run is through: all of it is one step.
+    /// The files that are written when the run is through: all of them are one step.
     pub write: Vec<Write>,
     /// The text for the model.
     pub body: Template,
 }
 
 impl Definition {
-    /// The slot of this name.
+    /// Returns the slot of this name.
     pub fn slot(&self, name: &str) -> Option<&Slot> {
         self.slots.iter().find(|slot| slot.name == name)
     }
 
-    /// The slots whose methods the model is offered: what `tools` names, or else every slot that no `then` and no
-    /// `write` step uses, since what needs no model is written down, not asked for.
+    /// Returns the slots whose methods the model is offered: those that `tools` names, or else every slot that no
+    /// `then` and no `write` step uses. Steps that need no model are written down, not asked for.
     pub fn offered_slots(&self) -> Vec<&Slot> {
         match &self.tools {
             Some(tools) => self.slots.iter().filter(|slot| tools.contains(&slot.name)).collect(),
@@ -108,13 +108,13 @@ impl Definition {
         }
     }
 
-    /// Whether a person must be asked before this method is called, because the file says so.
+    /// Returns whether a person must be asked before this method is called, because the file says so.
     pub fn asks(&self, slot: &str, method: &str) -> bool {
         self.approve.iter().any(|(known, name)| known == slot && name == method)
     }
 }
 
-/// Which documents a worker may be handed. What does not fit is refused before the model is asked.
+/// The documents that a worker may get. Any others are refused before the model is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachments {
     /// How many there may be.
@@ -123,7 +123,7 @@ pub struct Attachments {
     pub bytes: u64,
     /// How their names may end, in lower case with the point; empty: in any way.
     pub suffixes: Vec<String>,
-    /// What they may be by their content: `application/pdf`, or `image/*` for all that begin so; empty: anything.
+    /// The types that their content may have: `application/pdf`, or `image/*` for all that begin so; empty: any type.
     pub types: Vec<String>,
 }
 
@@ -145,18 +145,18 @@ pub const MEDIA_TYPES: [&str; 10] = [
 pub(crate) const MEDIA_FAMILIES: [&str; 2] = ["image/*", "text/*"];
 
 impl Attachments {
-    /// As many, as large, and of whatever kind, as can be said at all.
+    /// Returns the widest limits that can be stated: any number, size and kind of documents.
     pub fn any() -> Attachments {
         Attachments { max: 1_000, bytes: 1 << 40, suffixes: Vec::new(), types: Vec::new() }
     }
 
-    /// Whether a document may be called so.
+    /// Returns whether a document may be called so.
     pub fn takes(&self, name: &str) -> bool {
         let lower = name.to_lowercase();
         self.suffixes.is_empty() || self.suffixes.iter().any(|suffix| lower.ends_with(suffix.as_str()))
     }
 
-    /// Whether a document may be this by its content. One of which that is not known fits nothing that is named.
+    /// Returns whether a document's content may have this type. A document of unknown type fits no named type.
     pub fn takes_type(&self, media_type: &str) -> bool {
         let fits = |own: &String| match own.strip_suffix('*') {
             Some(family) => media_type.starts_with(family),
@@ -175,9 +175,9 @@ impl Default for Attachments {
 /// A named hole that the host fills by endowing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The name by which the worker knows what fills it.
+    /// The name under which the worker uses the slot.
     pub name: String,
-    /// What may fill it.
+    /// The kind of thing that may fill it.
     pub kind: Kind,
     /// The text that a person reads when choosing. Foreign text.
     pub label: Option<String>,
@@ -231,7 +231,7 @@ pub struct Write {
     pub slot: String,
     /// The file, relative to that directory.
     pub path: Template,
-    /// What is written.
+    /// The text of the file.
     pub content: Template,
     /// Where it stands, as bytes of the worker file.
     pub span: Range<usize>,

@@ -33,7 +33,7 @@ pub(crate) const KEYS: [&str; 12] = [
     "write",
 ];
 
-/// Tools that a model may be offered whatever the slots are called; a worker slot of that name would hide one.
+/// The tools that a model may be offered with any names of slots; a worker slot of such a name would hide one.
 pub(crate) const OWN_TOOLS: [&str; 6] = ["create_worker", "define", "form", "read_result", "request", "send"];
 
 /// How many problems are reported; who has so many wants to see the first.
@@ -57,13 +57,14 @@ pub fn parse(bundle: &Bundle) -> (Option<Definition>, Vec<Diagnostic>) {
     (definition.filter(|_| !failed), problems)
 }
 
-/// The range, fitted to whole characters of the text: what parsers say of places in broken text is only nearly right.
+/// Returns the range, fitted to whole characters of the text: the places that parsers give in broken text are only
+/// nearly right.
 pub(super) fn whole(text: &str, span: Range<usize>) -> Range<usize> {
     let start = text.floor_char_boundary(span.start);
     start..text.ceil_char_boundary(span.end).max(start)
 }
 
-/// The files that a bundle names, whether it has them or not.
+/// Returns the files that a bundle names, whether it has them or not.
 pub(crate) fn wanted(bundle: &Bundle) -> BTreeSet<String> {
     analyse(bundle).wanted
 }
@@ -97,7 +98,7 @@ fn analyse(bundle: &Bundle) -> Analysis {
     Analysis { definition: Some(definition), problems, wanted }
 }
 
-/// Reads what can be read: a part that is wrong gets its default, so that the others are checked as well.
+/// Reads every part of a definition. A part with a problem gets its default, so that the others are checked as well.
 fn read(
     bundle: &Bundle,
     root: Option<&Node>,
@@ -174,7 +175,7 @@ fn prompt(bundle: &Bundle, span: Range<usize>, problems: &mut Problems<'_>, walk
     Template { text: text.to_owned(), place: Place::Own(span) }
 }
 
-/// The keys of a pattern that is a record, without the mark of those that may be missing.
+/// Returns the keys of a pattern that is a record, without the mark of those that may be missing.
 fn names(node: &Node) -> Option<Vec<String>> {
     match &node.data {
         Data::Map(entries) => {
@@ -254,7 +255,7 @@ fn slots(node: Option<&Node>, problems: &mut Problems<'_>) -> Vec<Slot> {
     slots
 }
 
-/// Which documents may be handed on to the worker in a slot.
+/// Returns which documents may be handed on to the worker in a slot.
 fn handed_on(
     slot: &str,
     kind: Option<Kind>,
@@ -282,7 +283,7 @@ fn slot_kind(node: &Node, problems: &mut Problems<'_>) -> Option<Kind> {
     found
 }
 
-/// The slot of this name; a name that is not declared is reported.
+/// Returns the slot of this name; a name that is not declared is reported.
 pub(crate) fn known_slot<'s>(
     name: &str,
     slots: &'s [Slot],
@@ -347,7 +348,7 @@ fn tools(fields: &Option<Fields<'_>>, slots: &[Slot], problems: &mut Problems<'_
     Some(tools)
 }
 
-/// What of `attachments` nothing is said about stays as it is.
+/// Returns `attachments` with the keys that the file sets; the others stay as they are.
 fn attachments(node: &Node, mut attachments: Attachments, problems: &mut Problems<'_>) -> Attachments {
     let Some(fields) = problems.fields(node, "`attachments`", &["max", "bytes", "suffixes", "types"]) else {
         return attachments;
@@ -434,8 +435,8 @@ fn usd(limits: &Node, problems: &mut Problems<'_>) -> Option<f64> {
     }
 }
 
-/// A pattern in shorthand. Inputs and outputs are data, so that words for capabilities are refused: a choice such as
-/// `mail|file` would otherwise hold one without anybody noticing.
+/// Returns a pattern in shorthand. Inputs and outputs are data, so that words for capabilities are refused: a choice
+/// such as `mail|file` would otherwise hold one without anybody noticing.
 fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
     capability_words(node, problems);
     let pattern = shorthand(node, source, problems)?;
@@ -449,7 +450,7 @@ fn pattern(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pat
     Some(pattern)
 }
 
-/// A pattern in shorthand, in a text of which this is the whole.
+/// Returns a pattern in shorthand from a node of the text `source`.
 pub(super) fn shorthand(node: &Node, source: &str, problems: &mut Problems<'_>) -> Option<Pattern> {
     let mut places = Places::new(source);
     let plain = node.to_shorthand(&mut places);

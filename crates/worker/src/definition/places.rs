@@ -23,12 +23,12 @@ struct Written {
 }
 
 impl<'s> Places<'s> {
-    /// For texts of a file.
+    /// Returns the places for texts of a file.
     pub(crate) fn new(source: &'s str) -> Places<'s> {
         Places { source, written: Vec::new(), next: source.len() + 1 }
     }
 
-    /// The span of a text that is written at `whole`.
+    /// Returns the span of a text that is written at `whole`.
     pub(crate) fn add(&mut self, text: &str, whole: &Range<usize>) -> Range<usize> {
         let raw = self.source.get(whole.clone()).unwrap_or_default();
         let bytes = bytes(text, raw).map(|mut bytes| {
@@ -47,7 +47,7 @@ impl<'s> Places<'s> {
         start..start + text.len()
     }
 
-    /// A span of the file, for one of the file or of a text.
+    /// Returns a span of the file, for one of the file or of a text.
     pub(crate) fn in_file(&self, span: Range<usize>) -> Range<usize> {
         let Some(written) = self.written.iter().rev().find(|written| written.start <= span.start) else {
             return span;
@@ -60,8 +60,8 @@ impl<'s> Places<'s> {
     }
 }
 
-/// Where each byte of a text stands in what was written for it, and at last its end. `None` where they cannot be laid
-/// side by side.
+/// Returns the place of each byte of a text in its written form, and then the place of its end. `None` if the two
+/// cannot be laid side by side.
 fn bytes(text: &str, raw: &str) -> Option<Vec<usize>> {
     let quote = raw.chars().next().filter(|first| matches!(first, '"' | '\''));
     let mut at = match raw.chars().next()? {
@@ -95,7 +95,7 @@ fn bytes(text: &str, raw: &str) -> Option<Vec<usize>> {
                 _ if next == char && (char != ' ' || !rest.trim_start_matches(' ').starts_with('\n')) => {
                     next.len_utf8()
                 }
-                // Line ends, with the blanks around them, are folded into one blank; or indent what follows.
+                // Line ends, with the blanks around them, are folded into one blank; or indent the text that follows.
                 _ if next.is_whitespace() && char == ' ' && rest.trim_start().len() < rest.len() => {
                     rest.len() - rest.trim_start().len()
                 }
@@ -119,7 +119,7 @@ fn bytes(text: &str, raw: &str) -> Option<Vec<usize>> {
     Some(bytes)
 }
 
-/// How long an escape is, and whether it stands for a character.
+/// Returns how long an escape is, and whether it stands for a character.
 fn escape(rest: &str) -> Option<(usize, bool)> {
     Some(match rest.chars().nth(1)? {
         'x' => (4, true),
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_are_found_where_they_are_written() {
+    fn parts_of_a_text_map_to_file_positions() {
         for (raw, text, part, found) in [
             ("a|strng", "a|strng", "strng", "strng"),
             ("\"a|strng\"", "a|strng", "strng", "strng"),
@@ -161,7 +161,7 @@ mod tests {
             assert_eq!(source.get(place), Some(found), "{raw:?}");
             assert_eq!(places.in_file(2..3), 2..3);
         }
-        // What cannot be laid side by side has the place of the whole.
+        // A text that cannot be laid beside its written form has the place of the whole.
         let mut places = Places::new("key: abc");
         let span = places.add("xyz", &(5..8));
         assert_eq!(places.in_file(span.start + 1..span.start + 2), 5..8);

@@ -1,7 +1,7 @@
 //! Rendering: a definition's own text, filled with data.
 //!
-//! What is rendered was admitted by [`template`](super::template); here are the limits that hold at run time. A
-//! rendering reads nothing but the definition, its bundle and the given data, and cannot tell when it is done.
+//! [`template`](super::template) admits the texts; here are the limits that hold at run time. A rendering reads nothing
+//! but the definition, its bundle and the given data, and cannot tell when it is done.
 
 use std::io;
 
@@ -34,7 +34,7 @@ pub enum RenderError {
         place: String,
         /// The line of the template, from 1.
         line: usize,
-        /// What was asked for, as the template has it.
+        /// The name of the value, as the template has it.
         name: Option<String>,
     },
     /// The template does something with a value that cannot be done.
@@ -44,7 +44,7 @@ pub enum RenderError {
         place: String,
         /// The line of the template, from 1.
         line: usize,
-        /// What went wrong.
+        /// The error.
         message: String,
     },
     /// The data is larger than a template may be given.
@@ -65,9 +65,9 @@ pub enum RenderError {
     /// The path of a write came out as something that is not a file inside a directory.
     #[error("the path of a write came out as {path:?}: {why}")]
     Path {
-        /// What the template rendered to. It may hold foreign text; `Debug` makes it harmless.
+        /// The path that the template rendered to. It may hold foreign text; `Debug` makes it harmless.
         path: String,
-        /// What is wrong with it.
+        /// The fault of the path.
         why: &'static str,
     },
     /// The definition has no step of this number.
@@ -78,14 +78,14 @@ pub enum RenderError {
     },
 }
 
-/// What a write step writes.
+/// The file that a write step writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The slot of the directory.
     pub slot: String,
     /// The file, relative to that directory, with `/`.
     pub path: String,
-    /// What is written.
+    /// The text of the file.
     pub content: String,
 }
 
@@ -110,9 +110,9 @@ pub fn render_with(
     with.iter().map(|(name, piece)| Ok((name.clone(), renderer.piece(piece)?))).collect()
 }
 
-/// Renders what step `index` of `write` writes. The data is, for an `each` step, that of [`render_with`] with the
-/// results of all `then` steps; for a `once` step `input` and `items`, a list of records of `item`, `output`, the
-/// `then` results by name and `error` (text, or null if there was none).
+/// Renders the file that step `index` of `write` writes. For an `each` step, the data is that of [`render_with`] with
+/// the results of all `then` steps. For a `once` step, the data is `input` and `items`. Each item is a record of
+/// `item`, `output`, the `then` results by name and `error` (text, or null if there was none).
 pub fn render_write(
     definition: &Definition,
     bundle: &Bundle,
@@ -126,7 +126,8 @@ pub fn render_write(
     Ok(Written { slot: slot.clone(), path, content: renderer.text(content)? })
 }
 
-/// The directory capability confines paths; this catches earlier, and in words, what a template made of a name.
+/// Returns the path if it can name a file inside a directory. The directory capability confines paths as well; this
+/// check is earlier, and explains in words a path that a template made of a name.
 fn checked_path(path: String) -> Result<String, RenderError> {
     let why = if path.trim().is_empty() {
         "it is empty"
@@ -229,7 +230,7 @@ impl<'b> Renderer<'b> {
         }
     }
 
-    /// The line of the worker file at which a template begins.
+    /// Returns the line of the worker file at which a template begins.
     fn line(&self, template: &Template) -> usize {
         match &template.place {
             Place::File(_) => 1,
@@ -269,12 +270,12 @@ impl<'b> Renderer<'b> {
     }
 }
 
-/// Line ends as templates count them.
+/// Returns the text with line ends as templates count them.
 fn lines(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// Roughly how many bytes the data takes as text; what is nested too deep counts as too much.
+/// Returns roughly how many bytes the data takes as text. Data that is nested too deep counts as too much.
 fn size(data: &Json, depth: usize) -> usize {
     if depth > 64 {
         return MAX_OUTPUT + 1;
@@ -289,7 +290,7 @@ fn size(data: &Json, depth: usize) -> usize {
     }
 }
 
-/// Data as templates see it.
+/// Returns data as templates see it.
 fn to_value(data: &Json) -> Value {
     match data {
         Json::Null => Value::from(()),
@@ -307,7 +308,7 @@ fn to_value(data: &Json) -> Value {
     }
 }
 
-/// The same back; the data that went in was not nested too deep, so what comes out is not.
+/// Returns a value of a template as data again. The data that went in was not nested too deep, so the result is not.
 fn to_json(value: &Value) -> Option<Json> {
     match value.kind() {
         ValueKind::None => Some(Json::Null),
@@ -329,7 +330,7 @@ fn to_json(value: &Value) -> Option<Json> {
     }
 }
 
-/// Keeps what is written, up to a limit.
+/// A writer that keeps its bytes, up to a limit.
 struct Limited {
     bytes: Vec<u8>,
     over: bool,

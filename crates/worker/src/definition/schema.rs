@@ -1,14 +1,14 @@
-//! The front matter of a worker file as JSON Schema: for editors that complete and check while somebody types.
+//! The front matter of a worker file as JSON Schema: for editors that complete and check while an author types.
 //!
-//! It says as much as JSON Schema can. What depends on other parts of the file (a step names a slot, a template asks for a
-//! value) is for [`super::parse`] to say.
+//! The schema is as strict as JSON Schema can be. Rules over several parts of the file (a step names a slot, a
+//! template asks for a value) are left to [`super::parse`].
 
 use serde_json::{Value as Json, json};
 
 use super::parse::KEYS;
 use super::{MEDIA_FAMILIES, MEDIA_TYPES};
 
-/// The schema of the front matter.
+/// Returns the schema of the front matter.
 pub fn schema() -> Json {
     let kinds: Vec<&str> = resource::KINDS.iter().map(|row| row.label).collect();
     let amount = json!({ "type": ["string", "integer"] });
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_has_the_keys_of_the_front_matter_and_no_others() {
+    fn schema_has_exactly_the_front_matter_keys() {
         let schema = schema();
         let known: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
         assert_eq!(known, KEYS);

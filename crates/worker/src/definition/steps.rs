@@ -159,18 +159,18 @@ fn wants(name: &str, kind: Kind, what: &str, node: &Node, slots: &[Slot], proble
     }
 }
 
-/// The names that a template has: what is always there, and the results of the steps before.
+/// Returns the names that a template has: those that are always there, and the results of the steps before.
 fn known<'s>(always: &[&'s str], steps: &'s [Then]) -> Vec<&'s str> {
     always.iter().copied().chain(steps.iter().map(|step| step.name.as_str())).collect()
 }
 
-/// A template that stands in the front matter.
+/// Returns a template that stands in the front matter.
 fn own(text: &str, node: &Node, bundle: &Bundle, names: &[&str], walk: &mut Walk<'_>) -> Template {
     walk.own(text, node.span.clone(), &bundle.source, names);
     Template { text: text.to_owned(), place: Place::Own(node.span.clone()) }
 }
 
-/// A value of `with`: every text in it that has braces is a template.
+/// Returns a value of `with`: every text in it that has braces is a template.
 fn piece(node: &Node, bundle: &Bundle, names: &[&str], walk: &mut Walk<'_>) -> Piece {
     match &node.data {
         Data::Text(text) if ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark)) => {

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-/// The candidate nearest to `word`, if one is near enough to be what was meant.
+/// Returns the candidate nearest to `word`, if one is near enough to be the intended word.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Two thirds of the letters must be right; long words are not looked at, since nobody mistypes those.
+    // Two thirds of the letters must be right. Long words are skipped, since people do not mistype those.
     let length = word.chars().count();
     if length > 64 {
         return None;
@@ -19,7 +19,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// One line of help: the nearest candidate if there is one, else all of them. `what` is a plural: "the slots".
+/// Returns one line of help: the nearest candidate if there is one, else all of them. The second argument is a
+/// plural: "the slots".
 pub(crate) fn help<'a>(
     word: &str,
     what: &str,
@@ -40,7 +41,7 @@ pub(crate) fn help<'a>(
     }
 }
 
-/// How many letters must be put in, left out, replaced or swapped with their neighbour.
+/// Returns how many letters must be put in, left out, replaced or swapped with their neighbour.
 fn distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.chars().collect();
     let right: Vec<char> = right.chars().collect();
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearest_word() {
+    fn nearest_finds_only_similar_words() {
         for (word, expected) in [
             ("ouput", Some("output")),
             ("outptu", Some("output")),

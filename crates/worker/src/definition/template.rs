@@ -1,11 +1,14 @@
 //! The template language of worker files: the part of Jinja that can be bounded.
 //!
 //! A worker file may come from anyone, and rendering it must neither hang nor fill memory. MiniJinja's fuel counts
-//! instructions, not what one of them costs, so this module admits only what costs little per instruction: text,
-//! `{{ … }}`, `if`, `for` over values, `include` of a named file, tests, filters (ours, which keep account), and
-//! comparison with a literal. What can name a grown value (`set`, `macro`, `~`, `*`) is refused when the file is
-//! read, with its place. Together with the fuel and the limits of rendering that bounds time and
-//! memory by the size of the worker and its data.
+//! instructions, not their cost. So this module admits only parts that cost little per instruction:
+//!
+//! - text, `{{ … }}`, `if`, `for` over values, and `include` of a named file;
+//! - tests, filters (ours, which keep account), and comparison with a literal.
+//!
+//! Parts that can name a grown value (`set`, `macro`, `~`, `*`) are refused when the file is read, with their place.
+//! Together with the fuel and the limits of rendering, that bounds time and memory by the size of the worker and its
+//! data.
 //!
 //! Only a definition's own text is a template. Values are inserted as they are and never read again.
 
@@ -49,10 +52,10 @@ const MAX_TAGS: usize = 5_000;
 /// How many `elif` one file may have: each is one `if` inside another.
 const MAX_ELIFS: usize = 100;
 
-/// What is too large about a template, found without building anything of its size.
+/// Returns the limit that a template exceeds, with its place. The check builds nothing of the template's size.
 pub(crate) fn oversized(text: &str) -> Option<(String, Range<usize>)> {
     let (mut tags, mut elifs, mut tokens) = (0, 0, 0);
-    // What cannot be cut into tokens is left to the parser, which says why.
+    // Text that cannot be cut into tokens is left to the parser, which says why.
     for (token, span) in tokenize(text, false, Default::default()).map_while(Result::ok) {
         match token {
             Token::TemplateData(_) => {}
@@ -74,7 +77,7 @@ pub(crate) fn oversized(text: &str) -> Option<(String, Range<usize>)> {
     None
 }
 
-/// The expression of a template that is nothing but one `{{ expression }}`.
+/// Returns the expression of a template that is nothing but one `{{ expression }}`.
 pub(crate) fn sole_expression(text: &str) -> Option<&str> {
     let text = text.trim();
     let mut tokens = tokenize(text, false, Default::default());
@@ -90,7 +93,7 @@ pub(crate) fn sole_expression(text: &str) -> Option<&str> {
     text.get(range(start).end..range(end).start).filter(|_| whole).map(str::trim)
 }
 
-/// Where something stands, as bytes of its template.
+/// Returns where something stands, as bytes of its template.
 pub(crate) fn range(span: Span) -> Range<usize> {
     let at = |offset: u32| usize::try_from(offset).unwrap_or(usize::MAX);
     at(span.start_offset)..at(span.end_offset)

@@ -1,4 +1,5 @@
-//! The walk over templates and all that they include, which admits only what [`template`](super::template) says.
+//! The walk over templates and all of their includes, which admits only the parts that [`template`](super::template)
+//! lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,12 +17,12 @@ const MAX_INDEX: usize = 1_000;
 /// How often files may include files, each way in counted.
 const MAX_INCLUDES: usize = 200;
 
-/// What a walk over a template and all that it includes finds.
+/// The results of a walk over a template and all of its includes.
 pub(crate) struct Walk<'a> {
     includes: &'a BTreeMap<String, String>,
     /// Every file that is named, whether it is there or not.
     pub(crate) wanted: BTreeSet<String>,
-    /// What is wrong.
+    /// The problems.
     pub(crate) problems: Vec<Diagnostic>,
     /// The fields that a variable has, where that is known.
     fields: BTreeMap<&'static str, Vec<String>>,
@@ -33,15 +34,15 @@ pub(crate) struct Walk<'a> {
 #[derive(Clone, Copy)]
 struct Site<'s> {
     file: Option<&'s str>,
-    /// What to add to a position in the text, to have one in the file. `None` if the text was written with escapes,
-    /// so that only the whole has a place.
+    /// The number to add to a position in the text, to have one in the file. If the text was written with escapes,
+    /// only the whole has a place: this is its range, as `Err`.
     offset: Result<usize, (usize, usize)>,
 }
 
 type Scope<'s> = Vec<&'s str>;
 
 impl<'a> Walk<'a> {
-    /// A walk that knows these files.
+    /// Returns a walk that knows these files.
     pub(crate) fn new(includes: &'a BTreeMap<String, String>) -> Walk<'a> {
         let (wanted, problems, fields) = Default::default();
         Walk { includes, wanted, problems, fields, entered: 0, stack: Vec::new() }
@@ -195,7 +196,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Checks what a `for` runs over: a value, not one made up here, which could name a grown one.
+    /// Checks the value that a `for` runs over: one made up in the template could name a grown one.
     fn iterated<'s>(&mut self, iter: &Expr<'s>, site: Site<'_>, scope: &Scope<'s>) {
         match iter {
             Expr::Var(_) | Expr::GetAttr(_) | Expr::GetItem(_) => self.expr(iter, site, scope),
@@ -369,7 +370,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Why a file of this name is not included, whether or not it exists.
+/// Returns why a file of this name is not included, whether or not it exists.
 fn unfit(name: &str) -> Option<&'static str> {
     if name.is_empty() || name.len() > 255 {
         Some("this is not the name of a file")
@@ -407,7 +408,7 @@ fn place(at: Range<usize>, site: Site<'_>) -> Range<usize> {
     }
 }
 
-/// The bytes of a line, counted from 0, without its end.
+/// Returns the bytes of a line, counted from 0, without its end.
 fn line_range(text: &str, line: usize) -> Range<usize> {
     let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
     let rest = text.get(start..).unwrap_or_default();

@@ -19,13 +19,13 @@ const MAX_NODES: usize = 10_000;
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    /// What it is.
+    /// The value.
     pub(crate) data: Data,
     /// Where, as bytes of the whole file.
     pub(crate) span: Range<usize>,
 }
 
-/// What a value is.
+/// The kind and the content of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Data {
     Null,
@@ -46,7 +46,7 @@ pub(crate) struct Key {
 }
 
 impl Node {
-    /// What kind of value this is, with its article.
+    /// Returns the kind of this value, with its article.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.data {
             Data::Null => "nothing",
@@ -58,7 +58,7 @@ impl Node {
         }
     }
 
-    /// The value as the pattern shorthand has it; its spans are those of `places`.
+    /// Returns the value as the pattern shorthand has it; its spans are those of `places`.
     pub(crate) fn to_shorthand(&self, places: &mut Places<'_>) -> passable::Node {
         use passable::Node as Plain;
         let span = self.span.clone();
@@ -79,7 +79,7 @@ impl Node {
         }
     }
 
-    /// The value as plain data.
+    /// Returns the value as plain data.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value;
         match &self.data {
@@ -95,15 +95,15 @@ impl Node {
     }
 }
 
-/// Where the text of a value stands, as the author wrote it: without the quotes. If it was written with escapes or
-/// over several lines, only the whole has a place.
+/// Returns where the text of a value stands, as the author wrote it: without the quotes. If it was written with
+/// escapes or over several lines, only the whole has a place.
 pub(crate) fn verbatim(text: &str, span: &Range<usize>, source: &str) -> Option<Range<usize>> {
     let start = span.start + source.get(span.clone())?.find(text)?;
     Some(start..start + text.len())
 }
 
-/// Reads one YAML document that stands at byte `offset` of a file. What it could not make sense of is reported and
-/// left out; `None` if nothing is left.
+/// Reads one YAML document that stands at byte `offset` of a file. Parts that cannot be read are reported and left
+/// out; `None` if nothing is left.
 pub(crate) fn read(text: &str, offset: usize, problems: &mut Vec<Diagnostic>) -> Option<Node> {
     if let Some(at) = tab(text) {
         problems.push(
@@ -123,7 +123,7 @@ pub(crate) fn read(text: &str, offset: usize, problems: &mut Vec<Diagnostic>) ->
     }
 }
 
-/// The first tab in the indentation of a line.
+/// Returns the first tab in the indentation of a line.
 fn tab(text: &str) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -270,7 +270,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where a collection ends that a bracket closes; the end of others is where their last value ends.
+    /// Returns where a collection ends that a bracket closes; the end of others is where their last value ends.
     fn closed(&self, span: Span) -> Option<usize> {
         let range = self.range(span);
         let bracket = self.text.get(range.start - self.offset..range.end - self.offset)?;
@@ -281,7 +281,7 @@ impl<'a> Reader<'a> {
         self.offset + self.starts.get(marker.index()).copied().unwrap_or(self.text.len())
     }
 
-    /// The range without the blank space at its end, which the parser counts to block scalars.
+    /// Returns the range without the blank space at its end, which the parser counts to block scalars.
     fn range(&self, span: Span) -> Range<usize> {
         let (start, end) = (self.byte(span.start), self.byte(span.end));
         let inside = self.text.get(start - self.offset..end.max(start) - self.offset).unwrap_or_default();
@@ -293,7 +293,7 @@ fn fatal(code: &'static str, message: impl Into<String>, span: Range<usize>, hel
     Box::new(Diagnostic::error(code, message, span).help(help))
 }
 
-/// What most often mends a text of which the parser says this.
+/// Returns the usual repair of a text for which the parser reports this error.
 fn way_out(info: &str) -> &'static str {
     for (part, help) in [
         ("flow", "close every `{` and `[`, with a comma between what they hold"),
@@ -322,7 +322,7 @@ fn scalar(text: &str, style: ScalarStyle) -> Data {
     }
 }
 
-/// A decimal number. What does not fit is left as text, so that nothing is rounded silently.
+/// Returns a decimal number. A number that does not fit is left as text, so that nothing is rounded silently.
 fn number(text: &str) -> Option<serde_json::Number> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !digits.starts_with(|c: char| c.is_ascii_digit()) && !digits.starts_with('.') {

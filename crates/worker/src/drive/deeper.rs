@@ -8,12 +8,12 @@ use super::Driver;
 use crate::budget::{self, Short};
 use crate::judging::Bench;
 
-/// The rule of what is refused for its depth.
+/// The rule of a finding that refuses a call for its depth.
 const TOO_DEEP: &str = "depth/limit";
 
 impl Driver<'_> {
-    /// What a person is asked before a call is refused; `None` unless depth alone stands in its way, nobody has said
-    /// no in this run, and there is any deeper to go.
+    /// Returns the question to a person before a call is refused for its depth. `None` if the call has other
+    /// problems, if a person has refused depth in this run, or if no more depth is possible.
     pub(super) fn too_deep(&self, judgement: &Judgement) -> Result<Option<Short>, Trouble> {
         let verdict = &judgement.verdict;
         let is_deep = verdict.decision == Decision::Deny
@@ -24,7 +24,8 @@ impl Driver<'_> {
         let proposal = &judgement.proposal;
         let Some(bound) = self.slots.by_grant(&proposal.grant) else { return Ok(None) };
         let Some(method) = bound.interface.method(&proposal.method) else { return Ok(None) };
-        // Judged as if the run could go deeper: nobody is asked for what would be refused all the same.
+        // The call is judged as if the run could go deeper: a person is not asked about a call that would be refused
+        // all the same.
         let limits = Limits { depth: self.run.depth.saturating_add(1), ..self.run.limits };
         let deeper = Run { limits, ..self.run.clone() };
         let bench = Bench::new(self.world, &deeper, &self.fold, &self.slots)?;

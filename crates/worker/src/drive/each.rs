@@ -1,4 +1,4 @@
-//! A run over many documents: one isolated child for each, then the worker's own steps over what they came to.
+//! A run over many documents: one isolated child for each, then the worker's own steps over their results.
 
 use kernel::command::Move;
 use kernel::run::RunOutcome;
@@ -9,7 +9,7 @@ use crate::trouble::internal;
 use kernel::run::Trouble;
 
 impl Driver<'_> {
-    /// One isolated child for each item that has not come to anything in another run, then the writes.
+    /// Runs one isolated child for each item that has no result from another run, then the writes.
     pub(super) fn each(&mut self, jobs: u32) -> Result<Flow, Trouble> {
         let input = &self.run.input;
         let to_do: Vec<usize> =
@@ -43,7 +43,7 @@ impl Driver<'_> {
                 Some(Item::collected(document, i, &outcome, is_earlier))
             })
             .collect();
-        // What came to something in another run has had its writes there.
+        // The run that completed an earlier item has written its files.
         let mut new = items.iter().filter(|item| !item.is_earlier()).peekable();
         if new.peek().is_some() && new.all(Item::failed) {
             let first = self.fold.collected.values().find_map(|outcome| match outcome {

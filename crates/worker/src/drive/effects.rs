@@ -1,4 +1,4 @@
-//! What has been approved begins, and what has begun is brought to its end.
+//! Effects: approved calls begin, and begun calls are completed.
 
 use caps::Settled;
 use kernel::StepRef;
@@ -17,14 +17,15 @@ use crate::spill;
 use crate::trouble::{internal, trouble};
 
 impl Driver<'_> {
-    /// Begins what was approved. A call that depends on something that has changed since is proposed anew instead: the
-    /// approval was one of the call as it was shown.
+    /// Returns the moves that begin approved calls. A call whose data has changed since is proposed anew instead: the
+    /// person approved the call as it was shown.
     pub(super) fn begin_or_restate(&self, approved: &[u64]) -> Result<Vec<Move>, Trouble> {
         let bench = Bench::new(self.world, &self.run, &self.fold, &self.slots)?;
         let mut moves = Vec::new();
         for &proposal in approved {
             let call = self.fold.calls.get(&proposal);
-            // Of what begins and is not yet at work when a crash comes, a person would be asked whether it happened.
+            // If a crash comes between the begin and the end of such a call, a person is asked whether it happened.
+            // So it begins alone.
             let alone = call.is_some_and(|call| !self.can_be_looked_up(&call.proposal));
             if alone && !moves.is_empty() {
                 continue;
@@ -41,7 +42,7 @@ impl Driver<'_> {
         Ok(moves)
     }
 
-    /// Whether it can be found out after a crash if this call was made.
+    /// Returns whether it can be found out after a crash if this call was made.
     fn can_be_looked_up(&self, proposal: &Proposal) -> bool {
         match self.slots.by_grant(&proposal.grant) {
             Some(Bound { reach: Reach::Capability(capability), .. }) => {
@@ -51,7 +52,7 @@ impl Driver<'_> {
         }
     }
 
-    /// The call as it would be now, if that is another one than it was.
+    /// Returns the call as it would be now, if that is another one than it was.
     fn anew(&self, bench: &Bench<'_>, call: &Call) -> Result<Option<Judgement>, Trouble> {
         let old = &call.proposal;
         let Some(bound) = self.slots.by_grant(&old.grant) else { return Ok(None) };
@@ -60,14 +61,14 @@ impl Driver<'_> {
         if judgement.proposal.pins == old.pins {
             return Ok(None);
         }
-        // Whatever the gates say, a person is about to be shown the difference.
+        // A person is about to see the difference, with any verdict of the gates.
         if let Reach::Capability(capability) = &bound.reach {
             bench.keep_operands(&**capability, &judgement.proposal)?;
         }
         Ok(Some(judgement))
     }
 
-    /// Performs what has begun. True if there was anything.
+    /// Performs the effects that have begun. Returns whether there were any.
     pub(super) fn perform_effects(&mut self) -> Result<bool, Trouble> {
         let steps: Vec<u64> = self.fold.unfinished_effects().collect();
         let mut moves = Vec::new();
@@ -86,14 +87,14 @@ impl Driver<'_> {
             let settled = match self.settle(&begun) {
                 Ok(settled) => settled,
                 Err(trouble) => {
-                    // What came of the others is known, and stays so.
+                    // The outcomes of the other effects are known, and are recorded.
                     self.advance(moves)?;
                     return Err(trouble);
                 }
             };
             let completion = match settled {
                 Some(completion) => completion,
-                // Nobody is asked about a run that is not to go on.
+                // No person is asked about a cancelled run.
                 None if self.run.cancelled.is_some() => {
                     Completion::Failed(unknown("only a person could tell"))
                 }
@@ -122,8 +123,8 @@ impl Driver<'_> {
         Ok(!steps.is_empty())
     }
 
-    /// Keeps what an effect is about to change, so that a person can have it put back. After a crash it may be changed
-    /// already; then what there is was kept before.
+    /// Keeps the data that an effect is about to change, so that a person can have it restored. After a crash the
+    /// data may be changed already; then it was kept before the crash.
     fn keep_before(&self, begun: &Begun) -> Result<(), Trouble> {
         let proposal = begun.proposal();
         let Some(Bound { reach: Reach::Capability(capability), .. }) = self.slots.by_grant(&proposal.grant)
@@ -139,7 +140,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// What came of an effect; `None` if only a person can tell.
+    /// Returns the outcome of an effect; `None` if only a person can tell.
     fn settle(&self, begun: &Begun) -> Result<Option<Completion>, Trouble> {
         let Some(Bound { reach: Reach::Capability(capability), .. }) =
             self.slots.by_grant(&begun.proposal().grant)
@@ -159,7 +160,8 @@ impl Driver<'_> {
     }
 }
 
-/// Whether an effect failed because of something outside that a person can put right; nothing has happened then.
+/// Returns whether an effect failed because of something outside that a person can put right; nothing has happened
+/// then.
 fn can_be_mended(finding: &Finding) -> bool {
     MENDABLE.contains(&finding.rule.as_str())
 }

@@ -1,9 +1,9 @@
-//! What goes out with the next step that somebody depends on.
+//! Deferred moves, which go out with the next step that others depend on.
 //!
-//! An outcome of a call that only reads, and a turn of a model that only looks up what it answers, can be had again at
-//! any time. So they have no commit of their own. Until they are recorded the driver goes on as if they were: it
-//! foresees what the kernel will make of them. If somebody else has written in the journal meanwhile, they come
-//! later than was foreseen: then everything is made anew from the journal, and the model is asked again.
+//! Two kinds of results can be had again at any time: the outcome of a call that only reads, and a turn of a model
+//! that only looks its answers up. So they have no commit of their own. Until they are recorded, the driver goes on
+//! as if they were: it foresees the entries that the kernel will make of them. If another writer adds to the journal
+//! meanwhile, they come later than was foreseen. Then the driver folds the journal anew, and asks the model again.
 
 use kernel::command::Move;
 use kernel::run::{Completion, Entry, Run, Step, Trouble};
@@ -14,16 +14,16 @@ use crate::fold::Fold;
 /// Steps that are not recorded yet.
 #[derive(Default)]
 pub(super) struct Later {
-    /// What is to be recorded.
+    /// The moves to be recorded.
     pub(super) moves: Vec<Move>,
-    /// What it will be in the journal.
+    /// The journal entries that the moves will become.
     pub(super) entries: Vec<Entry>,
     /// Bytes that these moves, or those with which they go out, name.
     pub(super) bytes: Vec<Vec<u8>>,
 }
 
 impl Later {
-    /// Whether a turn of the model is among them, which names steps by their numbers.
+    /// Returns whether a turn of the model is among them, which names steps by their numbers.
     pub(super) fn has_turn(&self) -> bool {
         self.moves.iter().any(is_turn)
     }
@@ -33,7 +33,7 @@ fn is_turn(step: &Move) -> bool {
     matches!(step, Move::Prompt { .. } | Move::Reply { .. })
 }
 
-/// What a move will be in the journal; `None` for one that does not wait.
+/// Returns the journal entry that a move will become; `None` for a move that cannot be deferred.
 fn entry(step: &Move) -> Option<Entry> {
     Some(match step.clone() {
         Move::Prompt { request, model } => Entry::Prompted { request, model },
@@ -44,7 +44,7 @@ fn entry(step: &Move) -> Option<Entry> {
     })
 }
 
-/// What a move will change in the run itself.
+/// Applies to the run itself the changes that a move will make.
 fn foresee(run: &mut Run, step: &Move) {
     run.next_step += 1;
     match step {
@@ -76,7 +76,7 @@ impl Driver<'_> {
         self.later.moves.push(step);
     }
 
-    /// Brings the fold to where the journal is, and beyond it what is still to go out.
+    /// Brings the fold to the end of the journal, and adds the deferred moves.
     pub(super) fn catch_up(&mut self) -> Result<(), Trouble> {
         let news = self.world.journal(self.run.number, self.recorded)?;
         let has_gone_out = self.later.moves.is_empty();
@@ -85,7 +85,7 @@ impl Driver<'_> {
                 self.later.entries.len() <= news.len()
                     && self.later.entries.iter().zip(&news).all(|(entry, step)| *entry == step.entry)
             }
-            // A run that was cancelled asks nobody any more.
+            // A cancelled run asks no model any more.
             false => news.is_empty() && (self.run.cancelled.is_none() || !self.later.has_turn()),
         };
         if !is_as_foreseen {
@@ -101,7 +101,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Folds the whole journal. What was read goes out later than it was foreseen; the model is asked again.
+    /// Folds the whole journal. Deferred reads go out later than was foreseen, and the model is asked again.
     pub(super) fn begin_anew(&mut self) -> Result<(), Trouble> {
         let later = std::mem::take(&mut self.later);
         self.fold = Fold::of(&self.world.journal(self.run.number, 1)?);
@@ -110,8 +110,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Whether steps with a turn of the model were refused because somebody else has written in the journal, or has
-    /// cancelled the run.
+    /// Returns whether steps with a turn of the model were refused because somebody else has written in the journal,
+    /// or has cancelled the run.
     pub(super) fn was_overtaken(&self) -> bool {
         let run = self.world.run(self.run.number);
         run.is_ok_and(|run| run.next_step != self.recorded || run.cancelled != self.run.cancelled)

@@ -2,12 +2,12 @@ use insta::assert_snapshot;
 
 use super::{bundle, problems};
 
-/// The problems of a worker file with this front matter and a body.
+/// Returns the problems of a worker file with this front matter and a body.
 fn front(front: &str) -> String {
     problems(&bundle(&format!("---\n{front}\n---\nDo it.\n"), &[]))
 }
 
-/// The problems of a worker file with this body.
+/// Returns the problems of a worker file with this body.
 fn body(body: &str) -> String {
     problems(&bundle(
         &format!("---\ninput: {{ rubric: string }}\noutput: {{ class: string }}\n---\n{body}"),
@@ -16,7 +16,7 @@ fn body(body: &str) -> String {
 }
 
 #[test]
-fn keys_and_kinds() {
+fn unknown_keys_and_wrong_types_are_reported() {
     assert_snapshot!(front("ouput: string\nfavourite_colour: blue"), @r#"
     2:1 "ouput" [worker/unknown-key] the front matter has no key `ouput`
       did you mean `output`?
@@ -46,7 +46,7 @@ fn keys_and_kinds() {
 }
 
 #[test]
-fn everything_at_once() {
+fn all_problems_of_a_file_are_reported() {
     assert_snapshot!(
         problems(&bundle("---\nouput: x\nlimits: { turns: 0 }\nslots: { out: dirr }\napprove: { out.write: allow }\n---\n{{ nope }}", &[])),
         @r#"
@@ -136,7 +136,7 @@ fn patterns() {
     3:51 "mail|file" [worker/pattern] `file` is the word for a capability; inputs and outputs are data
       for the text `file` write '"file"'; authority comes through `slots`
     "#);
-    // Nothing seals what a worker works on.
+    // The inputs and outputs of a worker are not sealed.
     for secret in ["input: { key: secret? }", "output: { keys: [secret] }"] {
         let said = front(secret);
         assert!(said.contains("[worker/secret] inputs and outputs are kept"), "{secret}: {said}");
@@ -152,7 +152,7 @@ fn patterns() {
 }
 
 #[test]
-fn patterns_are_pointed_at_through_quotes_escapes_and_lines() {
+fn pattern_errors_point_into_quoted_and_folded_text() {
     assert_snapshot!(front("input: { a: 'it''s|5..1', b: \"\\u00fc|M.any\\x28\\x29|7..2\" }"), @r#"
     2:20 "5..1" [worker/pattern] this range is empty
       a range looks like 1..5, 0.. or ..9.5
@@ -208,7 +208,7 @@ fn slots() {
 }
 
 #[test]
-fn approve_may_only_tighten() {
+fn approve_cannot_loosen_a_grant() {
     assert_snapshot!(front("slots: { out: dir rw }\napprove: { out.write: allow }"), @r#"
     3:23 "allow" [worker/approve] a worker file may only tighten what is asked, never loosen it: `ask` is the only setting
       write `ask`, or leave the line out
@@ -362,7 +362,7 @@ fn templates() {
 }
 
 #[test]
-fn front_matter() {
+fn broken_front_matter_is_reported() {
     assert_snapshot!(problems(&bundle("---\ndescription: x\nDo it.", &[])), @r#"
     1:1 "---" [worker/front-matter-open] the front matter has no end
       put a line `---` between the front matter and the text for the model

@@ -14,14 +14,14 @@ fn directory(files: &[(&str, &[u8])]) -> tempfile::TempDir {
     directory
 }
 
-/// The error of a load and its way out, with the directory left out.
+/// Returns the error of a load and its way out, with the directory left out.
 fn error(directory: &Path, name: &str) -> String {
     let error = Bundle::load(&directory.join(name)).expect_err("this does not load");
     format!("{error}\n  {}", error.help()).replace(&format!("{}", directory.display()), "DIR")
 }
 
 #[test]
-fn includes_are_found_transitively() {
+fn includes_are_loaded_transitively() {
     let directory = directory(&[
         ("sub/go.worker.md", b"---\nslots: { out: dir rw }\nwrite: [{ once: out, path: x, template: t.j2 }]\n---\n{% include 'a.md' %}{% include 'gone.md' %}"),
         ("sub/t.j2", b"{% include 'parts/b.md' %}"),
@@ -54,7 +54,7 @@ fn includes_are_found_transitively() {
 }
 
 #[test]
-fn what_cannot_be_loaded() {
+fn load_errors_name_the_problem_and_the_way_out() {
     let large = vec![b'x'; (10 << 20) + 1];
     let directory = directory(&[
         ("triage.worker", b"Go."),
@@ -121,7 +121,7 @@ fn what_cannot_be_loaded() {
     assert!(matches!(Bundle::load(Path::new("/")), Err(LoadError::NotAFile { .. })));
 }
 
-/// The workers of the examples are right as they stand, and this is what a model and a person get to see.
+/// Checks that the workers of the examples have no problems, and shows the texts that a model and a person get.
 #[test]
 fn examples() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/inbox");

@@ -2,7 +2,7 @@
 
 use worker::definition::{Bundle, Severity, import, parse};
 
-/// The file that is made, which must be one that can be run, and the notes.
+/// Returns the file that is made, which must be one that can be run, and the notes.
 fn taken(file: &str, source: &str) -> (String, String) {
     let imported = import(file, source).unwrap();
     let bundle = Bundle {
@@ -18,7 +18,7 @@ fn taken(file: &str, source: &str) -> (String, String) {
 }
 
 #[test]
-fn a_worker_of_llm_do_declares_what_its_boxes_were() {
+fn llm_do_sandboxes_become_slots() {
     let source = "---\nname: pitch\ndescription: Scores decks\nmodel: anthropic:claude-haiku\nsandboxes:\n  in: { path: ./input, mode: ro, text_suffixes: [.md], max_bytes: 100 }\n  out: { path: ./out, mode: RW }\nattachment_policy: { max_attachments: 1, max_total_bytes: 1000, allowed_suffixes: [.PDF] }\nallow_workers: [evaluator]\ntool_rules: { sandbox.write: { approval_required: true }, worker.call: { approval_required: false } }\nlocked: true\n---\nScore {{ input.deck }}.\n";
     let (file, notes) = taken("workers/pitch.worker", source);
     assert_eq!(
@@ -37,7 +37,7 @@ fn a_worker_of_llm_do_declares_what_its_boxes_were() {
 }
 
 #[test]
-fn what_allowed_everything_allows_nothing_and_says_so() {
+fn allow_all_workers_becomes_a_note_without_slots() {
     let (file, notes) = taken("a.yaml", "instructions: Do it.\nallow_workers: []\n");
     assert_eq!(file, "---\n---\nDo it.\n");
     assert!(notes.contains("allowed every worker there; here it allows none"), "{notes}");
@@ -46,7 +46,7 @@ fn what_allowed_everything_allows_nothing_and_says_so() {
 }
 
 #[test]
-fn a_text_that_was_never_filled_in_is_not_filled_in() {
+fn plain_instructions_are_imported_as_raw_text() {
     let (file, _) = taken("a.yaml", "instructions: 'Say {{ secret }} and {% include \"x\" %}.'\n");
     assert_eq!(file, "---\n---\n{% raw %}Say {{ secret }} and {% include \"x\" %}.{% endraw %}\n");
     let (file, _) = taken("a.yaml", "instructions: 'Say {{ secret }}{% endraw %}{{ x }}.'\n");
@@ -54,7 +54,7 @@ fn a_text_that_was_never_filled_in_is_not_filled_in() {
 }
 
 #[test]
-fn an_agent_in_markdown_declares_what_its_tools_were() {
+fn markdown_agent_tools_become_slots() {
     let source = "---\nname: code-reviewer\ndescription: Use this agent when: code was written.\\nExamples: <example>\ntools: Read, Grep, Edit, Bash(git diff:*), WebFetch, mcp__github__list, Task\nmodel: sonnet\ncolor: red\n---\n\nReview {braces} and {{ these }}.\n";
     let (file, notes) = taken("code-reviewer.md", source);
     assert!(file.contains("slots:\n  files: dir rw\n  shell: program\n  web: http\n"), "{file}");
@@ -70,7 +70,7 @@ fn an_agent_in_markdown_declares_what_its_tools_were() {
 }
 
 #[test]
-fn an_agent_file_says_what_is_code() {
+fn agent_file_toolsets_of_code_get_a_note() {
     let source = "---\nname: main\ntools: [analyze]\ntoolsets: [filesystem_cwd_ro, shell_readonly, dynamic_agents, my.module.Tools, helper]\nserver_side_tools: [{ tool_type: web_search }]\ncompatible_models: ['openai:*']\n---\nGo.\n";
     let (file, notes) = taken("main.agent", source);
     assert!(
@@ -85,7 +85,7 @@ fn an_agent_file_says_what_is_code() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_the_reason() {
+fn unreadable_file_is_refused_with_the_reason() {
     for (source, says) in [
         ("", "front matter"),
         ("just text", "front matter"),
@@ -99,7 +99,7 @@ fn what_cannot_be_read_is_refused_with_the_reason() {
 }
 
 #[test]
-fn whatever_a_file_holds_what_is_made_of_it_can_be_read_or_is_refused() {
+fn random_files_are_imported_or_refused() {
     let words = [
         "---",
         "name: x",

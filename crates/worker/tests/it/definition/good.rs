@@ -3,7 +3,7 @@ use worker::definition::{Definition, parse};
 
 use super::bundle;
 
-/// A worker file that is right, as it was understood.
+/// Returns a worker file that is right, as it was understood.
 fn good(source: &str, files: &[(&str, &str)]) -> Definition {
     let bundle = bundle(source, files);
     let (definition, diagnostics) = parse(&bundle);
@@ -12,7 +12,7 @@ fn good(source: &str, files: &[(&str, &str)]) -> Definition {
 }
 
 #[test]
-fn smallest() {
+fn minimal_files_get_the_defaults() {
     for source in [
         "Say hello.",
         "---\n---\nSay hello.",
@@ -93,7 +93,7 @@ write:
     assert!(definition.asks("out", "write") && !definition.asks("docs", "read"));
 }
 
-/// What a step uses is not offered to the model, unless the file says so.
+/// Checks that a slot that a step uses is not offered to the model, unless the file says so.
 #[test]
 fn offered_slots() {
     const SLOTS: &str = "slots: { sub: worker, out: dir rw, docs: dir, mail: outbox }\n\
@@ -108,7 +108,7 @@ fn offered_slots() {
     }
 }
 
-/// The digest depends on every byte of the definition and on nothing else.
+/// Checks that the digest depends on every byte of the definition and on nothing else.
 #[test]
 fn digest() {
     let base = bundle("Go. {% include 'a' %}", &[("a", "x"), ("b", "y")]);

@@ -8,11 +8,11 @@ use worker::definition::{Bundle, RenderError, parse, render_prompt};
 
 use super::{bundle, problems};
 
-/// Generous, since the tests share their machine; what would hang runs for ever.
+/// The time limit of one case. It is generous, since the tests share their machine; a hang would last for ever.
 const LIMIT: Duration = Duration::from_secs(20);
 
 #[test]
-fn is_refused_or_bounded() {
+fn hostile_templates_are_refused_or_bounded() {
     let data = json!({ "input": {
         "text": "x".repeat(1 << 20), "list": vec![0; 100_000], "rows": vec![json!({ "a": "y".repeat(1000) }); 1000],
     } });
@@ -174,9 +174,9 @@ fn piece() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
-    /// No text makes the reader panic, and every place that it names is one.
+    /// Checks that no text makes the reader panic, and that every place that it names exists.
     #[test]
-    fn any_text_is_read(pieces in proptest::collection::vec(piece(), 0..40), front in any::<bool>()) {
+    fn parsing_random_text_never_panics(pieces in proptest::collection::vec(piece(), 0..40), front in any::<bool>()) {
         let text = pieces.concat();
         let source = if front { format!("---\n{text}\n---\nGo {{{{ input.a }}}}") } else { text.clone() };
         let bundle = bundle(&source, &[("a", text.as_str())]);

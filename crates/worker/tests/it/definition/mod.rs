@@ -1,4 +1,4 @@
-//! Worker files: what they say, what is wrong with them, and what their texts become.
+//! Worker files: their content, their problems, and the rendering of their texts.
 
 mod errors;
 mod files;
@@ -11,15 +11,15 @@ use std::fmt::Write as _;
 
 use worker::definition::{Bundle, Diagnostic, Severity, parse};
 
-/// A bundle of a worker file and the files beside it.
+/// Returns a bundle of a worker file and the files beside it.
 fn bundle(source: &str, files: &[(&str, &str)]) -> Bundle {
     let mut bundle = Bundle::of("test", source);
     bundle.includes.extend(files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
     bundle
 }
 
-/// What is wrong with a worker file, one problem in each paragraph: where, what stands there, what is wrong, and the
-/// way out.
+/// Returns the problems of a worker file, one in each paragraph: the place, the text at that place, the message, and
+/// the way out.
 fn problems(bundle: &Bundle) -> String {
     let (definition, diagnostics) = parse(bundle);
     let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);

@@ -4,7 +4,7 @@ use worker::definition::{Bundle, RenderError, parse, render_prompt, render_with,
 
 use super::bundle;
 
-/// A worker whose body and steps are given, and what is beside it.
+/// Returns the source of a worker with these keys and this body. It has two slots of its own.
 fn source(front: &str, body: &str) -> String {
     format!("---\nslots: {{ out: dir rw, sub: worker }}\n{front}\n---\n{body}")
 }
@@ -14,7 +14,7 @@ fn ready(bundle: &Bundle) -> worker::definition::Definition {
     definition.unwrap_or_else(|| panic!("{diagnostics:#?}"))
 }
 
-/// What a body becomes, or why not.
+/// Returns the rendered text of a body, or the error.
 fn prompt(body: &str, data: &Value) -> String {
     let bundle = bundle(&source("", body), &[("rules.md", "Be {{ input.how }}.\r\nAlways.\n")]);
     render_prompt(&ready(&bundle), &bundle, data).unwrap_or_else(|error| format!("ERROR {error}"))
@@ -32,7 +32,7 @@ fn data() -> Value {
 }
 
 #[test]
-fn prompts() {
+fn prompts_render_values_filters_and_includes() {
     let data = data();
     for (body, expected) in [
         ("  plain & <b> \n", "plain & <b>"),
@@ -59,7 +59,7 @@ fn prompts() {
         ("{{ input.rows|table('N: f.n', 'g') }}", "| N | g |\n| --- | --- |\n| 1 | x |\n| a\\|b c |  |"),
         ("{{ input.rows|table(['N: f.n']) }}", "| N |\n| --- |\n| 1 |\n| a\\|b c |"),
         ("{# note #}{% raw %}{{ x }}{% endraw %}", "{{ x }}"),
-        // Values are data: what stands in them is not read again.
+        // Values are data: a template in them is not read again.
         ("{{ input.evil }}", "{{ input.how }}{% include 'rules.md' %}"),
         ("{{ input.how if input.yes else 'x' }}", "kind"),
     ] {
@@ -68,7 +68,7 @@ fn prompts() {
 }
 
 #[test]
-fn failures_say_where() {
+fn render_errors_name_the_line() {
     let data = data();
     for body in [
         "one\ntwo {{ input.gone }}",
@@ -100,7 +100,7 @@ fn failures_say_where() {
 }
 
 #[test]
-fn inputs_of_calls() {
+fn then_inputs_keep_the_types_of_values() {
     let bundle = bundle(
         &source(
             "then:\n  - facts: sub\n    with: { a: '{{ output.n }}', b: '{{ output.n }}!', c: [1, '{{ output.tags }}'], d: { e: x }, f: '{{- output.s|upper -}}', g: \"{{ output['s'] }}\" }",
