@@ -1,8 +1,8 @@
 //! `cargo xtask examples`: the facts of the examples, with a real model.
 //!
-//! Each folder's commands are run with the model that is named, what it asks is answered as the README answers, and what came
-//! out is held against the facts that were committed before any model was run on the folder. One table, no verdict: a model
-//! that gets a fact wrong is no fault of this code.
+//! The command runs the commands of each folder with the model that is named, and answers its questions as the README
+//! does. It compares the results with facts that were committed before any model was run on the folder. One table, no
+//! verdict: a model that gets a fact wrong is no fault of this code.
 
 use anyhow::Result;
 
@@ -12,7 +12,7 @@ use crate::test::{Features, prepared, with_features};
 use crate::workspace::Workspace;
 
 /// Where the test that does it stands.
-const TEST: &str = "examples::the_facts_with_a_real_model";
+const TEST: &str = "examples::examples_report_their_facts_with_a_real_model";
 
 pub(crate) fn main(arguments: &[String]) -> Result<End> {
     let (model, only) = match arguments {

@@ -1,6 +1,6 @@
 //! The project's own commands, run as `cargo xtask NAME`.
 //!
-//! Each one does all of its own set-up, says what it does, and ends with an honest exit code: 0 done, 1 something
+//! Each one does all of its own set-up, prints its steps, and ends with an honest exit code: 0 done, 1 something
 //! failed, 2 the command line was wrong. Nothing here is linked into `almoner`.
 
 #![forbid(unsafe_code)]
@@ -56,7 +56,7 @@ Usage: cargo xtask COMMAND
   deny                 licences, advisories and sources; needs cargo-deny
 ";
 
-/// What a finished command means for the exit code.
+/// The result of a finished command, for the exit code.
 enum End {
     /// All of it holds.
     Good,

@@ -8,12 +8,12 @@ use std::thread;
 
 use anyhow::{Context, Result, bail};
 
-/// What cargo sets for a program that it runs and that must not reach a cargo started by that program: build
-/// scripts watch some of these, and would run again for nothing.
+/// The variables that cargo sets for a program that it runs. They must not reach a cargo started by that program:
+/// build scripts watch some of these, and would run again for nothing.
 const INHERITED: &[&str] =
     &["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_CRATE_NAME", "CARGO_BIN_NAME"];
 
-/// The cargo that runs us, with `arguments`, in `root`.
+/// Returns the cargo that runs us, with `arguments`, in `root`.
 pub(crate) fn cargo<S: AsRef<OsStr>>(root: &Path, arguments: &[S]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
@@ -27,7 +27,7 @@ pub(crate) fn cargo<S: AsRef<OsStr>>(root: &Path, arguments: &[S]) -> Command {
     command
 }
 
-/// The command as a person would type it.
+/// Returns the command as a person would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let mut words = vec![program.to_string_lossy().into_owned()];
@@ -47,7 +47,7 @@ pub(crate) fn run(command: &mut Command) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Runs and keeps standard output, silently. An error holds what it said when it fails.
+/// Runs a command silently and returns its standard output. If it fails, the error holds its standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
@@ -91,7 +91,7 @@ fn pass_on(from: impl Read, to: &mut impl Write) -> Vec<String> {
     lines
 }
 
-/// Whether the program can be started and says that all is well.
+/// Returns whether the program can be started and says that all is well.
 pub(crate) fn works(program: &str, arguments: &[&str]) -> bool {
     Command::new(program)
         .args(arguments)

@@ -1,4 +1,4 @@
-//! What the tests need beside Rust: found, or installed, or named with the command that installs it.
+//! The tools that the tests need beside Rust: found, or installed, or named with the command that installs them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 
 /// A thing that the machine must have.
 struct Need {
-    /// What a person calls it.
+    /// Its name for people.
     name: &'static str,
     /// A command that succeeds where it is present.
     program: &'static str,
@@ -94,9 +94,9 @@ const NODE_TOOLS: &[&str] = &[
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
     "@modelcontextprotocol/server-memory@2026.8.31",
-    // What vats are compared with.
+    // The program that vats are compared with.
     "ses@2.3.0",
-    // What looks for pages that not everybody can read.
+    // The checker for pages that some people cannot read.
     "axe-core@4.14.1",
 ];
 
@@ -111,7 +111,7 @@ const PYTHON_TOOLS: &[&str] = &[
 /// find the tool that it needs fails, and says this command.
 pub(crate) const TOOLS_VARIABLE: &str = "ALMONER_TEST_TOOLS";
 
-/// The folder of test tools of a target directory.
+/// Returns the folder of test tools of a target directory.
 pub(crate) fn tools_folder(target: &Path) -> PathBuf {
     target.join("test-tools")
 }
@@ -136,7 +136,7 @@ pub(crate) fn cargo_command(root: &Path, name: &str) -> Result<()> {
     if !is_command(root, name) {
         let package = format!("cargo-{name}");
         println!("installing {package}, which takes some minutes");
-        // Cargo says why it cannot; the error below says what to do.
+        // Cargo says why it cannot; the error below gives the way out.
         run(&mut cargo(root, &["install", "--locked", package.as_str()]))?;
     }
     expect_command(root, name)
@@ -160,7 +160,7 @@ pub(crate) fn compiler() -> Result<()> {
     install(&[&COMPILER])
 }
 
-/// `cargo xtask tools`: installs what the tests need, and nothing that is there already.
+/// `cargo xtask tools`: installs the tools of the tests that are missing.
 pub(crate) fn main(arguments: &[String]) -> Result<End> {
     if let [first, ..] = arguments {
         return Ok(End::Usage(format!("`tools` takes no arguments, not `{first}`")));
@@ -182,7 +182,7 @@ pub(crate) fn everything(root: &Path, target: &Path) -> Result<()> {
     once(&tools, "python", PYTHON_TOOLS, || python_tools(&tools))
 }
 
-/// rustfmt and clippy, which a minimal toolchain leaves out.
+/// Installs rustfmt and clippy, which a minimal toolchain leaves out.
 pub(crate) fn components(root: &Path) -> Result<()> {
     for (command, component) in [("cargo-fmt", "rustfmt"), ("cargo-clippy", "clippy")] {
         if works(command, &["--version"]) {
@@ -244,7 +244,8 @@ fn install(needs: &[&Need]) -> Result<()> {
 
 const INSTALL: [&str; 4] = ["install", "-y", "-qq", "--no-install-recommends"];
 
-/// What to put before a command so that root runs it; nothing when we are root; `None` when we cannot be.
+/// Returns the words to put before a command so that root runs it. They are empty when we are root; `None` when we
+/// cannot be.
 fn root_prefix() -> Option<&'static [&'static str]> {
     let we_are_root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
     if we_are_root {

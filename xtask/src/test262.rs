@@ -1,6 +1,7 @@
-//! `cargo xtask test262`: the language part of the standard's own tests in vats, for what a vat's code can rely on.
+//! `cargo xtask test262`: the language part of the standard's own tests in vats, for the features that a vat's code
+//! can rely on.
 //!
-//! Not a part of `cargo xtask test`: the suite has 136 MB, and what a vat does not do is meant, or the engine's.
+//! Not a part of `cargo xtask test`: the suite has 136 MB, and a vat's failures are intended, or the engine's.
 
 use std::fs;
 use std::process::Command;
@@ -27,7 +28,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<End> {
     if !suite.join("test/language").is_dir() {
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         println!("installing into {}: {PACKAGE}", folder.display());
-        // A folder of its own: npm takes away what it was not asked for. Nothing of the package is run.
+        // A folder of its own: npm takes away packages that it was not asked for. Nothing of the package is run.
         let quiet = [
             "install",
             "--no-save",

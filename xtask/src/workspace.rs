@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::process;
 
-/// The clone that this program was built from, and what cargo says about it.
+/// The clone that this program was built from, and its metadata from cargo.
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// Where cargo builds: `CARGO_TARGET_DIR` when it is set, else `target` in the clone.
@@ -103,12 +103,12 @@ fn member(root: &Path, package: &Value) -> Crate {
     }
 }
 
-/// The string at `key`; absent and null are empty.
+/// Returns the string at `key`; absent and null are empty.
 fn text_of(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The array at `key`; absent is empty.
+/// Returns the array at `key`; absent is empty.
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }

@@ -27,7 +27,7 @@ const WRITES: usize = 4_000;
 /// How many clients follow the same directory.
 const FOLLOWERS: usize = 100;
 
-/// What should be reached on a quiet machine: what, and how many a second at least.
+/// The rates that a quiet machine should reach: the row, and the least number a second.
 const AIMS: [(&str, f64); 1] = [("ping, 64 at once", 20_000.0)];
 
 pub(super) fn rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
@@ -89,7 +89,7 @@ impl Bench {
         Ok(rows)
     }
 
-    /// What the daemon grows by between the ten thousandth and the hundred thousandth call of one connection.
+    /// Measures the daemon's growth between the ten thousandth and the hundred thousandth call of one connection.
     fn growth(&self) -> Result<Row> {
         let mut client = self.client()?;
         let resident = || machine::processes_of(&self.home).1.resident;
@@ -106,7 +106,7 @@ impl Bench {
         Ok(against(row, grown < 1 << 20, "1 MiB"))
     }
 
-    /// From a name given to the last of a hundred clients that hear of it.
+    /// Measures the time until the last of a hundred clients hears of a name.
     fn fan_out(&self, samples: usize) -> Result<Row> {
         let mut writer = self.client()?;
         let host = writer.object("o-1", "host", &json!([]))?;
@@ -135,7 +135,7 @@ impl Bench {
     }
 }
 
-/// A rate, beside what it should be.
+/// Returns a rate, with its aim.
 fn told(what: &str, count: usize, took: Duration) -> Row {
     let rate = count as f64 / took.as_secs_f64();
     let row = Row { what: what.to_owned(), figure: format!("{rate:.0}/s"), ..Row::default() };
@@ -145,7 +145,7 @@ fn told(what: &str, count: usize, took: Duration) -> Row {
     }
 }
 
-/// Says beside a figure what it should have been, and whether it was.
+/// Adds the aim of a figure to its row, and whether it was reached.
 fn against(row: Row, reached: bool, aim: &str) -> Row {
     let verdict = if reached { "aim" } else { "MISSED: aim" };
     let gap = if row.note.is_empty() { "" } else { "; " };
@@ -156,7 +156,7 @@ fn against(row: Row, reached: bool, aim: &str) -> Row {
 struct Client {
     stream: UnixStream,
     questions: u64,
-    /// What has come and was not looked at.
+    /// The received bytes that are not read yet.
     bytes: Vec<u8>,
 }
 
@@ -192,20 +192,20 @@ impl Client {
         self.write(&[message])
     }
 
-    /// Asks and waits: the result.
+    /// Asks, waits, and returns the result.
     fn ask(&mut self, target: &str, method: &str, args: &Json) -> Result<Json> {
         self.call(target, &json!([method, args]))?;
         self.hear_answers(1)?.pop().context("one answer")
     }
 
-    /// Asks for an object: what it is called from here.
+    /// Asks for an object and returns its name on this side.
     fn object(&mut self, target: &str, method: &str, args: &Json) -> Result<String> {
         let result = self.ask(target, method, args)?;
         let slot = result["slots"][0].as_str().context("the answer is an object")?;
         Ok(slot.replacen('+', "-", 1))
     }
 
-    /// Waits for so many answers, which must be good ones: their results.
+    /// Waits for so many answers, which must be good ones, and returns their results.
     fn hear_answers(&mut self, count: usize) -> Result<Vec<Json>> {
         let mut results = Vec::new();
         while results.len() < count {
@@ -221,7 +221,7 @@ impl Client {
         Ok(results)
     }
 
-    /// The next message.
+    /// Returns the next message.
     fn hear(&mut self) -> Result<Vec<u8>> {
         loop {
             if let Some((from, to)) = frame(&self.bytes)? {
@@ -250,7 +250,7 @@ impl Client {
         width: usize,
         call: impl Fn(usize) -> (&'a str, Json),
     ) -> Result<Duration> {
-        // What is written is made before the clock starts.
+        // The messages are made before the clock starts.
         let groups: Vec<(usize, String)> = (0..count)
             .step_by(width)
             .map(|from| {
@@ -298,7 +298,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// Where the first message lies, if all of it and the comma behind it are there.
+/// Returns where the first message lies, if all of it and the comma behind it are there.
 fn frame(bytes: &[u8]) -> Result<Option<(usize, usize)>> {
     let Some(colon) = bytes.iter().take(12).position(|byte| *byte == b':') else { return Ok(None) };
     let length: usize = std::str::from_utf8(bytes.get(..colon).unwrap_or_default())?.parse()?;

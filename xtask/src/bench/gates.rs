@@ -1,4 +1,4 @@
-//! `cargo xtask bench gates`: what judging a call costs, and what an effect costs that is judged.
+//! `cargo xtask bench gates`: the cost of judging a call, and the cost of an effect that is judged.
 
 use std::fs;
 use std::process::Command;
@@ -66,7 +66,7 @@ pub(super) fn rows(workspace: &Workspace, samples: usize) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A measurement that failed is a row that says so.
+/// Returns the row, or one that says that the measurement failed.
 fn told(what: &str, row: Result<Row>) -> Row {
     row.unwrap_or_else(|fault| table::Row::failed(what, format!("{fault:#}").replace('\n', " ")))
 }
@@ -114,7 +114,7 @@ impl Bench {
         Ok(took)
     }
 
-    /// From the press of a person to the file that is there, with the command's own start.
+    /// Measures the time from a person's approval until the file is there, with the command's own start.
     fn approve(&self, samples: usize) -> Result<Row> {
         let mut took = Vec::new();
         for _ in 0..=samples {
@@ -128,7 +128,7 @@ impl Bench {
         })
     }
 
-    /// Syncs for an effect: those of a run that writes, less those of one that reads instead.
+    /// Measures the syncs of an effect: those of a run that writes, less those of one that reads instead.
     fn syncs(&self, samples: usize) -> Result<Vec<Row>> {
         let each = |count: usize| count as f64 / samples as f64;
         let counted = self.0.traced(|syncs| {
@@ -158,7 +158,7 @@ impl Bench {
         Ok(rows.iter().zip([allowed, approved]).map(row).collect())
     }
 
-    /// How many syncs it takes, so many times. The first time is not counted.
+    /// Counts the syncs of so many repetitions. The first one is not counted.
     fn count(&self, syncs: &Syncs<'_>, samples: usize, work: impl Fn() -> Result<()>) -> Result<usize> {
         work()?;
         let before = syncs.count();

@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 /// How long a daemon may take to listen, and to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Binary, home and working folder of one measurement. Whatever happens, no daemon stays behind.
+/// The binary, the home and the working folder of one measurement. In every case the daemon is stopped at the end.
 pub(super) struct Installation {
     pub(super) binary: PathBuf,
     pub(super) home: PathBuf,
@@ -50,14 +50,14 @@ impl Installation {
         Ok(installation)
     }
 
-    /// A command of it, which starts the daemon if none runs.
+    /// Returns a command of it, which starts the daemon if none runs.
     pub(super) fn almoner(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(arguments).current_dir(&self.folder).env("ALMONER_HOME", &self.home);
         command
     }
 
-    /// Where the daemon listens for commands.
+    /// Returns where the daemon listens for commands.
     pub(super) fn socket(&self) -> PathBuf {
         self.home.join("run/control.sock")
     }
@@ -118,11 +118,11 @@ pub(super) struct Syncs<'a> {
 }
 
 impl Syncs<'_> {
-    /// How many there were so far.
+    /// Returns how many there were so far.
     pub(super) fn count(&self) -> usize {
         fs::read_to_string(self.log).map(|text| text.lines().count()).unwrap_or_default()
     }
 }
 
-/// What says that there is no `strace`.
+/// The note of a row when there is no `strace`.
 pub(super) const NEEDS_STRACE: &str = "needs strace: apt-get install strace";

@@ -1,7 +1,7 @@
-//! `cargo xtask bench kernel`: mail, names and requests over the control socket, and what a restart costs.
+//! `cargo xtask bench kernel`: mail, names and requests over the control socket, and the cost of a restart.
 //!
-//! The client here is its own: frames of JSON as `docs/control.md` says, so that it measures the daemon and what any
-//! program would send to it.
+//! The client here is its own: it sends frames of JSON as `docs/control.md` says. So it measures the daemon with the
+//! requests that any program would send to it.
 
 use std::io::{Read as _, Write as _};
 use std::ops::Deref;
@@ -35,10 +35,10 @@ const OPERATIONS: usize = 4000;
 /// How many clients send at once.
 const WIDTHS: [usize; 3] = [1, 16, 64];
 
-/// What should be reached on a quiet machine: what, at which width, and how many a second at least.
+/// The rates that a quiet machine should reach: the row, its width, and the least number a second.
 const AIMS: [(&str, usize, f64); 2] = [("storeValue", 64, 10_000.0), ("send, guest to host", 16, 2_000.0)];
 
-/// Says beside a figure what it should have been, and whether it was.
+/// Adds the aim of a figure to its row, and whether it was reached.
 fn against(row: Row, reached: bool, aim: &str) -> Row {
     let verdict = if reached { "aim" } else { "MISSED: aim" };
     let gap = if row.note.is_empty() { "" } else { "; " };
@@ -97,7 +97,7 @@ impl Client {
         Ok(())
     }
 
-    /// The same, and sees that the answer is no refusal.
+    /// Does the same, and checks that the answer is no refusal.
     fn done(&mut self, frame: &[u8], answer: &mut Vec<u8>) -> Result<()> {
         self.exchange(frame, answer)?;
         if answer.starts_with(br#"{"response":"failed""#) {
@@ -107,7 +107,7 @@ impl Client {
     }
 }
 
-/// A request as it is sent.
+/// Returns a request as it is sent.
 fn frame(request: &Json) -> Result<Vec<u8>> {
     let bytes = serde_json::to_vec(request)?;
     let length = u32::try_from(bytes.len())?.to_le_bytes();
@@ -242,7 +242,7 @@ impl Bench {
         }
     }
 
-    /// A guest asks, the host answers.
+    /// Measures requests: a guest asks, and the host answers.
     fn requests(&self, width: usize, count: usize) -> Result<Row> {
         let before = self.syncs()?;
         let begun = Instant::now();
@@ -278,7 +278,7 @@ impl Bench {
         Ok(self.told("request and resolve", width, count, begun.elapsed(), self.syncs()? - before))
     }
 
-    /// The mail of an agent with a thousand messages.
+    /// Measures the listing of an agent's mail with a thousand messages.
     fn thousand(&self) -> Result<Row> {
         let mut client = self.client()?;
         for _ in 0..1000 {
@@ -306,7 +306,7 @@ impl Bench {
         self.rate("fill", 64, to - from, |i| store(&format!("f{}", from + i))).map(drop)
     }
 
-    /// From nothing running to the first answer, and the memory then.
+    /// Measures the time from nothing running to the first answer, and the memory then.
     fn restart(&self, size: usize, samples: usize) -> Result<Row> {
         let mut found = Vec::new();
         let mut peak = 0;

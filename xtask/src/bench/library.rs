@@ -3,10 +3,11 @@
 //! A bench is an ordinary program (`[[bench]] harness = false`) that measures and prints one line for each figure:
 //!
 //! ```text
-//! row <TAB> what <TAB> figure with its unit <TAB> min..max <TAB> note
+//! row <TAB> name <TAB> figure with its unit <TAB> min..max <TAB> note
 //! ```
 //!
-//! The last two may be missing. `BENCH_SAMPLES` tells it how often. Every other line is passed on for people to read.
+//! The last two may be missing. `BENCH_SAMPLES` is the number of samples. Every other line is passed on for people to
+//! read.
 
 use anyhow::Result;
 
@@ -14,7 +15,7 @@ use super::table::Row;
 use crate::process::{cargo, tee};
 use crate::workspace::Workspace;
 
-/// The crates that have benches.
+/// Returns the crates that have benches.
 pub(super) fn names(workspace: &Workspace) -> Vec<&str> {
     workspace.crates.iter().filter(|each| !each.benches.is_empty()).map(|each| each.name.as_str()).collect()
 }
@@ -42,7 +43,7 @@ mod tests {
     use super::{Row, row};
 
     #[test]
-    fn rows_are_told_from_other_lines() {
+    fn only_row_lines_become_rows() {
         assert_eq!(row("running 3 tests"), None);
         assert_eq!(row("row\tonly a name"), None);
         let found = row("row\tcheck\t1.2 M/s\t1.1..1.3\tsmall patterns").unwrap();

@@ -1,4 +1,4 @@
-//! What the machine can do, and what runs on it: read from `/proc`, without help from what is measured.
+//! The speed of the machine, and the processes on it: read from `/proc`, without help from the measured program.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
-/// Processor, cores and system in one line.
+/// Returns processor, cores and load in one line.
 pub(super) fn describe() -> String {
     let field = |file: &str, name: &str| -> Option<String> {
         let text = fs::read_to_string(file).ok()?;
@@ -20,7 +20,7 @@ pub(super) fn describe() -> String {
     format!("{processor}, {cores} cores, load {} before", load.split(' ').next().unwrap_or("unknown"))
 }
 
-/// How long one append of a page and its `fdatasync` take in this folder, `samples` times.
+/// Returns how long one append of a page and its `fdatasync` take in this folder, `samples` times.
 pub(super) fn syncs(folder: &Path, samples: usize) -> Result<Vec<Duration>> {
     let path = folder.join("sync-probe");
     let mut file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -36,7 +36,7 @@ pub(super) fn syncs(folder: &Path, samples: usize) -> Result<Vec<Duration>> {
     Ok(times)
 }
 
-/// What a process has used so far.
+/// The resources that a process has used so far.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Used {
     /// Bytes of memory at its peak.
@@ -47,9 +47,10 @@ pub(super) struct Used {
     pub(super) cpu: Duration,
 }
 
-/// The processes whose environment holds `ALMONER_HOME=home`, and all their descendants, added up; how many they are.
+/// Returns the number of processes whose environment holds `ALMONER_HOME=home`, with all their descendants, and their
+/// usage added up.
 ///
-/// A daemon is nobody's child by the time it is measured, so that waiting for it tells nothing.
+/// A daemon is no child of ours by the time it is measured, so that waiting for it tells nothing.
 pub(super) fn processes_of(home: &Path) -> (usize, Used) {
     let mark = format!("ALMONER_HOME={}", home.display());
     let mut parents = Vec::new();
@@ -100,7 +101,7 @@ fn used(id: u32) -> Option<Used> {
     Some(Used { peak: bytes("VmHWM:")?, resident: bytes("VmRSS:")?, cpu })
 }
 
-/// The fields of `/proc/ID/stat` behind the name, which may hold blanks and brackets: state, parent, …
+/// Returns the fields of `/proc/ID/stat` behind the name, which may hold blanks and brackets: state, parent, …
 fn fields(stat: &str) -> Vec<&str> {
     stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default()
 }
@@ -113,7 +114,7 @@ mod tests {
     use super::processes_of;
 
     #[test]
-    fn a_process_is_found_by_its_home() {
+    fn process_is_found_by_its_home() {
         let home = Path::new("/nowhere/xtask-bench-test");
         assert_eq!(processes_of(home).0, 0);
         let mut child = Command::new("sleep").arg("20").env("ALMONER_HOME", home).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! Running a program many times and saying what it took.
+//! Running a program many times, and the time that it takes.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ pub(super) fn once(command: &mut Command) -> Result<(Sample, String)> {
     Ok((Sample { wall, cpu, peak: used.rusage.maxrss }, said))
 }
 
-/// A row from many samples: medians of time and processor time, the most memory of all.
+/// Returns a row from many samples: medians of time and processor time, the most memory of all.
 pub(super) fn row(what: &str, samples: &[Sample]) -> Row {
     let wall: Vec<Duration> = samples.iter().map(|sample| sample.wall).collect();
     let cpu: Vec<Duration> = samples.iter().map(|sample| sample.cpu).collect();
@@ -52,7 +52,7 @@ pub(super) fn row(what: &str, samples: &[Sample]) -> Row {
     Row { cpu: time(cpu), memory: size(peak), ..times(what, &wall) }
 }
 
-/// A row from many times.
+/// Returns a row from many times.
 pub(super) fn times(what: &str, times: &[Duration]) -> Row {
     let (least, median, most) = spread(times);
     Row {
@@ -64,7 +64,7 @@ pub(super) fn times(what: &str, times: &[Duration]) -> Row {
     }
 }
 
-/// Least, median and most; zeros for none.
+/// Returns the least, the median and the most; zeros for none.
 pub(super) fn spread(times: &[Duration]) -> (Duration, Duration, Duration) {
     let mut sorted = times.to_vec();
     sorted.sort();
@@ -72,7 +72,7 @@ pub(super) fn spread(times: &[Duration]) -> (Duration, Duration, Duration) {
     (at(0), at(sorted.len() / 2), at(sorted.len().saturating_sub(1)))
 }
 
-/// A time with three digits that say something.
+/// Returns a time with three digits that say something.
 pub(super) fn time(time: Duration) -> String {
     let micros = time.as_secs_f64() * 1e6;
     match micros {
@@ -100,7 +100,7 @@ mod tests {
     use super::{once, size, spread, time};
 
     #[test]
-    fn a_program_is_measured_and_a_failure_is_told() {
+    fn program_is_measured_and_a_failure_is_an_error() {
         let (sample, said) = once(Command::new("sh").args(["-c", "sleep 0.02; echo done"])).unwrap();
         assert!(
             sample.wall >= Duration::from_millis(20) && sample.cpu < sample.wall && sample.peak > 100_000,
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_read_well() {
+    fn figures_are_rounded_for_readers() {
         let of = Duration::from_micros;
         assert_eq!(
             [time(of(7)), time(of(1234)), time(of(45_678)), time(of(1_234_567))],

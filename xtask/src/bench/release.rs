@@ -1,7 +1,7 @@
-//! `cargo xtask bench release`: a release build from nothing, how long it takes and how large its binary is.
+//! `cargo xtask bench release`: a release build from nothing, its time and the size of its binary.
 //!
-//! Both figures have an aim. A missed one is printed with what took longest, or with the largest crates in the binary's
-//! place, and is no failure: it depends on the machine.
+//! Both figures have an aim. A missed one is printed with the slowest crates, or with the largest sections of the
+//! binary. It is no failure: it depends on the machine.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `cargo xtask bench run`: what a person waits for, measured from outside over a home of its own.
+//! `cargo xtask bench run`: the times for which a person waits, measured from outside over a home of its own.
 
 use std::fs;
 use std::ops::Deref;
@@ -12,7 +12,7 @@ use super::{machine, table};
 use crate::process::output;
 use crate::workspace::Workspace;
 
-// What to type. Everything that knows the command line of almoner is in this part of the file.
+// The command lines. Everything that knows the command line of almoner is in this part of the file.
 
 const HELP: &[&str] = &["--help"];
 const STATUS: &[&str] = &["status"];
@@ -51,7 +51,7 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// A run with the scripted model: what it shows, and its arguments.
+/// A run with the scripted model: the name of its row, and its arguments.
 struct Run {
     what: &'static str,
     arguments: &'static [&'static str],
@@ -66,7 +66,7 @@ const RUNS: &[Run] = &[
 ];
 
 const LOCAL: &[&str] = &["run", "local.worker", "-m", "local", "--json"];
-/// Where the envelope of `run --json` counts what the model wrote.
+/// Where the envelope of `run --json` counts the model's output.
 const WRITTEN: &str = "/usage/output_tokens";
 /// Where it says how long the model took, in milliseconds, reading included.
 const MODEL_MS: &str = "/usage/model_ms";
@@ -120,13 +120,13 @@ impl Bench {
         Ok(rows)
     }
 
-    /// One run to warm up, then `samples` that count.
+    /// Runs once to warm up, and returns the `samples` runs that follow.
     fn repeat(&self, arguments: &[&str], samples: usize) -> Result<Vec<Sample>> {
         measure::once(&mut self.almoner(arguments))?;
         (0..samples).map(|_| Ok(measure::once(&mut self.almoner(arguments))?.0)).collect()
     }
 
-    /// From nothing running to the first answer.
+    /// Measures the time from nothing running to the first answer.
     fn cold(&self, samples: usize) -> Result<Row> {
         let mut found = Vec::new();
         for _ in 0..samples {
@@ -136,7 +136,7 @@ impl Bench {
         Ok(measure::row("daemon start to first reply", &found))
     }
 
-    /// What the daemon that served all of the above has used.
+    /// Returns the usage of the daemon that served all of the above.
     fn daemon(&self) -> Row {
         let what = "daemon after these runs";
         let (count, used) = machine::processes_of(&self.home);
@@ -152,7 +152,7 @@ impl Bench {
         }
     }
 
-    /// Syncs of the daemon for each journal step of a run, counted by strace.
+    /// Measures the syncs of the daemon for each journal step of a run, counted by strace.
     fn syncs(&self, each: &Run, samples: usize) -> Result<Row> {
         let what = format!("syncs per step, {}", each.what);
         let Some((syncs, steps)) = self.traced(|syncs| self.count(each, samples, syncs))? else {
@@ -166,14 +166,14 @@ impl Bench {
         })
     }
 
-    /// The steps that all runs together have recorded.
+    /// Returns the steps that all runs together have recorded.
     fn steps(&self) -> Result<usize> {
         let runs: serde_json::Value = serde_json::from_str(&output(&mut self.almoner(ALL_RUNS))?)?;
         let next = |run: &serde_json::Value| run["next_step"].as_u64().unwrap_or(1) as usize - 1;
         Ok(runs.as_array().context("`runs --json` is a list")?.iter().map(next).sum())
     }
 
-    /// Syncs and steps of the runs. The first run is not counted: it creates what others find.
+    /// Counts the syncs and steps of the runs. The first run is not counted: it creates files that others find.
     fn count(&self, each: &Run, samples: usize, syncs: &Syncs<'_>) -> Result<(usize, usize)> {
         let arguments = [each.arguments, SCRIPTED].concat();
         output(&mut self.almoner(&arguments))?;
@@ -184,7 +184,7 @@ impl Bench {
         Ok((syncs.count() - before, self.steps()? - steps))
     }
 
-    /// Tokens per second and memory of the embedded model, if its weights are here. Nothing is downloaded.
+    /// Measures tokens per second and memory of the embedded model, if its weights are here. Nothing is downloaded.
     fn local(&self) -> Result<Row> {
         let what = "local model, decode";
         // The weights of the person's own home are used, and nothing else of it.
@@ -217,7 +217,7 @@ impl Bench {
     }
 }
 
-/// A measurement that failed is a row that says so: the others are still worth having.
+/// Returns the row, or one that says that the measurement failed: the others are still worth having.
 fn told(what: &str, row: Result<Row>) -> table::Row {
     row.unwrap_or_else(|fault| Row::failed(what, format!("{fault:#}").replace('\n', " ")))
 }

@@ -18,12 +18,12 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// A row that says why there is no figure.
+    /// Returns a row that says why there is no figure.
     pub(super) fn without(what: &str, note: impl Into<String>) -> Self {
         Self { what: what.to_owned(), figure: "–".to_owned(), note: note.into(), ..Self::default() }
     }
 
-    /// A row whose measurement failed.
+    /// Returns a row whose measurement failed.
     pub(super) fn failed(what: &str, note: impl Into<String>) -> Self {
         Self { figure: "FAILED".to_owned(), failed: true, ..Self::without(what, note) }
     }
@@ -35,7 +35,8 @@ impl Row {
 
 const HEADS: [&str; 6] = ["", "median", "min..max", "CPU", "peak RSS", "note"];
 
-/// Markdown, so that it can be pasted where figures are kept. Columns that no row fills are left out.
+/// Returns the table in Markdown, so that it can be pasted where figures are kept. Columns that no row fills are left
+/// out.
 pub(super) fn render(title: &str, rows: &[Row]) -> String {
     let lines: Vec<[&str; 6]> = std::iter::once(HEADS).chain(rows.iter().map(Row::cells)).collect();
     let filled: Vec<usize> =

@@ -1,8 +1,9 @@
-//! The rows of `cargo xtask bench vat` that need a whole daemon: what code sends to objects of the store, and their answers.
+//! The rows of `cargo xtask bench vat` that need a whole daemon: sends of code to objects of the store, and their
+//! answers.
 //!
-//! Code evaluated by the command line sends so many messages; the time of the same command with code that sends none is
-//! taken off. Each send is recorded before it goes out and each answer before anything follows from it, so that the disk
-//! counts.
+//! Code evaluated by the command line sends so many messages; the time of the same command with code that sends none
+//! is taken off. Each send is recorded before it goes out. Each answer is recorded before anything follows from it,
+//! so that the disk counts.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ const WRITES: usize = 1_000;
 /// How often each is measured: the middle one counts.
 const ROUNDS: usize = 5;
 
-/// What is sent: what it is called, the code of one message, how many, and how many a second there should be.
+/// The messages: the name of a row, the code of one message, their number, and the aim a second.
 const SENT: [(&str, &str, usize, Option<f64>); 2] = [
     ("a read", "E(d).has('a')", READS, Some(20_000.0)),
     ("a write", "E(me).storeValue(i, ['names', `v${mark}-${i}`])", WRITES, None),
@@ -71,7 +72,7 @@ fn told(rate: f64, aim: f64) -> String {
     format!("{} aim {aim}/s", if rate > aim { "reached:" } else { "MISSED:" })
 }
 
-/// Code that sends so many messages, so many of them at once.
+/// Returns code that sends so many messages, so many of them at once.
 fn code(message: &str, count: usize, width: usize, mark: usize) -> String {
     format!(
         "(async () => {{ const mark = {mark}; let next = 0; const one = async () => {{ while (next < {count}) {{ \
@@ -80,7 +81,7 @@ fn code(message: &str, count: usize, width: usize, mark: usize) -> String {
     )
 }
 
-/// How long it takes until the command line has the result.
+/// Returns how long it takes until the command line has the result.
 fn time(installation: &Installation, code: &str) -> Result<Duration> {
     let (sample, _) = measure::once(&mut installation.almoner(&["eval", code, "d=names", "me=@agent"]))?;
     Ok(sample.wall)

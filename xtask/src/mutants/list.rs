@@ -24,7 +24,8 @@ pub(crate) struct Row {
     pub(crate) why: String,
 }
 
-/// The rows of the list: those lines of its tables whose first cell is a file of code. Cells that are missing are empty.
+/// Returns the rows of the list: those lines of its tables whose first cell is a file of code. Cells that are missing
+/// are empty.
 pub(crate) fn rows(text: &str) -> Vec<Row> {
     let row = |(index, line): (usize, &str)| {
         let mut cells = cells(line)?.into_iter();
@@ -42,7 +43,7 @@ pub(crate) fn rows(text: &str) -> Vec<Row> {
     text.lines().enumerate().filter_map(row).collect()
 }
 
-/// The cells of a line of a table, without the marks of code around them. An escaped bar is a bar.
+/// Returns the cells of a line of a table, without the marks of code around them. An escaped bar is a bar.
 fn cells(line: &str) -> Option<Vec<String>> {
     const BAR: &str = "\u{1}";
     let line = line.trim().replace("\\|", BAR);
@@ -56,7 +57,7 @@ fn cells(line: &str) -> Option<Vec<String>> {
     Some(inner.strip_suffix('|').unwrap_or(inner).split('|').map(cell).collect())
 }
 
-/// What is wrong with the list, now that the changes were tried.
+/// A problem of the list, now that the changes were tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
     /// No test noticed the change, and the list has no reason.
@@ -96,7 +97,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Holds the rows against what came of the changes. A row stands for one survivor.
+/// Compares the rows with the outcomes of the changes. A row stands for one survivor.
 pub(crate) fn compare(mut rows: Vec<Row>, mutants: &[Mutant]) -> Vec<Problem> {
     let is_of = |row: &Row, mutant: &Mutant| {
         (&row.file, &row.function, &row.mutation, &row.code)
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_read_as_it_is_shown() {
+    fn rows_are_read_from_the_table() {
         let read = rows(TABLE);
         let row = Row {
             line: 5,
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn each_survivor_has_a_row_and_each_row_a_survivor() {
+    fn unmatched_survivors_and_rows_are_found() {
         let (or, not) = (("replace || with && in judge", "|| b {"), ("delete ! in judge", "!b {"));
         let tried = |of: (&str, &str), survived| mutant(of.0, of.1, survived);
         for (mutants, expected) in [
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_row_that_is_offered_is_the_row_that_is_missing() {
+    fn offered_row_explains_the_survivor() {
         let survivor = mutant("replace || with && in judge", "|| b {", true);
         let said = compare(vec![], std::slice::from_ref(&survivor))[0].to_string();
         let offered = rows(said.lines().last().unwrap());

@@ -1,8 +1,9 @@
 //! `cargo xtask mutants`: the code that decides, changed in one place at a time, to see whether a test notices.
 //!
-//! cargo-mutants makes the changes and runs the tests. What no test notices is a survivor, and each survivor has a row
-//! in `docs/mutants.md` that says why no test can see it. A survivor without a row fails the command, and so does a row
-//! without a survivor. Nothing is installed, and the clone is not touched: the changes are made in a copy of it.
+//! cargo-mutants makes the changes and runs the tests. A change that no test notices is a survivor. Each survivor has
+//! a row in `docs/mutants.md` that says why no test can see it. A survivor without a row fails the command, and so
+//! does a row without a survivor. Nothing is installed, and the clone is not touched: the changes are made in a copy
+//! of it.
 
 mod list;
 mod outcome;
@@ -23,13 +24,14 @@ pub(crate) struct Part {
     pub(crate) package: &'static str,
     /// Below the folder of the crate's sources.
     files: &'static [&'static str],
-    /// What cargo is told beside the crate.
+    /// The arguments for cargo beside the crate.
     features: &'static [&'static str],
     /// Which tests are run.
     tests: &'static [&'static str],
 }
 
-/// What is tried: where verdicts are made, and where permissions are made and spent and effects begin and end.
+/// The code that is tried: where verdicts are made, where permissions are made and spent, and where effects begin and
+/// end.
 pub(crate) const PARTS: &[Part] = &[
     Part {
         package: "policy",
@@ -71,7 +73,7 @@ pub(crate) const PARTS: &[Part] = &[
 ];
 
 impl Part {
-    /// The files, relative to the root of the clone.
+    /// Returns the files, relative to the root of the clone.
     pub(crate) fn paths(&self) -> impl Iterator<Item = String> {
         self.files.iter().map(|file| format!("crates/{}/src/{file}", self.package))
     }
@@ -127,16 +129,16 @@ fn tried(workspace: &Workspace, part: &Part) -> Result<Outcomes> {
     let folder = workspace.target.join("mutants").join(part.package);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let path = folder.join("mutants.out/outcomes.json");
-    // Should it not even begin, what it wrote down the last time must not be taken for an answer.
+    // If it does not even begin, the outcomes of the last time must not be taken for an answer.
     if path.exists() {
         fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
     let output = folder.to_str().context("the target directory has a name that is no UTF-8")?;
     let mut command = process::cargo(&workspace.root, &part.arguments(output));
-    // It builds in its copy; what it built there must not be taken for ours.
+    // It builds in its copy; the results must not be taken for ours.
     command.env_remove("CARGO_TARGET_DIR").env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "1");
     println!("{}", process::shown(&command));
-    // It also fails when something survives: what it wrote down says how it went.
+    // It also fails when a change survives: its outcomes say how it went.
     process::run(&mut command)?;
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     outcome::read(&text, |file| fs::read_to_string(workspace.root.join(file)).ok())
@@ -148,7 +150,7 @@ mod tests {
     use crate::workspace::Workspace;
 
     #[test]
-    fn every_file_that_is_tried_is_there() {
+    fn tried_files_exist() {
         let workspace = Workspace::read().unwrap();
         let paths: Vec<String> = PARTS.iter().flat_map(|part| part.paths()).collect();
         // cargo-mutants says nothing of a file that it does not find.

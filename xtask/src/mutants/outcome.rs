@@ -1,4 +1,4 @@
-//! What cargo-mutants wrote down of each change that it made.
+//! The outcomes that cargo-mutants wrote down, one for each change.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -10,9 +10,9 @@ pub(crate) struct Mutant {
     pub(crate) file: String,
     /// The function in which it is made.
     pub(crate) function: String,
-    /// What is changed, in the words of cargo-mutants.
+    /// The change, in the words of cargo-mutants.
     pub(crate) mutation: String,
-    /// The line from the changed place on: what tells two equal changes of one function apart.
+    /// The line from the changed place on. It tells two equal changes of one function apart.
     pub(crate) code: String,
     /// Where it is now, for people.
     pub(crate) line: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Outcomes {
 }
 
 impl Outcomes {
-    /// For a line of a summary.
+    /// Returns the counts, for a line of a summary.
     pub(crate) fn remark(&self) -> String {
         let survived = self.mutants.iter().filter(|mutant| mutant.survived).count();
         let Outcomes { mutants, caught, timeout, unviable } = self;
@@ -92,7 +92,7 @@ mod tests {
 
     const SOURCE: &str = "fn judge() -> bool {\n    let x = 1;\n    a && b && c\n}\n";
 
-    /// What cargo-mutants would write down of changes, each a column of line 3 and what came of it.
+    /// Returns the outcomes as cargo-mutants would write them; each change is a column of line 3 with its outcome.
     fn json(baseline: &str, end: &str, changes: &[(u64, &str)]) -> String {
         let mut all = vec![format!(r#"{{"scenario": "Baseline", "summary": "{baseline}"}}"#)];
         all.extend(changes.iter().map(|(column, summary)| {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn two_equal_changes_of_a_line_are_told_apart_by_what_follows() {
+    fn equal_changes_of_a_line_differ_by_the_code_behind() {
         let found =
             outcomes(&json("Success", "\"now\"", &[(7, "CaughtMutant"), (12, "MissedMutant")])).unwrap();
         let told: Vec<_> = found.mutants.iter().map(|m| (m.code.as_str(), m.line, m.survived)).collect();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_says_nothing_is_no_success() {
+    fn incomplete_run_is_an_error() {
         let change = &[(7, "CaughtMutant")][..];
         for (json, says) in [
             (json("Failure", "\"now\"", change), "the tests fail without any change"),

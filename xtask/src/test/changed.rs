@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use crate::process::output;
 use crate::workspace::{Crate, Workspace};
 
-/// Describes what has to be checked after a change.
+/// The crates to check after a change.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Everything: a file was touched on which all crates rest.
@@ -41,7 +41,7 @@ const READ_BY: [(&str, &str); 6] = [
     ("examples/inbox/", "worker"),
 ];
 
-/// Returns what these files, relative to the root, touch.
+/// Returns the crates that these files, relative to the root, touch.
 fn scope(files: &[String], crates: &[Crate]) -> Scope {
     let for_all = |file: &String| {
         FOR_ALL.iter().any(|part| file == part || file.starts_with(part) && part.ends_with('/'))
@@ -56,7 +56,7 @@ fn scope(files: &[String], crates: &[Crate]) -> Scope {
         let readers = READ_BY.iter().filter(|(folder, _)| file.starts_with(folder));
         touched.extend(readers.map(|(_, reader)| (*reader).to_owned()));
     }
-    // An arrow of tests counts as well: they are tests of what is below.
+    // An arrow of tests counts as well: they are tests of the crate below.
     loop {
         let above = crates.iter().filter(|each| each.arrows.iter().any(|arrow| touched.contains(&arrow.to)));
         let found: Vec<String> =
@@ -68,7 +68,7 @@ fn scope(files: &[String], crates: &[Crate]) -> Scope {
     }
 }
 
-/// Describes what differs from a commit.
+/// The files that differ from a commit.
 pub(crate) struct Difference {
     base: String,
     /// Relative to the root.
@@ -76,7 +76,7 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    /// Returns what has to be checked, or says that there is nothing.
+    /// Returns the crates to check, or an error if no file differs.
     pub(crate) fn scope(&self, crates: &[Crate]) -> Result<Scope, String> {
         if self.files.is_empty() {
             return Err(format!(

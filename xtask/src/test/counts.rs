@@ -18,7 +18,7 @@ impl Counts {
             let lines = lines.iter().filter_map(|line| line.trim_start().strip_prefix(prefix));
             lines.filter_map(|line| Some(line.split_once(behind)?.1)).collect()
         };
-        // nextest repeats what libtest said of each test that failed.
+        // nextest repeats the closing line of libtest for each test that failed.
         let mut told = closing("Summary [", " run: ");
         if told.is_empty() {
             told = closing("test result: ", " ");

@@ -1,8 +1,8 @@
-//! `cargo xtask test`: the check, in one command, each phase with what it cost.
+//! `cargo xtask test`: the check, in one command, each phase with its cost.
 //!
-//! The short check is for every landing. `--changed` checks the crates that a change touches. `--deep` runs what takes
-//! too long for every landing. The phases go from cheap to dear, and the first that fails ends the run: what it printed
-//! stays the last thing on the screen but for the summary.
+//! The short check is for every landing. `--changed` checks the crates that a change touches. `--deep` runs the
+//! phases that take too long for every landing. The phases go from cheap to dear, and the first that fails ends the
+//! run. Its output stays the last thing on the screen but for the summary.
 
 mod changed;
 mod counts;

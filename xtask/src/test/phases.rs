@@ -21,17 +21,17 @@ use crate::process::{cargo, output, run, shown, tee};
 use crate::workspace::{Crate, Workspace};
 use crate::{End, fuzz, setup, test262, tidy};
 
-/// From what the cases of property tests and the inputs of fuzz targets are drawn.
+/// The variables with the seeds of property tests and fuzz targets.
 const SEEDS: [&str; 2] = ["PROPTEST_RNG_SEED", "BOLERO_RANDOM_SEED"];
 
 /// The demo that needs no key, no network and no weights.
 const SCRIPTED_DEMO: &[&str] = &["demo", "--scripted"];
 
-/// What only tests turn on: places where they may kill the daemon, bugs that a simulation must find, and what stands in
-/// for disks and clocks. Never in a binary that is handed out.
+/// The features that only tests turn on: places where they may kill the daemon, bugs that a simulation must find, and
+/// stand-ins for disks and clocks. Never in a binary that is handed out.
 const TEST_FEATURES: &[&str] = &["failpoints", "planted", "testing"];
 
-/// What is on by default and left out of the short check, where it would take half of the time: the embedded model.
+/// The default features that the short check leaves out. The embedded model would take half of its time.
 const LEFT_OUT: &[&str] = &["local"];
 
 /// How many tests run at a time on a machine with fewer cores than that.
@@ -49,10 +49,10 @@ pub(super) type Phase = (&'static str, fn(&Check) -> Result<Outcome>);
 /// The name of the phase that plays the simulation.
 pub(super) const SIMULATION: &str = "simulation";
 
-/// What needs no compiler but that of this program.
+/// The phases that need no compiler but that of this program.
 pub(super) const STATIC: [Phase; 2] = [("format", format), ("tidy", tidy_rules)];
 
-/// What is built, and then run.
+/// The phases that build something, and then run it.
 pub(super) const COMPILED: [Phase; 4] =
     [("build and lints", build), ("tests", tests), (SIMULATION, simulation), ("doc tests", doc_tests)];
 
@@ -72,17 +72,17 @@ pub(super) const SHORT: [Phase; 9] = [
     ("demo, scripted", demo),
 ];
 
-/// What `--quick` leaves out.
+/// The phases that `--quick` leaves out.
 pub(super) const NOT_QUICK: [&str; 3] = ["tools", "benches", "demo, scripted"];
 
-/// What every shard of the deep check does, each with its part of the tests.
+/// The phases that every shard of the deep check runs, each with its part of the tests.
 pub(super) const DEEP_TESTS: [Phase; 3] = [("tools", tools), COMPILED[0], COMPILED[1]];
 
-/// What one shard of the deep check does for all.
+/// The phases of the deep check that one shard runs for all.
 pub(super) const DEEP: [Phase; 4] =
     [(SIMULATION, simulation), ("fuzz", fuzz_targets), ("test262", language_suite), ("licences", licences)];
 
-/// What a phase has to say for itself.
+/// The outcome of a phase.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) held: bool,
@@ -106,9 +106,9 @@ impl Outcome {
 /// on: one set for all phases, so that each crate is built once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Features {
-    /// What is on by default, without the embedded model.
+    /// The default features without the embedded model.
     Small,
-    /// What is on by default, as it is handed out.
+    /// The default features, as in a binary that is handed out.
     Shipped,
 }
 
@@ -171,10 +171,10 @@ impl Check {
         command
     }
 
-    /// Returns the same with every warning of the compiler and of clippy an error.
+    /// Returns the same command, with every warning of the compiler and of clippy an error.
     ///
-    /// `cargo clippy` would check all dependencies a second time before it sees the first crate of ours. Its driver is
-    /// a compiler, though: it builds our crates and lints them in one go.
+    /// `cargo clippy` would check all dependencies a second time before it sees the first crate of ours. Its driver
+    /// is a compiler, though: it builds our crates and lints them in one go.
     fn linted(&self, arguments: &[&str]) -> Result<Command> {
         let mut command = self.cargo(arguments);
         command
@@ -194,11 +194,11 @@ impl Check {
         crates.flat_map(|each| &each.benches).map(String::as_str).collect()
     }
 
-    /// Runs tests with the command and reads what they came to.
+    /// Runs tests with the command and reads their results.
     fn tested(&self, command: &mut Command, profile: &str) -> Result<Outcome> {
         // The runner keeps its reports in the clone, wherever the build is.
         let report = self.workspace.root.join("target/nextest").join(profile).join("junit.xml");
-        // What an earlier run wrote must not be taken for an answer.
+        // The report of an earlier run must not be taken for an answer.
         if report.exists() {
             fs::remove_file(&report).with_context(|| format!("cannot remove {}", report.display()))?;
         }
@@ -301,7 +301,8 @@ fn tests_of(crates: &BTreeSet<String>) -> String {
     if each.is_empty() { "none()".to_owned() } else { each.join(" + ") }
 }
 
-/// Few seeds are played by the build of the tests. Many are worth one of their own, in which the kernel is optimised.
+/// Runs the simulation. The build of the tests plays few seeds. Many are worth a build of their own, in which the
+/// kernel is optimised.
 fn simulation(check: &Check) -> Result<Outcome> {
     check.expect_runner()?;
     let run = ["nextest", "run", "--profile", "sim"];
@@ -337,8 +338,8 @@ fn benches(check: &Check) -> Result<Outcome> {
     announced(&mut command).map(Outcome::of)
 }
 
-/// With the binary that the tests drove. A build of its own would be one with other features, and so build all that
-/// is below it a second time.
+/// Runs the demo with the binary that the tests drove. A build of its own would have other features, and so build
+/// everything below it a second time.
 fn demo(check: &Check) -> Result<Outcome> {
     let mut command = Command::new(check.workspace.target.join("debug/almoner"));
     command.args(SCRIPTED_DEMO).current_dir(&check.workspace.root);
@@ -412,7 +413,8 @@ pub(crate) fn prepared(mut command: Command, workspace: &Workspace) -> Result<Co
     Ok(command)
 }
 
-/// Of the same code the check says the same; `cargo test` and `cargo xtask fuzz` draw new cases each time.
+/// Fixes the seeds, so that the check gives the same results for the same code. `cargo test` and `cargo xtask fuzz`
+/// draw new cases each time.
 fn draw_the_same(command: &mut Command) {
     for seed in SEEDS {
         if std::env::var_os(seed).is_none() {

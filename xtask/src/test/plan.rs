@@ -1,4 +1,4 @@
-//! What `cargo xtask test` was asked to do, and which phases that takes.
+//! The request of `cargo xtask test`, and the phases that it takes.
 
 use super::changed::Scope;
 use super::phases::{self, Check, Phase};
@@ -13,7 +13,7 @@ pub(super) enum Plan {
     Quick,
     /// The crates that a change touches, and those above them.
     Changed { base: Option<String> },
-    /// What takes too long for every landing.
+    /// The checks that take too long for every landing.
     Deep { shard: Shard },
     /// Changes of the code that tests must notice; `cargo xtask mutants` with these arguments.
     Mutants(Vec<String>),

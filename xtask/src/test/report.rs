@@ -73,7 +73,7 @@ mod tests {
 </testsuites>"#;
 
     #[test]
-    fn report_tells_times_and_second_tries() {
+    fn report_has_times_and_second_tries() {
         let tests = parse(REPORT).unwrap();
         let told: Vec<(&str, u128, bool)> =
             tests.iter().map(|test| (test.name.as_str(), test.time.as_millis(), test.second_try)).collect();

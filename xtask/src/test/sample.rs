@@ -53,7 +53,7 @@ impl Sample {
         Ok(Self { stride, offset: offset % stride })
     }
 
-    /// Tells the tests which points to visit, whatever the environment says.
+    /// Tells the tests which points to visit, against any setting of the environment.
     pub(super) fn apply(self, command: &mut Command) {
         command.env(STRIDE_VARIABLE, self.stride.to_string()).env(OFFSET_VARIABLE, self.offset.to_string());
     }

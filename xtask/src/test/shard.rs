@@ -19,7 +19,7 @@ impl Shard {
         index % self.of == self.number - 1
     }
 
-    /// Returns what nextest is told, so that the parts share out the tests; nothing for the whole.
+    /// Returns the argument of nextest with which the parts share out the tests; `None` for the whole.
     pub(crate) fn partition(self) -> Option<String> {
         (self != Self::WHOLE).then(|| format!("slice:{self}"))
     }

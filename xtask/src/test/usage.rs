@@ -12,7 +12,8 @@ use nix::sys::time::TimeVal;
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) wall: Duration,
-    /// User and system time of all children that have ended, and of theirs. A daemon that nobody waits for is missing.
+    /// User and system time of all children that have ended, and of theirs. A daemon that no process waits for is
+    /// missing.
     pub(crate) cpu: Duration,
 }
 
@@ -41,7 +42,7 @@ impl Meter {
         Ok(Self { began: Instant::now(), cpu: children()? })
     }
 
-    /// Returns what was used since the start.
+    /// Returns the usage since the start.
     pub(crate) fn read(&self) -> Result<Usage> {
         Ok(Usage { wall: self.began.elapsed(), cpu: children()?.saturating_sub(self.cpu) })
     }

@@ -92,7 +92,7 @@ struct Modules<'t> {
     by_name: BTreeMap<Parts, usize>,
 }
 
-/// One file.
+/// Returns one file.
 struct Module<'t> {
     path: &'t str,
     /// The names of the modules that lead to it, without `crate`.
@@ -124,7 +124,7 @@ impl<'t> Modules<'t> {
         Self { files, by_name }
     }
 
-    /// Returns the file that has what a path names, seen from a module.
+    /// Returns the file with the item that a path names, seen from a module.
     fn resolve(&self, from: &[String], parts: &[String]) -> Option<usize> {
         self.follow(from, parts, 8)
     }
@@ -229,7 +229,7 @@ fn tree(words: &[&str], at: &mut usize, before: &mut Parts, is_import: bool, fou
                 while !matches!(words.get(*at).copied(), None | Some("}")) {
                     let begun = *at;
                     tree(words, at, before, is_import, found);
-                    // A comma, or what no path begins with.
+                    // A comma, or a token that begins no path.
                     if *at == begun || words.get(*at) == Some(&",") {
                         *at += 1;
                     }
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_import_each_other_are_a_circle() {
+    fn files_importing_each_other_are_a_circle() {
         let lib = ("crates/a/src/lib.rs", "mod b; mod c;");
         circle_of(&[lib, ("crates/a/src/b.rs", "use crate::c::D;"), ("crates/a/src/c.rs", "")], &[]);
         let both = ["crates/a/src/b.rs", "crates/a/src/c.rs"];
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn import_through_a_reexport_counts_for_the_file_that_has_the_item() {
+    fn reexported_import_counts_for_the_defining_file() {
         let lib = ("crates/a/src/lib.rs", "mod b; mod c; pub use c::D;");
         circle_of(&[lib, ("crates/a/src/b.rs", "use super::D;"), ("crates/a/src/c.rs", "")], &[]);
         circle_of(

@@ -1,10 +1,10 @@
-//! Every promise, and every difference from what we follow, names the test that fails when it is lost.
+//! Every promise, and every difference from Endo, names the test that fails when it is lost.
 //!
 //! `docs/claims.md` and `docs/endo-differences.md` hold tables with a column headed "Test". Each row of such a table
-//! names at least one test in that column, as `` `PLACE::NAME` ``: the place is a file (`crates/store/src/group.rs`) or
-//! begins with a crate (`store::it::crash`), the name is that of the function, and the last module in between is the
-//! one in which it stands. Differences leave `kernel::it::` out. No cell of such a row is empty. Other tables, and what
-//! is *not* promised, are free.
+//! names at least one test in that column, as `` `PLACE::NAME` ``. The place is a file (`crates/store/src/group.rs`)
+//! or begins with a crate (`store::it::crash`). The name is that of the function, and the last module before it is
+//! the one in which it stands. Differences leave `kernel::it::` out. No cell of such a row is empty. Other tables,
+//! and features that are *not* promised, are free.
 
 use super::Problem;
 use super::tree::{File, Tree};
@@ -64,7 +64,7 @@ fn check_list(tree: &Tree, list: &str, home: &str) -> Vec<Problem> {
     problems
 }
 
-/// The cells of a line of a table.
+/// Returns the cells of a line of a table.
 pub(crate) fn cells(line: &str) -> Option<Vec<String>> {
     // An escaped bar is text.
     let line = line.trim().replace("\\|", " ");
@@ -72,7 +72,7 @@ pub(crate) fn cells(line: &str) -> Option<Vec<String>> {
     Some(inner.strip_suffix('|').unwrap_or(inner).split('|').map(|cell| cell.trim().to_owned()).collect())
 }
 
-/// The code spans of a cell that look like tests.
+/// Returns the code spans of a cell that look like tests.
 pub(super) fn spans(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).filter(|span| span.contains("::")).collect()
 }
@@ -109,7 +109,7 @@ pub(super) fn find(tree: &Tree, home: &str, named: &str) -> Result<(), String> {
     }
 }
 
-/// Whether the file is the module, or one of the files of which the module is made.
+/// Returns whether the file is the module, or one of the module's files.
 fn stands_in(file: &File, module: &str) -> bool {
     let mut parts = file.path.rsplit('/');
     let stem = parts.next().and_then(|name| name.strip_suffix(".rs")).unwrap_or_default();
@@ -117,7 +117,7 @@ fn stands_in(file: &File, module: &str) -> bool {
     stem == module || folder == module
 }
 
-/// Whether the file has a function of that name, and whether it is a test that is not ignored.
+/// Returns whether the file has a function of that name, and whether it is a test that is not ignored.
 fn is_test(file: &File, name: &str) -> Option<bool> {
     let source = file.source.as_ref()?;
     let begins = |line: &str| {
@@ -140,7 +140,7 @@ fn is_test(file: &File, name: &str) -> Option<bool> {
         .max()
 }
 
-/// Whether a program that tests without a harness has the function in its table, `const TESTS`.
+/// Returns whether a program that tests without a harness has the function in its table, `const TESTS`.
 fn is_listed(code: &[String], name: &str) -> bool {
     let table = code.iter().skip_while(|line| !line.contains("const TESTS")).skip(1);
     let mut rows = table.take_while(|line| !line.trim_start().starts_with("];"));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_names_a_test_that_runs() {
+    fn row_without_a_running_test_is_found() {
         rows("| A | `crates/store/src/group.rs::holds` |\n| B | see `store::group::holds` |\n", &[]);
         rows("| A | `store::holds` and `store::fails` |\n", &["docs/claims.md:5"]);
         rows("| A | `crates/store/src/other.rs::holds` |\n", &["docs/claims.md:5"]);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn other_tables_are_free() {
+    fn tables_without_a_test_column_are_ignored() {
         rows("| A | `store::holds` |\n\n| Not promised | Why |\n| --- | --- |\n| B | hard |\n", &[]);
         at(&check(&tree(&[("docs/claims.md", "# Claims\n"), DIFFERENCES, KERNEL])), &["docs/claims.md:0"]);
         at(&check(&tree(&[DIFFERENCES, KERNEL])), &["docs/claims.md:0"]);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_stands_in_the_module_that_is_named() {
+    fn test_must_be_in_the_named_module() {
         rows("| A | `store::other::holds` |\n", &["docs/claims.md:5"]);
         rows("| A | `store::holds` |\n| B | `kernel::it::mail::holds` |\n", &[]);
         // Only differences may leave the crate out.
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_without_a_harness_lists_its_tests() {
+    fn tests_without_a_harness_are_found_in_their_table() {
         let source = "pub(crate) const TESTS: &[Test] = &[\n    (\"holds\", holds),\n];\nfn holds() {}\nfn other() {}\n";
         let checked = |name: &str, expected: &[&str]| {
             let claims = format!("{HEAD}| A | `store::process::{name}` |\n");
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_held_to_the_same() {
+    fn differences_follow_the_rule_of_claims() {
         let check = |row: &str, expected: &[&str]| {
             let differences = format!("| Theirs | Ours | Test |\n| --- | --- | --- |\n{row}\n");
             let claims = format!("{HEAD}| A | `kernel::it::mail::holds` |\n");

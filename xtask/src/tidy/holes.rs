@@ -1,8 +1,8 @@
 //! Every hole that others had is closed by a test that bears its number, or is listed as open.
 //!
-//! `docs/holes.md` holds one table: the id, `` `NAME-NN` `` with numbers that go up by one; the hole in one sentence; and
-//! the test, as `docs/claims.md` names tests, whose function begins with the id; or `open:` and why. A test that bears a
-//! number and is not in the list is a hole that nobody can look up.
+//! `docs/holes.md` holds one table: the id, the hole in one sentence, and the test. Ids are `` `NAME-NN` `` with
+//! numbers that go up by one. Tests are named as in `docs/claims.md`, and their functions begin with the id; an open
+//! hole has `open:` and why. A test that bears a number and is not in the list is a hole without an entry.
 
 use super::Problem;
 use super::claims::{cells, find, spans};
@@ -13,7 +13,7 @@ const LIST: &str = "docs/holes.md";
 /// Where tests with numbers stand.
 const TESTS: &str = "crates/almoner/tests/it/holes.rs";
 
-/// What a hole that is not closed yet says instead of a test, with the reason behind it.
+/// The text that a hole has instead of a test until it is closed, with the reason behind it.
 const OPEN: &str = "open: ";
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
@@ -76,7 +76,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The number of an id.
+/// Returns the number of an id.
 fn number(id: &str) -> Option<usize> {
     id.rsplit_once('-').and_then(|(_, number)| number.parse().ok())
 }
@@ -112,7 +112,7 @@ fn llm_do_03_a_helper() {}
     const OPEN: &str = "| `llm-do-03` | C | open: later |\n";
 
     #[test]
-    fn every_hole_has_a_test_that_bears_its_number_or_is_open() {
+    fn hole_without_a_numbered_test_must_be_open() {
         rows(&[FIRST, SECOND, OPEN].concat(), &[]);
         rows(&[FIRST, &SECOND.replace("02_a_name", "01_a_key"), OPEN].concat(), &["docs/holes.md:4"]);
         rows(&[FIRST, &SECOND.replace("a_name", "gone"), OPEN].concat(), &["docs/holes.md:4"]);
@@ -125,7 +125,7 @@ fn llm_do_03_a_helper() {}
     }
 
     #[test]
-    fn numbers_go_up_by_one_and_none_is_forgotten() {
+    fn hole_numbers_are_consecutive_and_complete() {
         rows(&[FIRST, OPEN].concat(), &["crates/almoner/tests/it/holes.rs:5", "docs/holes.md:4"]);
         rows(&[FIRST, SECOND].concat(), &["crates/almoner/tests/it/holes.rs:7"]);
         rows(

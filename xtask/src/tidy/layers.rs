@@ -84,7 +84,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// What is wrong with the arrow, and the way out.
+/// Returns the fault of the arrow, and the way out.
 fn judge(from: &Crate, arrow: &Arrow) -> Option<(String, String)> {
     let (name, to) = (from.name.as_str(), arrow.to.as_str());
     if name == OUTSIDE || to == OUTSIDE {
@@ -122,7 +122,7 @@ fn level(name: &str) -> Option<usize> {
     LAYERS.iter().position(|layer| layer.contains(&name))
 }
 
-/// Where the manifest speaks of the dependency, in the table of its kind; 0 when it is not seen.
+/// Returns where the manifest speaks of the dependency, in the table of its kind; 0 when it is not seen.
 fn line_of(manifest: &str, arrow: &Arrow) -> usize {
     let mut in_tests = false;
     for (index, line) in manifest.lines().enumerate() {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn each_crate_has_a_layer_and_the_tool_stands_apart() {
+    fn crates_need_a_layer_and_xtask_stays_apart() {
         at(&check(&tree(&[("crates/misc/Cargo.toml", "")])), &["crates/misc/Cargo.toml:0"]);
         arrow("almoner", "xtask", Shipped, &["crates/almoner/Cargo.toml:3"]);
     }

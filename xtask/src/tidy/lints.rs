@@ -6,11 +6,12 @@ use super::tree::Tree;
 const CLIPPY: &str = "clippy.toml";
 const LINT: &str = "clippy::disallowed_methods";
 
-/// Crates that work on what they are given; in tests they may do as they like.
+/// Crates that work on their arguments alone; in tests they may do as they like.
 const NO_OPT_OUT: &[&str] =
     &["passable", "kernel", "switchboard", "policy", "operator", "worker", "pipeline", "skill"];
 
-/// What must be banned, by module. Removing a line from clippy.toml is then a change in two places, on purpose.
+/// The methods that must be banned, by module. Removing a line from clippy.toml is then a change in two places, on
+/// purpose.
 const BANNED: &[(&str, &[&str])] = &[
     (
         "std::fs::",
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_whole() {
+    fn missing_bans_are_found() {
         let find = |text: &str, expected: &[&str]| at(&check(&tree(&[("clippy.toml", text)])), expected);
         find(&whole(), &[]);
         find(
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn only_adapters_opt_out_and_say_why() {
+    fn opt_out_needs_an_adapter_and_a_reason() {
         let find = |path: &str, text: &str, expected: &[&str]| {
             at(&check(&tree(&[("clippy.toml", &whole()), (path, text)])), expected);
         };

@@ -37,7 +37,7 @@ pub(super) fn unsafe_code(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Each crate says what it is: in its manifest and at the top of its root.
+/// Checks that each crate describes itself: in its manifest and at the top of its root.
 pub(super) fn descriptions(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for member in &tree.crates {
@@ -60,8 +60,8 @@ pub(super) fn descriptions(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Nothing that ships stops at a value that it did not expect. A parser's own `expect(Token)` is another thing: only
-/// an `expect` with a message is meant.
+/// Checks that no code that ships stops at a value that it did not expect. A parser's own `expect(Token)` is another
+/// thing: only an `expect` with a message is meant.
 pub(super) fn unwrap(tree: &Tree) -> Vec<Problem> {
     const STOPS: &[&str] =
         &[".unwrap()", ".unwrap_err()", ".expect(\"", ".expect(&format!", ".expect_err(\""];
@@ -78,8 +78,8 @@ pub(super) fn unwrap(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Text from models and guests can be printed only through the function that makes it visible: its type must not
-/// learn to print itself.
+/// Checks that text from models and guests can be printed only through the function that makes it visible. Its type
+/// must not learn to print itself.
 pub(super) fn untrusted(tree: &Tree) -> Vec<Problem> {
     const WAYS: &[&str] = &["Display", "ToString", "Deref", "AsRef", "Borrow"];
     let mut problems = Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn untrusted(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Long files are worth a look.
+/// Notes long files, which are worth a look.
 pub(super) fn length(tree: &Tree) -> Vec<Problem> {
     let long = tree.files.iter().filter(|file| file.source.is_some()).filter_map(|file| {
         let lines = file.text.lines().count();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn crates_say_what_they_are() {
+    fn crates_need_a_description_and_docs() {
         at(&descriptions(&tree(&[("crates/caps/src/lib.rs", "//! Capabilities.")])), &[]);
         at(
             &descriptions(&tree(&[("crates/caps/src/lib.rs", "// Capabilities.")])),

@@ -1,6 +1,6 @@
 //! Rules that the compiler does not know.
 //!
-//! Each rule is a function from the tree to problems; each has tests that plant what it must find, for a check that
+//! Each rule is a function from the tree to problems. Each has tests that plant such problems, for a check that
 //! cannot fail checks nothing. `cargo xtask tidy` runs them all, and so does an ordinary test.
 
 mod circles;
@@ -37,7 +37,7 @@ pub(crate) struct Problem {
     line: usize,
     weight: Weight,
     wrong: String,
-    /// What to do about it.
+    /// The way to put it right.
     way_out: String,
 }
 
@@ -101,7 +101,7 @@ const RULES: &[Rule] = &[
     ("lints", lints::check),
 ];
 
-/// What all rules found.
+/// The problems that all rules found.
 pub(crate) struct Report {
     files: usize,
     /// The largest circle of imports.
@@ -110,7 +110,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// No faults; notes may be there.
+    /// Returns whether there are no faults; notes may be there.
     pub(crate) fn holds(&self) -> bool {
         self.faults() == 0
     }
@@ -119,7 +119,7 @@ impl Report {
         self.found.iter().filter(|(_, problem)| problem.weight == Weight::Fault).count()
     }
 
-    /// For a line of a summary.
+    /// Returns the counts, for a line of a summary.
     pub(crate) fn remark(&self) -> String {
         let notes = self.found.len() - self.faults();
         format!(
@@ -169,7 +169,7 @@ mod planted {
     use super::tree::{File, Tree};
     use crate::workspace::{Arrow, ArrowKind, Crate};
 
-    /// A tree of these files; each folder under `crates/` becomes a crate that is as it should be.
+    /// Returns a tree of these files; each folder under `crates/` becomes a crate that is as it should be.
     pub(crate) fn tree(files: &[(&str, &str)]) -> Tree {
         let mut tree = Tree { files: Vec::new(), crates: Vec::new() };
         for (path, text) in files {
@@ -184,7 +184,7 @@ mod planted {
         tree
     }
 
-    /// A crate with these arrows.
+    /// Returns a crate with these arrows.
     pub(crate) fn member(name: &str, arrows: &[(&str, ArrowKind)]) -> Crate {
         let arrows = arrows.iter().map(|&(to, kind)| Arrow { to: to.to_owned(), kind });
         Crate { arrows: arrows.collect(), ..Crate::named(name) }

@@ -83,7 +83,7 @@ mod tests {
         let planted = [lib, top, ("crates/a/src/low/mod.rs", "")];
         at(&judge(&tree(&planted), &STACK), &[]);
         let planted = [lib, top, ("crates/a/src/low/mod.rs", "use crate::top::A;")];
-        at(&judge(&tree(&planted), &STACK), &["crates/a/src/low/mod.rs"]);
+        at(&judge(&tree(&planted), &STACK), &["crates/a/src/low/mod.rs:0"]);
     }
 
     #[test]
@@ -94,6 +94,6 @@ mod tests {
         let planted = [lib, top, ("crates/a/src/low/mod.rs", "use crate::top::A;")];
         at(&judge(&tree(&planted), &LISTED), &[]);
         let planted = [lib, top, ("crates/a/src/low/mod.rs", "")];
-        at(&judge(&tree(&planted), &LISTED), &["xtask/src/tidy/modules.rs"]);
+        at(&judge(&tree(&planted), &LISTED), &["xtask/src/tidy/modules.rs:0"]);
     }
 }

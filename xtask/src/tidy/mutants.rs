@@ -1,8 +1,8 @@
 //! Every change of the code that no test can see has its reason, and is of code that is there.
 //!
-//! `docs/mutants.md` holds one table, which `cargo xtask mutants` holds against what tests notice. That takes an hour or
-//! two; what can be seen without it is seen here: each row is whole, names a file that is tried, a function of that file, and code
-//! that stands in it.
+//! `docs/mutants.md` holds one table, which `cargo xtask mutants` compares with the outcomes of tests. That takes an
+//! hour or two; here are the checks that need no run. Each row is whole. It names a file that is tried, a function of
+//! that file, and code that stands in it.
 
 use super::Problem;
 use super::source::has_word;
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_whole_and_of_code_that_is_there() {
+    fn incomplete_or_outdated_row_is_found() {
         let good = format!(
             "| `{FILE}` | `Panel::judge` | `replace \\|\\| with &&` | `\\|\\| b // both` | they are equal |"
         );

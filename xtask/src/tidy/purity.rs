@@ -82,7 +82,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The part of the line that lies directly within the braces of `std::{…}`.
+    /// Returns the part of the line that lies directly within the braces of `std::{…}`.
     pub(super) fn take(&mut self, line: &str) -> String {
         let mut inside = String::new();
         let mut rest = line;
@@ -112,7 +112,7 @@ mod tests {
     use crate::workspace::ArrowKind::{Shipped, Tests};
 
     #[test]
-    fn the_outside_is_found() {
+    fn files_clocks_and_randomness_are_found() {
         let find =
             |text: &str, expected: &[&str]| at(&check(&tree(&[("crates/kernel/src/a.rs", text)])), expected);
         find("std::fs::read(path)", &["crates/kernel/src/a.rs:1"]);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_sounds_like_it_is_not() {
+    fn similar_names_are_not_reported() {
         let find = |path: &str, text: &str| at(&check(&tree(&[(path, text)])), &[]);
         find(
             "crates/kernel/src/a.rs",
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn dependencies_count_too() {
+    fn impure_dependencies_are_found() {
         let mut tree = tree(&[("crates/kernel/src/lib.rs", "")]);
         tree.crates[0] = member("kernel", &[("rand", Shipped), ("cap-std", Tests)]);
         at(&check(&tree), &["crates/kernel/Cargo.toml:0"]);

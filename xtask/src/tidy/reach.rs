@@ -1,7 +1,7 @@
-//! Which files of ours touch the world: files, network, processes, clocks. No others do.
+//! The files of ours that touch the world: files, network, processes, clocks. No others do.
 //!
-//! The list is exact. Whoever adds a file that touches the world adds a line here, with the reason, where a reviewer
-//! sees it; a line that is not needed any more goes.
+//! The list is exact. An author whose file touches the world adds a line here, with the reason, where a reviewer sees
+//! it. A line that is not needed any more goes.
 
 use std::collections::BTreeMap;
 
@@ -290,7 +290,7 @@ mod tests {
     const LIST: &str = "xtask/src/tidy/reach.rs:0";
 
     #[test]
-    fn whoever_is_not_on_the_list_touches_nothing() {
+    fn unlisted_file_must_not_touch_the_world() {
         for (text, part) in [
             ("fn a() {}\nstd::fs::read(p);", Files),
             ("\nuse cap_std::fs::Dir;", Files),
@@ -307,20 +307,20 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_the_world_is_listed_for_itself() {
+    fn each_part_of_the_world_needs_its_own_entry() {
         find("std::fs::read(p); Instant::now();", &[(A, &[Files], "why")], &["crates/caps/src/a.rs:1"]);
         find("std::fs::read(p);", &[(A, &[Files, Clocks], "why")], &[LIST]);
     }
 
     #[test]
-    fn what_is_not_needed_any_more_goes() {
+    fn unneeded_entries_are_found() {
         find("fn a() {}", &[(A, &[Files], "why")], &[LIST]);
         find("// std::fs\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}", &[(A, &[Files], "why")], &[LIST]);
         find("fn a() {}", &[("crates/caps/src/gone.rs", &[Network], "why")], &[LIST]);
     }
 
     #[test]
-    fn a_line_has_a_reason_and_a_place() {
+    fn entries_need_a_reason_and_are_sorted() {
         find("std::fs::read(p);", &[(A, &[Files], " ")], &[LIST]);
         let b = "crates/caps/src/b.rs";
         let files = tree(&[(A, "std::fs::read(p);"), (b, "std::fs::read(p);")]);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_sounds_like_it_is_free() {
+    fn similar_names_are_not_reported() {
         find("use kernel::command::Command;\nlet a = std::net::IpAddr::V4(x); let instant = 3;", &[], &[]);
         at(&compare(&tree(&[("crates/caps/tests/it/main.rs", "use std::fs;")]), &[]), &[]);
     }

@@ -24,18 +24,18 @@ impl Source {
         Self { code: code.split('\n').map(str::to_owned).collect(), test }
     }
 
-    /// The lines that ship, with their numbers from 1.
+    /// Returns the lines that ship, with their numbers from 1.
     pub(crate) fn shipped(&self) -> impl Iterator<Item = (usize, &str)> {
         self.every().filter(|(line, _)| !self.test[line - 1])
     }
 
-    /// All lines, with their numbers from 1.
+    /// Returns all lines, with their numbers from 1.
     pub(crate) fn every(&self) -> impl Iterator<Item = (usize, &str)> {
         self.code.iter().enumerate().map(|(index, line)| (index + 1, line.as_str()))
     }
 }
 
-/// Whether `word` stands in `line` as a word of its own: no letter, digit or `_` on either side.
+/// Returns whether `word` stands in `line` as a word of its own: no letter, digit or `_` on either side.
 pub(crate) fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(start, _)| {
         let joins = |c: char| c.is_alphanumeric() || c == '_';
@@ -85,7 +85,7 @@ fn line_end(chars: &[char], at: usize) -> usize {
     chars[at..].iter().position(|&c| c == '\n').map_or(chars.len(), |length| at + length)
 }
 
-/// Behind a block comment, which may hold others.
+/// Returns the place behind a block comment, which may hold others.
 fn comment_end(chars: &[char], at: usize) -> usize {
     let mut depth = 0_usize;
     let mut here = at;
@@ -102,7 +102,7 @@ fn comment_end(chars: &[char], at: usize) -> usize {
     chars.len()
 }
 
-/// Behind the string whose opening quote is at `at`.
+/// Returns the place behind the string whose opening quote is at `at`.
 fn string_end(chars: &[char], at: usize) -> usize {
     let mut here = at + 1;
     while here < chars.len() {
@@ -115,7 +115,7 @@ fn string_end(chars: &[char], at: usize) -> usize {
     chars.len()
 }
 
-/// Behind the raw, byte or C string that begins at `at` with its prefix; `None` when none does.
+/// Returns the place behind the raw, byte or C string that begins at `at` with its prefix; `None` when none does.
 fn raw_string(chars: &[char], at: usize) -> Option<usize> {
     let prefix = chars[at..].iter().take_while(|c| matches!(c, 'r' | 'b' | 'c')).take(2).count();
     let raw = chars[at..at + prefix].contains(&'r');
@@ -139,7 +139,7 @@ fn raw_string(chars: &[char], at: usize) -> Option<usize> {
     Some(chars.len())
 }
 
-/// Behind a character literal; `at` itself when the quote begins a lifetime.
+/// Returns the place behind a character literal; `at` itself when the quote begins a lifetime.
 fn character_end(chars: &[char], at: usize) -> usize {
     match (chars.get(at + 1), chars.get(at + 2)) {
         (Some('\\'), _) => {
@@ -151,7 +151,7 @@ fn character_end(chars: &[char], at: usize) -> usize {
     }
 }
 
-/// The first and last line (from 0) of each item under `#[cfg(test)]` or a test attribute.
+/// Returns the first and last line (from 0) of each item under `#[cfg(test)]` or a test attribute.
 fn test_items(code: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for (start, _) in code.match_indices("#[") {
@@ -167,7 +167,8 @@ fn test_items(code: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// The last byte of the item that begins at `from`: its closing brace, or the semicolon before any brace opens.
+/// Returns the last byte of the item that begins at `from`: its closing brace, or the semicolon before any brace
+/// opens.
 fn item_end(code: &str, from: usize) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in code.bytes().enumerate().skip(from) {
@@ -187,7 +188,7 @@ mod tests {
     use super::{Source, has_word};
 
     #[test]
-    fn only_code_is_left() {
+    fn mask_blanks_comments_and_literals() {
         let check = |text: &str, expected: &str| {
             assert_eq!(Source::read(text, false).code.join("\n"), expected, "{text}");
         };
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_alone() {
+    fn has_word_matches_whole_words_only() {
         assert!(has_word("let x = unsafe {", "unsafe"));
         assert!(!has_word("#![forbid(unsafe_code)]", "unsafe"));
         assert!(!has_word("my_env::x", "env"));

@@ -1,4 +1,4 @@
-//! What reaches a screen goes through few doors, and none of it as it came from others.
+//! Output to a screen goes through few files, and foreign text in it is made visible first.
 
 use super::Problem;
 use super::tree::Tree;
@@ -33,13 +33,13 @@ const SHOWN: &[&str] = &["almoner", "control", "daemon", "gateway-web"];
 /// Macros that make text.
 const MAKERS: &[&str] = &["format!(", "write!(", "writeln!(", "format_args!("];
 
-/// What looks at foreign text without showing it.
+/// Methods that look at foreign text without showing it.
 const LOOKS: &[&str] = &[".len()", ".is_empty()", ".as_bytes()", ".lines().count()"];
 
-/// What text becomes foreign in again.
+/// Calls in which text becomes foreign again.
 const WRAPS: &[&str] = &["Untrusted::new(", "Failure::new("];
 
-/// Standard output and standard error are written to in a few files only.
+/// Checks that only a few files write to standard output and standard error.
 pub(super) fn doors(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, source, _) in tree.rust() {
@@ -56,7 +56,7 @@ pub(super) fn doors(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Whether a line opens a standard stream, rather than asking whether a person sees it.
+/// Returns whether a line opens a standard stream, rather than asking whether a person sees it.
 fn opens(line: &str) -> bool {
     ["stdout()", "stderr()"].iter().any(|stream| {
         line.match_indices(stream).any(|(at, _)| {
@@ -68,7 +68,7 @@ fn opens(line: &str) -> bool {
     })
 }
 
-/// Where text is made for people, foreign text is not put in as it came.
+/// Checks that foreign text is made visible before it goes into a text for people.
 pub(super) fn raw(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, source, owner) in tree.rust().filter(|(_, _, owner)| SHOWN.contains(&owner.name.as_str())) {
@@ -92,7 +92,7 @@ pub(super) fn raw(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The first call in these lines, to its closing bracket.
+/// Returns the first call in these lines, to its closing bracket.
 fn call<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let (mut out, mut depth) = (String::new(), 0_usize);
     for line in lines.take(40) {
@@ -112,11 +112,11 @@ fn call<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     out
 }
 
-/// Whether what a method gives is shown in a call.
+/// Returns whether a call shows the result of a method.
 fn shows(call: &str, method: &str) -> bool {
     call.match_indices(method).any(|(at, found)| {
         let behind = call[at + found.len()..].trim_start();
-        // What is read of it may still be made visible by what stands around it.
+        // A call around the method may still make the result visible.
         let guarded = call[..at].rfind("visible").is_some_and(|guard| {
             let between = &call[guard..at];
             between.matches('(').count() > between.matches(')').count()
@@ -131,7 +131,7 @@ mod tests {
     use crate::tidy::planted::{at, tree};
 
     #[test]
-    fn screens_are_written_to_through_few_doors() {
+    fn standard_streams_open_only_in_listed_files() {
         let find = |path: &str, text: &str, expected: &[&str]| at(&doors(&tree(&[(path, text)])), expected);
         let show = "crates/control/src/show/a.rs";
         find(show, "writeln!(io::stdout().lock(), x);", &["crates/control/src/show/a.rs:1"]);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_text_is_not_put_into_text_as_it_came() {
+    fn raw_foreign_text_in_output_is_found() {
         let path = "crates/control/src/show/a.rs";
         let find = |text: &str, found: bool| {
             let expected = format!("{path}:1");

@@ -1,4 +1,4 @@
-//! The files of the clone, in memory: the rules never touch the disk, so that a test can plant what it wants found.
+//! The files of the clone, in memory: the rules never touch the disk, so that a test can plant problems.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(crate) struct File {
     pub(crate) source: Option<Source>,
 }
 
-/// What is built, fetched or left behind, and so not ours to judge.
+/// Folders that are built, fetched or left behind, and so not ours to judge.
 const SKIPPED_FOLDERS: &[&str] = &[".git", "target", "almoner-demo", "node_modules"];
 
 impl Tree {
@@ -35,7 +35,7 @@ impl Tree {
         Ok(Self { files, crates: workspace.crates.clone() })
     }
 
-    /// The crate in whose folder the file lies.
+    /// Returns the crate in whose folder the file lies.
     pub(crate) fn owner(&self, file: &File) -> Option<&Crate> {
         self.crates
             .iter()
@@ -46,12 +46,12 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The Rust files with the crates they belong to.
+    /// Returns the Rust files with the crates they belong to.
     pub(crate) fn rust(&self) -> impl Iterator<Item = (&File, &Source, &Crate)> {
         self.files.iter().filter_map(|file| Some((file, file.source.as_ref()?, self.owner(file)?)))
     }
 
-    /// The root file of a crate.
+    /// Returns the root file of a crate.
     pub(crate) fn root_of(&self, member: &Crate) -> Option<&File> {
         ["lib.rs", "main.rs"].iter().find_map(|name| self.file(&format!("{}/src/{name}", member.folder)))
     }
@@ -63,7 +63,7 @@ impl File {
         Self { path: path.to_owned(), text, source }
     }
 
-    /// Whether it exists for tests only, by its path.
+    /// Returns whether it exists for tests only, by its path.
     pub(crate) fn is_test(&self) -> bool {
         is_test(&self.path)
     }

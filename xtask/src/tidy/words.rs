@@ -39,7 +39,7 @@ const GENERATED: &[&str] = &["Cargo.lock"];
 /// Files whose look is ours to choose. Data and goldens are as they are.
 const TEXT: &[&str] = &["rs", "toml", "md", "sh", "worker", "yml", "yaml", "py", "el", "css", "js", "html"];
 
-/// No paths of one machine, no hosts of registries.
+/// Checks that no file names a path of one machine or a host of a registry.
 pub(super) fn forbidden(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in tree.files.iter().filter(|file| !GENERATED.contains(&file.path.as_str())) {
@@ -57,7 +57,8 @@ pub(super) fn forbidden(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Whether the line holds the text; a path only where one begins, not in the middle of another or of an address.
+/// Returns whether the line holds the text; a path only where one begins, not in the middle of another or of an
+/// address.
 fn stands(line: &str, text: &str) -> bool {
     line.match_indices(text).any(|(start, _)| {
         let before = line[..start].chars().next_back();
@@ -65,7 +66,7 @@ fn stands(line: &str, text: &str) -> bool {
     })
 }
 
-/// LF, no trailing blanks, one newline at the end.
+/// Checks that lines end in LF, without trailing blanks, and that each file ends in one newline.
 pub(super) fn text(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in tree.files.iter().filter(|file| is_ours(file)) {
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_plain() {
+    fn untidy_line_ends_are_found() {
         let find =
             |path: &str, content: &str, expected: &[&str]| at(&text(&tree(&[(path, content)])), expected);
         find("a.md", "a\nb\n", &[]);
